@@ -1,0 +1,536 @@
+//! Entries: the lines of a session file (session spec, Lines).
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::json::{self, Json, NotAnObject, RawObject};
+use crate::message::{Message, Usage};
+
+/// The id of an entry, unique within its session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryId(Arc<str>);
+
+impl EntryId {
+    /// Takes any text; whether an entry has this id is for the session to say.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// The text of the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::borrow::Borrow<str> for EntryId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+macro_rules! entry_kinds {
+    ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
+        /// The type of an entry.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum EntryKind {
+            $(#[doc = $doc] $variant,)*
+            /// A type that this version does not know; it is kept in the chain and gives no context.
+            Other,
+        }
+
+        impl EntryKind {
+            /// The kind for a stored `type`.
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// The stored `type`; `None` for unknown ones.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
+        }
+    };
+}
+
+entry_kinds! {
+    Message "message" "A message of the conversation.",
+    Compaction "compaction" "A summary that stands for everything before its first kept entry.",
+    BranchSummary "branch_summary" "A summary of a branch that was left.",
+    CustomMessage "custom_message" "An extension's message, part of the context.",
+    Custom "custom" "An extension's data, never part of the context.",
+    ContextEdit "context_edit" "Hides or rewrites an earlier entry for the model.",
+    Label "label" "Sets or clears the label of an entry.",
+    ModelChange "model_change" "Another model from here on.",
+    ThinkingLevelChange "thinking_level_change" "Another thinking level from here on.",
+    SessionInfo "session_info" "The session's name.",
+    Usage "usage" "Usage that belongs to no message.",
+}
+
+macro_rules! roles {
+    ($($variant:ident $name:literal),* $(,)?) => {
+        /// The role of a message, as far as it can be told without reading the message.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "the names are those of the format")]
+        pub enum Role {
+            $($variant,)*
+            Other,
+        }
+
+        impl Role {
+            /// The role for a stored `role`.
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// The stored `role`; `None` for unknown ones.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
+        }
+    };
+}
+
+roles! {
+    User "user",
+    Assistant "assistant",
+    ToolResult "toolResult",
+    BashExecution "bashExecution",
+    Custom "custom",
+    System "system",
+}
+
+/// What the tree needs to know of an entry; it can be had without reading the body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryHeader {
+    /// The entry's id.
+    pub id: EntryId,
+    /// The entry before it on its branch; `None` for a root.
+    pub parent_id: Option<EntryId>,
+    /// The entry's type.
+    pub kind: EntryKind,
+    /// The role of its message, for messages.
+    pub role: Option<Role>,
+}
+
+/// One entry: its line, untouched, and what compaction reads of it.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    raw: Box<RawValue>,
+    header: EntryHeader,
+    kind_name: String,
+    timestamp: String,
+    body: EntryBody,
+}
+
+/// What an entry holds, by type.
+#[derive(Debug, Clone)]
+pub enum EntryBody {
+    /// A message of the conversation.
+    Message(Arc<Message>),
+    /// A compaction.
+    Compaction(Compaction),
+    /// A branch summary.
+    BranchSummary(BranchSummary),
+    /// An extension's message, as the context shows it.
+    CustomMessage(Arc<Message>),
+    /// An extension's data.
+    Custom {
+        /// The extension's name for its kind.
+        custom_type: String,
+        /// The data.
+        data: Option<Box<RawValue>>,
+    },
+    /// An edit of an earlier entry for the model.
+    ContextEdit {
+        /// The entry that is edited.
+        target_id: EntryId,
+        /// What the model sees instead.
+        replacement: Replacement,
+    },
+    /// A label set or cleared.
+    Label {
+        /// The labelled entry.
+        target_id: EntryId,
+        /// The label; `None` clears it.
+        label: Option<String>,
+    },
+    /// Another model.
+    ModelChange {
+        /// Provider of the model.
+        provider: String,
+        /// Id of the model.
+        model_id: String,
+    },
+    /// Another thinking level.
+    ThinkingLevelChange {
+        /// The level.
+        thinking_level: String,
+    },
+    /// The session's name; `None` or empty clears it.
+    SessionInfo {
+        /// The name.
+        name: Option<String>,
+    },
+    /// Usage that belongs to no message.
+    Usage(Option<Usage>),
+    /// A type that this version does not know.
+    Other,
+}
+
+/// What a context edit puts in an entry's place.
+#[derive(Debug, Clone)]
+pub enum Replacement {
+    /// Nothing: the entry is hidden.
+    Hidden,
+    /// This content.
+    Content(Box<RawValue>),
+    /// The stored edit is broken and changes nothing.
+    Invalid,
+}
+
+/// A compaction: the summary that stands for what came before.
+#[derive(Debug, Clone)]
+pub struct Compaction {
+    /// The summary's text.
+    pub summary: String,
+    /// The oldest entry that stays verbatim; the compaction's own id keeps nothing.
+    pub first_kept_entry_id: Option<EntryId>,
+    /// Tokens of the context that was compacted.
+    pub tokens_before: u64,
+    /// Files named in `details`.
+    pub files: FileLists,
+    /// The whole `details`.
+    pub details: Option<Box<RawValue>>,
+    /// What the summary cost.
+    pub usage: Option<Usage>,
+    /// Whether a hook or a client gave the summary.
+    pub from_hook: bool,
+    /// The prompt and tools that stood at the compaction.
+    pub system_message: Option<Arc<Message>>,
+}
+
+/// A summary of a branch that was left.
+#[derive(Debug, Clone)]
+pub struct BranchSummary {
+    /// The summary's text.
+    pub summary: String,
+    /// The leaf that was left, `root` if there was none.
+    pub from_id: String,
+    /// Files named in `details`.
+    pub files: FileLists,
+    /// What the summary cost.
+    pub usage: Option<Usage>,
+    /// Whether a hook or a client gave the summary.
+    pub from_hook: bool,
+}
+
+/// Paths that a summary names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileLists {
+    /// Files that were read and not changed.
+    pub read_files: Vec<String>,
+    /// Files that were written or edited.
+    pub modified_files: Vec<String>,
+}
+
+impl FileLists {
+    /// Reads `readFiles` and `modifiedFiles`; what is no list of strings is passed over, as other
+    /// programs store details of their own (field bug 134).
+    pub fn from_details(details: &str) -> Self {
+        let details = Json::parse(details).unwrap_or(Json::Null);
+        let list = |key: &str| match details.get(key) {
+            Some(Json::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+            _ => Vec::new(),
+        };
+        Self { read_files: list("readFiles"), modified_files: list("modifiedFiles") }
+    }
+}
+
+/// Why a line is no entry.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// The line is not a JSON object.
+    #[error("not a JSON object")]
+    NotAnObject(#[source] serde_json::Error),
+    /// A member that every entry has is missing or of the wrong kind.
+    #[error("{member} is missing or not a string")]
+    Member {
+        /// Name of the member.
+        member: &'static str,
+    },
+}
+
+impl Entry {
+    /// Reads one line of a session, without its line end.
+    ///
+    /// Fails if the line is no JSON object or has no string `type` and `id`. Whatever else is
+    /// missing or odd is read as absent.
+    pub fn parse(line: &str) -> Result<Self, EntryError> {
+        let object = RawObject::parse(line).map_err(EntryError::NotAnObject)?;
+        let raw = json::raw_value(line.to_owned()).map_err(EntryError::NotAnObject)?;
+        let member = |member| object.string(member).ok_or(EntryError::Member { member });
+        let kind_name = member("type")?;
+        let id = EntryId::new(member("id")?);
+        let timestamp = object.string("timestamp").unwrap_or_default();
+        let kind = EntryKind::from_name(&kind_name);
+        let body = read_body(kind, &object, epoch_milliseconds(&timestamp));
+        let role = match &body {
+            EntryBody::Message(message) => Some(Role::from_name(message.role())),
+            _ => None,
+        };
+        let parent_id = object.string("parentId").map(EntryId::new);
+        let header = EntryHeader { id, parent_id, kind, role };
+        Ok(Self { raw, header, kind_name, timestamp, body })
+    }
+
+    /// The line as stored.
+    pub fn raw(&self) -> &RawValue {
+        &self.raw
+    }
+
+    /// Id, parent and type.
+    pub fn header(&self) -> &EntryHeader {
+        &self.header
+    }
+
+    /// The entry's id.
+    pub fn id(&self) -> &EntryId {
+        &self.header.id
+    }
+
+    /// The entry's type.
+    pub fn kind(&self) -> EntryKind {
+        self.header.kind
+    }
+
+    /// The stored `type`, also where it is unknown.
+    pub fn kind_name(&self) -> &str {
+        &self.kind_name
+    }
+
+    /// The stored timestamp: ISO 8601 where the writer kept to the format.
+    pub fn timestamp(&self) -> &str {
+        &self.timestamp
+    }
+
+    /// The timestamp in epoch milliseconds; `None` if it is no date.
+    pub fn epoch_milliseconds(&self) -> Option<i64> {
+        epoch_milliseconds(&self.timestamp)
+    }
+
+    /// What the entry holds.
+    pub fn body(&self) -> &EntryBody {
+        &self.body
+    }
+
+    /// The message of a `message` entry.
+    pub fn message(&self) -> Option<&Arc<Message>> {
+        match &self.body {
+            EntryBody::Message(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// The compaction of a `compaction` entry.
+    pub fn compaction(&self) -> Option<&Compaction> {
+        match &self.body {
+            EntryBody::Compaction(compaction) => Some(compaction),
+            _ => None,
+        }
+    }
+
+    /// The messages that the entry gives to a context, before edits (session spec, What the model
+    /// sees). A compaction gives its prompt, if it has one, and its summary.
+    pub fn context_messages(&self) -> Vec<Arc<Message>> {
+        match &self.body {
+            EntryBody::Message(message) | EntryBody::CustomMessage(message) => vec![Arc::clone(message)],
+            EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
+                vec![Arc::new(Message::branch_summary(&branch.summary, &branch.from_id, self.epoch_milliseconds()))]
+            }
+            EntryBody::Compaction(compaction) => {
+                let time = self.epoch_milliseconds();
+                let summary = Message::compaction_summary(&compaction.summary, compaction.tokens_before, time);
+                compaction.system_message.iter().cloned().chain([Arc::new(summary)]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the entry gives messages to a context, before edits.
+    pub fn has_context_messages(&self) -> bool {
+        match &self.body {
+            EntryBody::Message(_) | EntryBody::CustomMessage(_) | EntryBody::Compaction(_) => true,
+            EntryBody::BranchSummary(branch) => !branch.summary.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+/// Builds the line of a new entry: `type`, `id`, `parentId` and `timestamp` first, then `members`
+/// in their order (session spec, Lines).
+///
+/// `members` must be a JSON object; members of these four names in it are dropped.
+pub fn new_entry_line(
+    kind: &str,
+    id: &EntryId,
+    parent_id: Option<&EntryId>,
+    timestamp: &str,
+    members: &str,
+) -> Result<String, NotAnObject> {
+    let mut object = RawObject::parse(members)?;
+    object.set("type", json::encode_string(kind));
+    object.set("id", json::encode_string(id.as_str()));
+    object.set("parentId", parent_id.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
+    object.set("timestamp", json::encode_string(timestamp));
+    object.move_to_front(&["type", "id", "parentId", "timestamp"]);
+    Ok(one_line(object.to_json()))
+}
+
+/// Takes line breaks out of a JSON text. Inside strings they are always escaped, so that what is
+/// replaced is white space between tokens.
+pub fn one_line(json: String) -> String {
+    if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ") } else { json }
+}
+
+/// Epoch milliseconds of an ISO 8601 time; `None` if it is none.
+pub fn epoch_milliseconds(timestamp: &str) -> Option<i64> {
+    timestamp.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
+}
+
+/// ISO 8601 in UTC with milliseconds, the form of stored timestamps.
+pub fn iso_timestamp(epoch_milliseconds: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(epoch_milliseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    format!("{time:.3}")
+}
+
+fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> EntryBody {
+    let string = |key: &str| object.string(key).unwrap_or_default();
+    let id = |key: &str| object.string(key).map(EntryId::new);
+    let usage = |key: &str| Usage::from_json(&Json::parse(object.get(key)?).ok()?);
+    let raw = |key: &str| json::raw_value(object.get(key)?.to_owned()).ok();
+    let present = |key: &str| raw(key).filter(|value| value.get() != "null");
+    let is_true = |key: &str| object.get(key) == Some("true");
+    let files = || object.get("details").map(FileLists::from_details).unwrap_or_default();
+    match kind {
+        EntryKind::Message => match raw("message") {
+            Some(message) => EntryBody::Message(Arc::new(Message::from_raw(message))),
+            None => EntryBody::Other,
+        },
+        EntryKind::CustomMessage => EntryBody::CustomMessage(Arc::new(Message::custom(object, time))),
+        EntryKind::Compaction => EntryBody::Compaction(Compaction {
+            summary: string("summary"),
+            first_kept_entry_id: id("firstKeptEntryId"),
+            tokens_before: object.get("tokensBefore").and_then(|n| n.parse::<f64>().ok()).map_or(0, |n| n as u64),
+            files: files(),
+            details: present("details"),
+            usage: usage("usage"),
+            from_hook: is_true("fromHook"),
+            system_message: present("systemMessage").map(|message| Arc::new(Message::from_raw(message))),
+        }),
+        EntryKind::BranchSummary => EntryBody::BranchSummary(BranchSummary {
+            summary: string("summary"),
+            from_id: string("fromId"),
+            files: files(),
+            usage: usage("usage"),
+            from_hook: is_true("fromHook"),
+        }),
+        EntryKind::Custom => EntryBody::Custom { custom_type: string("customType"), data: raw("data") },
+        EntryKind::ContextEdit => match id("targetId") {
+            Some(target_id) => EntryBody::ContextEdit { target_id, replacement: read_replacement(object) },
+            None => EntryBody::Other,
+        },
+        EntryKind::Label => match id("targetId") {
+            Some(target_id) => {
+                EntryBody::Label { target_id, label: object.string("label").filter(|label| !label.is_empty()) }
+            }
+            None => EntryBody::Other,
+        },
+        EntryKind::ModelChange => EntryBody::ModelChange { provider: string("provider"), model_id: string("modelId") },
+        EntryKind::ThinkingLevelChange => EntryBody::ThinkingLevelChange { thinking_level: string("thinkingLevel") },
+        EntryKind::SessionInfo => EntryBody::SessionInfo { name: object.string("name") },
+        EntryKind::Usage => EntryBody::Usage(usage("usage")),
+        EntryKind::Other => EntryBody::Other,
+    }
+}
+
+fn read_replacement(object: &RawObject<'_>) -> Replacement {
+    let Some(replacement) = object.get("replacement") else {
+        return Replacement::Invalid;
+    };
+    if replacement == "null" {
+        return Replacement::Hidden;
+    }
+    let content = RawObject::parse(replacement).ok().and_then(|object| {
+        let content = object.get("content")?;
+        let is_content = content.starts_with(['"', '[']);
+        is_content.then(|| json::raw_value(content.to_owned()).ok())?
+    });
+    content.map_or(Replacement::Invalid, Replacement::Content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_have_milliseconds_and_come_back() {
+        assert_eq!(iso_timestamp(1_763_681_581_544), "2025-11-20T23:33:01.544Z");
+        assert_eq!(iso_timestamp(1_763_681_581_000), "2025-11-20T23:33:01.000Z");
+        assert_eq!(epoch_milliseconds("2025-11-20T23:33:01.544Z"), Some(1_763_681_581_544));
+        assert_eq!(epoch_milliseconds("yesterday"), None);
+    }
+
+    #[test]
+    fn a_line_is_carried_through_byte_for_byte() {
+        let line = r#"{"x" : [1 , 2],"timestamp":"t","type":"future","id":"a","parentId":null}"#;
+        let entry = Entry::parse(line).unwrap();
+        assert_eq!(entry.raw().get(), line);
+        assert_eq!((entry.kind(), entry.kind_name()), (EntryKind::Other, "future"));
+    }
+
+    #[test]
+    fn own_lines_put_the_header_first_and_stay_on_one_line() {
+        let id = EntryId::new("00000001");
+        let line = new_entry_line("custom", &id, None, "T", "{\"data\":\n{\"a\":1},\"id\":\"evil\"}").unwrap();
+        assert_eq!(
+            line,
+            r#"{"type":"custom","id":"00000001","parentId":null,"timestamp":"T","data": {"a":1}}"#.replace(": {", ":{")
+        );
+    }
+
+    #[test]
+    fn broken_bodies_are_read_as_absent() {
+        for line in [
+            r#"{"type":"message","id":"a"}"#,
+            r#"{"type":"message","id":"a","message":7}"#,
+            r#"{"type":"message","id":"a","message":{"role":"assistant","content":{"no":1},"usage":[]}}"#,
+            r#"{"type":"compaction","id":"a","summary":4,"tokensBefore":"x","details":[1]}"#,
+            r#"{"type":"context_edit","id":"a","targetId":"b","replacement":{"content":4}}"#,
+            r#"{"type":"custom_message","id":"a","content":null}"#,
+        ] {
+            let entry = Entry::parse(line).unwrap();
+            assert_eq!(entry.raw().get(), line);
+            let _ = entry.context_messages();
+        }
+    }
+}

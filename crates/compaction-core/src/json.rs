@@ -1,0 +1,540 @@
+//! JSON that keeps what it does not understand.
+//!
+//! Two views of one text: [`RawObject`] splits an object into its members without looking inside
+//! them, so that unknown members travel byte for byte; [`Json`] is a tree that keeps the stored
+//! order of members. Both accept what `JSON.parse` of JavaScript accepts where stored files hold
+//! it: duplicate keys (the last one counts, in the place of the first), escapes of half a
+//! surrogate pair (read as U+FFFD, one unit as before), and nesting of any depth.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Levels of nesting that [`Json`] takes apart; what lies deeper stays text, so that no input can
+/// exhaust the stack.
+const MAX_DEPTH: usize = 64;
+
+/// A JSON value whose objects keep the order of their members.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Json<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number; integers of 64 bits keep all their digits.
+    Number(serde_json::Number),
+    /// A string, borrowed where it holds no escapes.
+    String(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Json<'a>>),
+    /// An object in stored order, without duplicate keys.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+    /// The text of a value that lies deeper than the tree is taken apart.
+    Deep(Cow<'a, str>),
+}
+
+impl<'a> Json<'a> {
+    /// Parses `text`. Fails on what is not one JSON value; the error names line and column.
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        match replace_lone_surrogates(text) {
+            Cow::Borrowed(text) => Self::parse_well_formed(text),
+            Cow::Owned(text) => Json::parse_well_formed(&text).map(Json::into_owned),
+        }
+    }
+
+    fn parse_well_formed(text: &'a str) -> Result<Self, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let value = Node { depth: 0 }.deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(value)
+    }
+
+    /// The same value without borrows.
+    pub fn into_owned(self) -> Json<'static> {
+        match self {
+            Json::Null => Json::Null,
+            Json::Bool(value) => Json::Bool(value),
+            Json::Number(value) => Json::Number(value),
+            Json::String(value) => Json::String(Cow::Owned(value.into_owned())),
+            Json::Deep(value) => Json::Deep(Cow::Owned(value.into_owned())),
+            Json::Array(items) => Json::Array(items.into_iter().map(Json::into_owned).collect()),
+            Json::Object(members) => Json::Object(
+                members.into_iter().map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned())).collect(),
+            ),
+        }
+    }
+
+    /// The member `key` of an object; `None` for other values and missing members.
+    pub fn get(&self, key: &str) -> Option<&Json<'a>> {
+        self.as_object()?.iter().find_map(|(name, value)| (name == key).then_some(value))
+    }
+
+    /// Takes the member `key` out of an object, leaving `null` in its place.
+    pub fn take(&mut self, key: &str) -> Option<Json<'a>> {
+        let Json::Object(members) = self else {
+            return None;
+        };
+        members.iter_mut().find(|(name, _)| name == key).map(|(_, value)| std::mem::replace(value, Json::Null))
+    }
+
+    /// The members of an object, in stored order.
+    pub fn as_object(&self) -> Option<&[(Cow<'a, str>, Json<'a>)]> {
+        match self {
+            Json::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A number as floating point, as JavaScript would hold it.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Json::Number(number) => number.as_f64(),
+            _ => None,
+        }
+    }
+
+    /// The value of `true` and `false`.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Json::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Compact JSON, as `JSON.stringify` writes it, but with the members in stored order and with
+    /// all digits of 64-bit integers.
+    pub fn to_compact(&self) -> String {
+        let mut out = String::new();
+        self.write_compact(&mut out);
+        out
+    }
+
+    fn write_compact(&self, out: &mut String) {
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Json::Number(number) => write_number(number, out),
+            Json::String(text) => write_string(text, out),
+            Json::Deep(text) => out.push_str(text),
+            Json::Array(items) => {
+                out.push('[');
+                for (position, item) in items.iter().enumerate() {
+                    if position > 0 {
+                        out.push(',');
+                    }
+                    item.write_compact(out);
+                }
+                out.push(']');
+            }
+            Json::Object(members) => {
+                out.push('{');
+                for (position, (key, value)) in members.iter().enumerate() {
+                    if position > 0 {
+                        out.push(',');
+                    }
+                    write_string(key, out);
+                    out.push(':');
+                    value.write_compact(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+/// Writes `text` as a JSON string, quotes included.
+pub fn write_string(text: &str, out: &mut String) {
+    // Serialising a string into a string cannot fail; an empty result would still be valid text.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+}
+
+fn write_number(number: &serde_json::Number, out: &mut String) {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => out.push_str(ryu_js::Buffer::new().format(float)),
+        _ => out.push_str(&number.to_string()),
+    }
+}
+
+struct Node {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Node {
+    type Value = Json<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
+        if self.depth >= MAX_DEPTH {
+            let raw = <&RawValue as serde::Deserialize>::deserialize(deserializer)?;
+            return Ok(Json::Deep(Cow::Borrowed(raw.get())));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node {
+    type Value = Json<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json<'de>, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json<'de>, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json<'de>, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json<'de>, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json<'de>, E> {
+        serde_json::Number::from_f64(value).map(Json::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Json<'de>, E> {
+        Ok(Json::String(Cow::Borrowed(value)))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json<'de>, E> {
+        Ok(Json::String(Cow::Owned(value.to_owned())))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Json<'de>, E> {
+        Ok(Json::String(Cow::Owned(value)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json<'de>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element_seed(Node { depth: self.depth + 1 })? {
+            items.push(item);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Json<'de>, A::Error> {
+        let mut members = Members::default();
+        while let Some(Key(key)) = access.next_key()? {
+            let value = access.next_value_seed(Node { depth: self.depth + 1 })?;
+            members.insert(key, value);
+        }
+        Ok(Json::Object(members.list))
+    }
+}
+
+/// Members in the order of their first mention, the last value of a key winning, in linear time
+/// whatever the number of keys.
+struct Members<'a, V> {
+    list: Vec<(Cow<'a, str>, V)>,
+    /// Built once an object has more members than a scan of the list is good for.
+    positions: Option<std::collections::HashMap<Cow<'a, str>, usize>>,
+}
+
+impl<V> Default for Members<'_, V> {
+    fn default() -> Self {
+        Self { list: Vec::new(), positions: None }
+    }
+}
+
+impl<'a, V> Members<'a, V> {
+    const SCAN_LIMIT: usize = 32;
+
+    fn insert(&mut self, key: Cow<'a, str>, value: V) {
+        if self.positions.is_none() && self.list.len() >= Self::SCAN_LIMIT {
+            let known = self.list.iter().enumerate();
+            self.positions = Some(known.map(|(at, (name, _))| (name.clone(), at)).collect());
+        }
+        let found = match &self.positions {
+            Some(positions) => positions.get(&key).copied(),
+            None => self.list.iter().position(|(name, _)| *name == key),
+        };
+        if let Some(at) = found {
+            self.list[at].1 = value;
+            return;
+        }
+        if let Some(positions) = &mut self.positions {
+            positions.insert(key.clone(), self.list.len());
+        }
+        self.list.push((key, value));
+    }
+}
+
+/// A key of an object, borrowed where it holds no escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a member name")
+            }
+
+            fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(value)))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(value.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+/// The members of one JSON object, each value as the text that it was.
+#[derive(Debug, Clone, Default)]
+pub struct RawObject<'a> {
+    members: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl<'a> RawObject<'a> {
+    /// Splits `text`, which must be one JSON object. Values are checked for their syntax alone.
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let members = match deserializer.deserialize_map(RawMembers) {
+            Ok(members) => members,
+            // Only a member name can fail on half a surrogate pair, values are not decoded here.
+            Err(error) => match replace_lone_surrogates(text) {
+                Cow::Borrowed(_) => return Err(error),
+                Cow::Owned(text) => return RawObject::parse(&text).map(RawObject::into_owned),
+            },
+        };
+        deserializer.end()?;
+        Ok(Self { members })
+    }
+
+    /// The same object without borrows.
+    pub fn into_owned(self) -> RawObject<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let members = self.members.into_iter();
+        RawObject { members: members.map(|(key, value)| (owned(key), owned(value))).collect() }
+    }
+
+    /// The text of member `key`.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.members.iter().find_map(|(name, value)| (name == key).then_some(&**value))
+    }
+
+    /// Member `key` as text, if it is a string.
+    pub fn string(&self, key: &str) -> Option<String> {
+        decode_string(self.get(key)?)
+    }
+
+    /// Sets member `key` to a JSON text, in its old place or at the end.
+    pub fn set(&mut self, key: &'a str, json: impl Into<Cow<'a, str>>) {
+        let json = json.into();
+        match self.members.iter_mut().find(|(name, _)| name == key) {
+            Some((_, value)) => *value = json,
+            None => self.members.push((Cow::Borrowed(key), json)),
+        }
+    }
+
+    /// Removes member `key`.
+    pub fn remove(&mut self, key: &str) {
+        self.members.retain(|(name, _)| name != key);
+    }
+
+    /// Moves the named members to the front, in the order given; missing ones are skipped.
+    pub fn move_to_front(&mut self, keys: &[&str]) {
+        let rank = |name: &str| keys.iter().position(|key| *key == name).unwrap_or(keys.len());
+        self.members.sort_by_key(|(name, _)| rank(name));
+    }
+
+    /// Names and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.members.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// The object as JSON text, without white space between members.
+    pub fn to_json(&self) -> String {
+        let size: usize = self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+        let mut out = String::with_capacity(size + 2);
+        out.push('{');
+        for (position, (key, value)) in self.iter().enumerate() {
+            if position > 0 {
+                out.push(',');
+            }
+            write_string(key, &mut out);
+            out.push(':');
+            out.push_str(value);
+        }
+        out.push('}');
+        out
+    }
+}
+
+struct RawMembers;
+
+impl<'de> Visitor<'de> for RawMembers {
+    type Value = Vec<(Cow<'de, str>, Cow<'de, str>)>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut members = Members::default();
+        while let Some(Key(key)) = access.next_key()? {
+            let raw = access.next_value::<&RawValue>()?;
+            members.insert(key, Cow::Borrowed(raw.get()));
+        }
+        Ok(members.list)
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+        Err(E::custom("expected a JSON object"))
+    }
+}
+
+/// The text of a JSON string; `None` for any other value.
+pub fn decode_string(json: &str) -> Option<String> {
+    if !json.trim_start().starts_with('"') {
+        return None;
+    }
+    serde_json::from_str(&replace_lone_surrogates(json)).ok()
+}
+
+/// The compact JSON text of a string.
+pub fn encode_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    write_string(text, &mut out);
+    out
+}
+
+/// Turns compact JSON text that this project wrote or checked into a raw value.
+///
+/// Fails on text that is not one JSON value.
+pub fn raw_value(json: String) -> Result<Box<RawValue>, serde_json::Error> {
+    RawValue::from_string(json)
+}
+
+/// Replaces escapes of half a surrogate pair by `\ufffd`.
+///
+/// Programs that cut text by UTF-16 units leave such halves in stored files; JavaScript reads
+/// them, Rust strings cannot hold them.
+fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut out: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(found) = bytes[at..].iter().position(|&byte| byte == b'\\') {
+        at += found;
+        match surrogate_escape(bytes, at) {
+            None => at += 2,
+            Some(unit) if unit < 0xDC00 && surrogate_escape(bytes, at + 6).is_some_and(|low| low >= 0xDC00) => at += 12,
+            Some(_) => {
+                let copy = out.get_or_insert_with(|| bytes.to_vec());
+                copy[at + 2..at + 6].copy_from_slice(b"fffd");
+                at += 6;
+            }
+        }
+        if at >= bytes.len() {
+            break;
+        }
+    }
+    match out.map(String::from_utf8) {
+        Some(Ok(text)) => Cow::Owned(text),
+        // Only ASCII was replaced by ASCII, so the copy is as valid as the text was.
+        Some(Err(_)) | None => Cow::Borrowed(text),
+    }
+}
+
+/// The surrogate half that the escape at `at` stands for, if it is one.
+fn surrogate_escape(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
+}
+
+impl From<serde_json::Error> for NotAnObject {
+    fn from(source: serde_json::Error) -> Self {
+        Self { source }
+    }
+}
+
+/// A text that was expected to be a JSON object is none.
+#[derive(Debug, thiserror::Error)]
+#[error("not a JSON object")]
+pub struct NotAnObject {
+    source: serde_json::Error,
+}
+
+impl NotAnObject {
+    /// The error of a value of another kind.
+    pub fn new(what: &str) -> Self {
+        Self { source: serde_json::Error::custom(what) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_compact(text: &str, expected: &str) {
+        let json = Json::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(json.to_compact(), expected);
+    }
+
+    #[test]
+    fn compact_form_is_that_of_javascript() {
+        check_compact(r#" { "b" : 1.0, "a" : [ 1e2 , -0.5, true, null ] } "#, r#"{"b":1,"a":[100,-0.5,true,null]}"#);
+        check_compact(
+            r#"{"x":1e21,"y":1e-7,"z":123456789012345678}"#,
+            r#"{"x":1e+21,"y":1e-7,"z":123456789012345678}"#,
+        );
+        check_compact(r#""\u0041\/\u00e9\u2028\u001f\b""#, "\"A/\u{e9}\u{2028}\\u001f\\b\"");
+        check_compact(r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#);
+    }
+
+    #[test]
+    fn half_surrogates_are_one_unit() {
+        check_compact(r#""a\ud83d""#, "\"a\u{fffd}\"");
+        check_compact(r#""\ude00\ud83d\ude00\uD83D""#, "\"\u{fffd}\u{1f600}\u{fffd}\"");
+        check_compact(r#""\\ud83d""#, r#""\\ud83d""#);
+        check_compact(r#"{"\ud83d":1}"#, "{\"\u{fffd}\":1}");
+        assert!(RawObject::parse(r#"{"\ud83d":"\ud83d"}"#).is_ok());
+    }
+
+    #[test]
+    fn depth_has_no_limit() {
+        let text = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(Json::parse(&text).map(|json| json.to_compact()).unwrap(), text);
+    }
+
+    #[test]
+    fn many_keys_take_linear_time_and_the_last_value() {
+        let members: Vec<String> = (0..50_000).map(|n| format!("\"k{}\":{n}", n % 40_000)).collect();
+        let text = format!("{{{}}}", members.join(","));
+        let json = Json::parse(&text).unwrap();
+        assert_eq!(json.as_object().unwrap().len(), 40_000);
+        assert_eq!(json.get("k7").and_then(Json::as_f64), Some(40_007.0));
+    }
+
+    #[test]
+    fn objects_keep_unknown_members_as_they_are() {
+        let mut object = RawObject::parse(r#"{"x": {"a" : 1 }, "id":"1","x2":[1 ,2]}"#).unwrap();
+        object.set("id", "\"2\"");
+        object.set("new", "null");
+        object.move_to_front(&["id"]);
+        assert_eq!(object.to_json(), r#"{"id":"2","x":{"a" : 1 },"x2":[1 ,2],"new":null}"#);
+    }
+}

@@ -1,0 +1,308 @@
+//! Projection: what the model sees of a branch (session spec, What the model sees).
+//!
+//! The walk goes from the leaf towards the root and reads no more bodies than the context has:
+//! everything before the first kept entry of the latest compaction is passed over by its header.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
+use crate::message::{Body, Message};
+
+/// A branch, seen from its leaf. Depth 0 is the leaf, higher depths lie closer to the root.
+pub trait Branch {
+    /// Why an entry could not be read.
+    type Error;
+
+    /// Header of the entry at `depth`; `None` past the root.
+    fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, Self::Error>;
+
+    /// The entry at `depth`, which [`Branch::header`] has named.
+    fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Self::Error>;
+}
+
+/// A branch that is in memory, root first.
+impl Branch for &[Arc<Entry>] {
+    type Error = std::convert::Infallible;
+
+    fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, Self::Error> {
+        Ok(self.iter().rev().nth(depth).map(|entry| entry.header().clone()))
+    }
+
+    fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Self::Error> {
+        Ok(Arc::clone(&self[self.len() - 1 - depth]))
+    }
+}
+
+/// A model, as entries name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelName {
+    /// Provider of the model.
+    pub provider: String,
+    /// Id of the model.
+    pub model_id: String,
+}
+
+/// An entry of the context with what it gives to it.
+#[derive(Debug, Clone)]
+pub struct ProjectedEntry {
+    /// The entry as stored.
+    pub entry: Arc<Entry>,
+    /// Distance from the leaf, in entries.
+    pub depth: usize,
+    /// What the model sees of it: nothing for metadata, hidden entries and older compactions.
+    pub messages: Vec<Arc<Message>>,
+}
+
+/// Something odd that a projection came across and went on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectionDiagnostic {
+    /// The latest compaction names a first kept entry that is not before it on its branch, so that
+    /// nothing before it is kept.
+    UnknownFirstKept {
+        /// The compaction.
+        compaction_id: EntryId,
+        /// The id that it names.
+        first_kept_entry_id: Option<EntryId>,
+    },
+    /// A tool result whose call is not in the context; models refuse such a context, so the result
+    /// is left out of what is sent to one.
+    OrphanToolResult {
+        /// The entry with the result.
+        entry_id: EntryId,
+        /// The call that it answers.
+        tool_call_id: String,
+    },
+}
+
+/// What the model sees of a branch.
+#[derive(Debug, Clone)]
+pub struct Projection {
+    entries: Vec<ProjectedEntry>,
+    has_compaction: bool,
+    thinking_level: String,
+    model: Option<ModelName>,
+    diagnostics: Vec<ProjectionDiagnostic>,
+}
+
+impl Projection {
+    /// Projects `branch`. Fails only where reading it fails.
+    pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
+        let selection = select(&mut branch)?;
+        let mut diagnostics = selection.diagnostics;
+        let entries = project(selection.entries, selection.has_compaction);
+        find_orphan_results(&entries, &mut diagnostics);
+        Ok(Self {
+            entries,
+            has_compaction: selection.has_compaction,
+            thinking_level: selection.thinking_level.unwrap_or_else(|| "off".to_owned()),
+            model: selection.model,
+            diagnostics,
+        })
+    }
+
+    /// The entries of the context in its order: the latest compaction first, if there is one, then
+    /// what it kept, then what followed.
+    pub fn entries(&self) -> &[ProjectedEntry] {
+        &self.entries
+    }
+
+    /// The messages of the context, in order.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.shared_messages().map(Arc::as_ref)
+    }
+
+    /// The messages of the context, in order, shared.
+    pub fn shared_messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.entries.iter().flat_map(|entry| &entry.messages)
+    }
+
+    /// The latest compaction of the branch with what it gives to the context.
+    pub fn compaction(&self) -> Option<&ProjectedEntry> {
+        self.entries.first().filter(|_| self.has_compaction)
+    }
+
+    /// Depth of the newest compaction or context edit: usage reported before it says nothing about
+    /// the context as it is now.
+    pub fn last_invalidating(&self) -> Option<usize> {
+        let invalidates =
+            |entry: &&ProjectedEntry| matches!(entry.entry.kind(), EntryKind::Compaction | EntryKind::ContextEdit);
+        self.entries.iter().filter(invalidates).map(|entry| entry.depth).min()
+    }
+
+    /// The thinking level at the leaf, `off` where none was set.
+    pub fn thinking_level(&self) -> &str {
+        &self.thinking_level
+    }
+
+    /// The model at the leaf.
+    pub fn model(&self) -> Option<&ModelName> {
+        self.model.as_ref()
+    }
+
+    /// What was odd.
+    pub fn diagnostics(&self) -> &[ProjectionDiagnostic] {
+        &self.diagnostics
+    }
+}
+
+#[derive(Default)]
+struct Selection {
+    /// In context order, with depths.
+    entries: Vec<(Arc<Entry>, usize)>,
+    has_compaction: bool,
+    thinking_level: Option<String>,
+    model: Option<ModelName>,
+    diagnostics: Vec<ProjectionDiagnostic>,
+}
+
+/// Where the walk towards the root is.
+enum Stage {
+    /// No compaction seen: every entry belongs to the context.
+    Recent,
+    /// Past the latest compaction: entries belong to the context down to this one, if it comes.
+    Kept { first_kept: EntryId },
+    /// Past the first kept entry: only model and thinking level are still looked for.
+    Settings,
+}
+
+fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
+    let mut selection = Selection::default();
+    let mut compaction: Option<(Arc<Entry>, usize)> = None;
+    let mut kept = Vec::new();
+    let mut stage = Stage::Recent;
+    let mut depth = 0;
+    while let Some(header) = branch.header(depth)? {
+        let settings_known = selection.thinking_level.is_some() && selection.model.is_some();
+        if matches!(stage, Stage::Settings) && settings_known {
+            break;
+        }
+        let is_context = !matches!(stage, Stage::Settings);
+        if is_context || names_settings(&header, &selection) {
+            let entry = branch.entry(depth)?;
+            note_settings(&entry, &mut selection);
+            match &stage {
+                Stage::Recent if header.kind == EntryKind::Compaction => {
+                    stage = stage_before(&entry);
+                    compaction = Some((entry, depth));
+                }
+                Stage::Recent => selection.entries.push((entry, depth)),
+                Stage::Kept { first_kept } => {
+                    let is_first_kept = header.id == *first_kept;
+                    kept.push((entry, depth));
+                    if is_first_kept {
+                        selection.entries.extend(kept.drain(..).filter(|(entry, _)| !is_system(entry)));
+                        stage = Stage::Settings;
+                    }
+                }
+                Stage::Settings => {}
+            }
+        }
+        depth += 1;
+    }
+    if let Some((entry, depth)) = compaction {
+        if matches!(stage, Stage::Kept { .. }) || names_no_kept_entry(&entry) {
+            selection.diagnostics.push(ProjectionDiagnostic::UnknownFirstKept {
+                compaction_id: entry.id().clone(),
+                first_kept_entry_id: entry.compaction().and_then(|compaction| compaction.first_kept_entry_id.clone()),
+            });
+        }
+        selection.has_compaction = true;
+        selection.entries.push((entry, depth));
+    }
+    selection.entries.reverse();
+    Ok(selection)
+}
+
+/// What follows the latest compaction on the way to the root. A compaction that names itself keeps
+/// nothing.
+fn stage_before(compaction: &Entry) -> Stage {
+    match compaction.compaction().and_then(|compaction| compaction.first_kept_entry_id.clone()) {
+        Some(first_kept) if first_kept != *compaction.id() => Stage::Kept { first_kept },
+        _ => Stage::Settings,
+    }
+}
+
+fn names_no_kept_entry(entry: &Entry) -> bool {
+    entry.compaction().is_some_and(|compaction| compaction.first_kept_entry_id.is_none())
+}
+
+fn is_system(entry: &Entry) -> bool {
+    entry.header().role == Some(Role::System)
+}
+
+/// Whether the entry behind `header` decides a setting that is still unknown.
+fn names_settings(header: &EntryHeader, selection: &Selection) -> bool {
+    match header.kind {
+        EntryKind::ThinkingLevelChange => selection.thinking_level.is_none(),
+        EntryKind::ModelChange => selection.model.is_none(),
+        EntryKind::Message => header.role == Some(Role::Assistant) && selection.model.is_none(),
+        _ => false,
+    }
+}
+
+fn note_settings(entry: &Entry, selection: &mut Selection) {
+    match entry.body() {
+        EntryBody::ThinkingLevelChange { thinking_level } => {
+            selection.thinking_level.get_or_insert_with(|| thinking_level.clone());
+        }
+        EntryBody::ModelChange { provider, model_id } => {
+            let name = || ModelName { provider: provider.clone(), model_id: model_id.clone() };
+            selection.model.get_or_insert_with(name);
+        }
+        EntryBody::Message(message) => {
+            if let Some(assistant) = message.as_assistant() {
+                selection.model.get_or_insert_with(|| ModelName {
+                    provider: assistant.provider.clone().unwrap_or_default(),
+                    model_id: assistant.model.clone().unwrap_or_default(),
+                });
+            }
+        }
+        _ => {}
+    }
+}
+
+fn project(selected: Vec<(Arc<Entry>, usize)>, has_compaction: bool) -> Vec<ProjectedEntry> {
+    let edits: HashMap<EntryId, Replacement> = selected
+        .iter()
+        .filter_map(|(entry, _)| match entry.body() {
+            EntryBody::ContextEdit { target_id, replacement } => Some((target_id.clone(), replacement.clone())),
+            _ => None,
+        })
+        .collect();
+    let project_one = |(position, (entry, depth)): (usize, (Arc<Entry>, usize))| {
+        // An older compaction may lie in the kept range; only the latest one speaks.
+        let is_silent = entry.kind() == EntryKind::Compaction && !(has_compaction && position == 0);
+        let messages = if is_silent { Vec::new() } else { edited(&entry, edits.get(entry.id())) };
+        ProjectedEntry { entry, depth, messages }
+    };
+    selected.into_iter().enumerate().map(project_one).collect()
+}
+
+fn edited(entry: &Entry, edit: Option<&Replacement>) -> Vec<Arc<Message>> {
+    match edit {
+        Some(Replacement::Hidden) => Vec::new(),
+        Some(Replacement::Content(content)) => {
+            let messages = entry.context_messages().into_iter();
+            messages.map(|message| Arc::new(message.with_content(content))).collect()
+        }
+        Some(Replacement::Invalid) | None => entry.context_messages(),
+    }
+}
+
+fn find_orphan_results(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
+    let mut calls: HashSet<&str> = HashSet::new();
+    for projected in entries {
+        for message in &projected.messages {
+            calls.extend(message.tool_calls().map(|call| call.id.as_str()));
+            if let Body::ToolResult { tool_call_id, .. } = message.body()
+                && !calls.contains(tool_call_id.as_str())
+            {
+                diagnostics.push(ProjectionDiagnostic::OrphanToolResult {
+                    entry_id: projected.entry.id().clone(),
+                    tool_call_id: tool_call_id.clone(),
+                });
+            }
+        }
+    }
+}

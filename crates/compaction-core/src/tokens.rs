@@ -1,0 +1,122 @@
+//! Token estimates and what a context weighs (compaction spec, Tokens).
+
+use crate::message::{Block, Body, Content, Message};
+use crate::projection::Projection;
+use crate::system_state;
+use crate::text::utf16_len;
+
+/// UTF-16 units that stand for one token in an estimate.
+const UNITS_PER_TOKEN: u64 = 4;
+/// UTF-16 units that an image counts as.
+const IMAGE_UNITS: usize = 4800;
+
+/// Tokens of a context: what the provider reported, and estimates for what came after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContextTokens {
+    /// The sum.
+    pub tokens: u64,
+    /// Tokens of the last usage that can be trusted, 0 if there is none.
+    pub usage_tokens: u64,
+    /// Estimated tokens of the messages after it, or of all messages.
+    pub trailing_tokens: u64,
+}
+
+/// Estimated tokens of a plain text: UTF-16 units divided by 4, rounded up.
+pub fn estimate_text(text: &str) -> u64 {
+    units_to_tokens(utf16_len(text))
+}
+
+/// Estimated tokens of messages, each rounded up by itself.
+pub fn estimate_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
+    messages.into_iter().map(Message::tokens).sum()
+}
+
+pub(crate) fn estimate_body(body: &Body) -> u64 {
+    units_to_tokens(match body {
+        Body::User { content } | Body::Custom { content, .. } | Body::ToolResult { content, .. } => {
+            content_units(content)
+        }
+        Body::Assistant(assistant) => assistant.content.iter().map(answer_block_units).sum(),
+        Body::BashExecution(bash) => utf16_len(&bash.command) + utf16_len(&bash.output),
+        Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => utf16_len(summary),
+        Body::System(system) => {
+            let sections = system.sections.iter().filter_map(|(_, text)| text.as_deref());
+            content_units(&system.content)
+                + sections.map(utf16_len).sum::<usize>()
+                + system.tools_added.as_ref().map_or(0, |tools| utf16_len(&tools.to_compact()))
+        }
+        Body::Other { .. } => 0,
+    })
+}
+
+fn units_to_tokens(units: usize) -> u64 {
+    (units as u64).div_ceil(UNITS_PER_TOKEN)
+}
+
+fn content_units(content: &Content) -> usize {
+    match content {
+        Content::Text(text) => utf16_len(text),
+        Content::Blocks(blocks) => blocks.iter().map(content_block_units).sum(),
+    }
+}
+
+fn content_block_units(block: &Block) -> usize {
+    match block {
+        Block::Text(text) => utf16_len(text),
+        Block::Image => IMAGE_UNITS,
+        Block::Thinking(_) | Block::ToolCall(_) | Block::Other => 0,
+    }
+}
+
+fn answer_block_units(block: &Block) -> usize {
+    match block {
+        Block::Text(text) | Block::Thinking(text) => utf16_len(text),
+        Block::ToolCall(call) => {
+            let arguments = call.arguments.as_ref().map_or(0, |json| utf16_len(&json.to_compact()));
+            utf16_len(&call.name) + arguments
+        }
+        Block::Image | Block::Other => 0,
+    }
+}
+
+/// Tokens of the context that an assistant message reports, if its usage can be trusted: not
+/// aborted, not an error, not zero.
+pub fn trusted_usage(message: &Message) -> Option<u64> {
+    let assistant = message.as_assistant()?;
+    if matches!(assistant.stop_reason.as_deref(), Some("aborted" | "error")) {
+        return None;
+    }
+    assistant.usage.map(|usage| usage.context_tokens()).filter(|tokens| *tokens > 0)
+}
+
+/// Tokens of a projected context: the last trusted usage plus estimates of the messages after it,
+/// if that message came after the last compaction or context edit; otherwise estimates alone.
+pub fn context_tokens(projection: &Projection) -> ContextTokens {
+    if let Some(tokens) = usage_and_trailing(projection) {
+        return tokens;
+    }
+    let messages = || projection.messages();
+    let conversation = messages().filter(|message| !matches!(message.body(), Body::System(_)));
+    // Several system messages are one prompt with changes; what counts is the prompt that results.
+    let system = system_state::replay(messages(), 0).map_or(0, |message| message.tokens());
+    let tokens = system + estimate_messages(conversation);
+    ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }
+}
+
+fn usage_and_trailing(projection: &Projection) -> Option<ContextTokens> {
+    let mut trailing_tokens = 0;
+    for entry in projection.entries().iter().rev() {
+        for message in entry.messages.iter().rev() {
+            if let Some(usage_tokens) = trusted_usage(message) {
+                let is_current = projection.last_invalidating().is_none_or(|last| entry.depth < last);
+                return is_current.then_some(ContextTokens {
+                    tokens: usage_tokens.saturating_add(trailing_tokens),
+                    usage_tokens,
+                    trailing_tokens,
+                });
+            }
+            trailing_tokens += message.tokens();
+        }
+    }
+    None
+}

@@ -1,0 +1,2 @@
+//! compactd
+fn main() {}
