@@ -4,10 +4,16 @@
 //! branch of them is projected to what the model sees ([`projection`]), weighed ([`tokens`]) and
 //! cut ([`preparation`]); what is cut away becomes a summary.
 
+pub mod conversation;
+pub mod cut_point;
 pub mod entry;
+pub mod file_operations;
 pub mod json;
 pub mod message;
+pub mod navigation;
+pub mod preparation;
 pub mod projection;
+pub mod settings;
 pub mod system_state;
 pub mod text;
 pub mod tokens;

@@ -381,6 +381,17 @@ impl Message {
         }
     }
 
+    /// The same message with role `user`, as models see a custom one: content and timestamp stay.
+    /// `None` if the stored text is no object.
+    pub(crate) fn as_user(&self) -> Option<Self> {
+        let stored = RawObject::parse(self.raw.get()).ok()?;
+        let Body::Custom { content, .. } = &self.body else {
+            return None;
+        };
+        let members = [("role", "\"user\"".to_owned()), ("content", stored.get("content").unwrap_or("[]").to_owned())];
+        Some(Self::synthetic(&members, self.timestamp, Body::User { content: content.clone() }))
+    }
+
     /// The stored JSON text.
     pub fn raw(&self) -> &RawValue {
         &self.raw

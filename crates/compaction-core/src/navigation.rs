@@ -1,0 +1,114 @@
+//! Navigation: where a jump in the tree leads and what the branch that is left has to tell
+//! (compaction spec, Branch summaries and navigation).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::entry::{Entry, EntryBody, EntryId};
+use crate::file_operations::{FileOperations, FileTools};
+use crate::message::{Body, Message};
+use crate::projection::{ProjectedEntry, Projection};
+
+/// Where a navigation leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The leaf afterwards; `None` for the place before the first entry.
+    pub new_leaf_id: Option<EntryId>,
+    /// The text that the person may change and send again.
+    pub editor_text: Option<String>,
+}
+
+impl Destination {
+    /// Where a navigation to `target` leads: a message of the person's goes back into the editor,
+    /// with its parent as leaf; any other entry becomes the leaf.
+    pub fn of(target: &Entry) -> Self {
+        match spoken_text(target) {
+            Some(text) => Self { new_leaf_id: target.header().parent_id.clone(), editor_text: Some(text) },
+            None => Self { new_leaf_id: Some(target.id().clone()), editor_text: None },
+        }
+    }
+}
+
+/// The text of a user or custom message; `None` for other entries.
+pub fn spoken_text(entry: &Entry) -> Option<String> {
+    let (EntryBody::Message(message) | EntryBody::CustomMessage(message)) = entry.body() else {
+        return None;
+    };
+    match message.body() {
+        Body::User { content } | Body::Custom { content, .. } => Some(content.text("").into_owned()),
+        _ => None,
+    }
+}
+
+/// What a summary of an abandoned branch is made from.
+#[derive(Debug, Clone, Default)]
+pub struct BranchPreparation {
+    /// Messages in context order, without tool results; the newest that fit.
+    pub messages: Vec<Arc<Message>>,
+    /// Files of all abandoned entries, also of those that did not fit.
+    pub file_operations: FileOperations,
+    /// Estimated tokens of `messages`.
+    pub tokens: u64,
+    /// Messages that did not fit.
+    pub left_out: usize,
+}
+
+impl BranchPreparation {
+    /// Prepares a summary of the `abandoned` entries (oldest first), of which `projection` is the
+    /// context at their leaf. `budget` limits the tokens; `None` for no limit.
+    ///
+    /// Working from the projection shows each message once and as the model saw it: nothing that
+    /// an edit hides, nothing that a compaction on the branch has already told.
+    pub fn of(projection: &Projection, abandoned: &[Arc<Entry>], budget: Option<u64>, tools: &FileTools) -> Self {
+        let ids: HashSet<&EntryId> = abandoned.iter().map(|entry| entry.id()).collect();
+        let visible = projection.entries().iter().filter(|projected| ids.contains(projected.entry.id()));
+        let mut preparation = Self { file_operations: file_operations(abandoned, tools), ..Self::default() };
+        let mut is_full = false;
+        for (projected, message) in visible.rev().flat_map(told_messages) {
+            is_full = is_full || !preparation.has_room(projected, message, budget);
+            if is_full {
+                preparation.left_out += 1;
+            } else {
+                preparation.tokens += message.tokens();
+                preparation.messages.push(Arc::clone(message));
+            }
+        }
+        preparation.messages.reverse();
+        preparation
+    }
+
+    /// Whether `message` still fits. A summary tells so much in so little that it may overshoot
+    /// while less than nine tenths of the budget are used.
+    fn has_room(&self, projected: &ProjectedEntry, message: &Message, budget: Option<u64>) -> bool {
+        let Some(budget) = budget else {
+            return true;
+        };
+        let is_summary = matches!(projected.entry.body(), EntryBody::Compaction(_) | EntryBody::BranchSummary(_));
+        let fits = self.tokens.saturating_add(message.tokens()) <= budget;
+        fits || (is_summary && self.tokens.saturating_mul(10) < budget.saturating_mul(9))
+    }
+}
+
+/// Tokens that a branch summary may read: the window without the reserve, never below a quarter of
+/// the window.
+pub fn branch_budget(context_window: u64, reserve_tokens: u64) -> u64 {
+    context_window.saturating_sub(reserve_tokens).max(context_window / 4)
+}
+
+fn told_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&ProjectedEntry, &Arc<Message>)> {
+    let is_told = |message: &&Arc<Message>| !matches!(message.body(), Body::ToolResult { .. } | Body::System(_));
+    projected.messages.iter().rev().filter(is_told).map(move |message| (projected, message))
+}
+
+fn file_operations(abandoned: &[Arc<Entry>], tools: &FileTools) -> FileOperations {
+    let mut operations = FileOperations::default();
+    for entry in abandoned {
+        match entry.body() {
+            EntryBody::Message(message) => operations.add_message(message, tools),
+            EntryBody::BranchSummary(branch) if !branch.from_hook => operations.add_lists(&branch.files),
+            EntryBody::Compaction(compaction) if !compaction.from_hook => operations.add_lists(&compaction.files),
+            _ => {}
+        }
+    }
+    operations
+}

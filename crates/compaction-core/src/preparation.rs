@@ -1,0 +1,158 @@
+//! Preparation: what a compaction would summarise and what it would keep (compaction spec,
+//! Preparation). Pure and cheap; making the summary is the only part of a compaction that waits.
+
+use std::sync::Arc;
+
+use crate::cut_point::{self, CutPoint};
+use crate::entry::{EntryBody, EntryId};
+use crate::file_operations::{FileOperations, FileTools};
+use crate::message::{Body, Message};
+use crate::projection::{ProjectedEntry, Projection};
+use crate::settings::CompactionSettings;
+use crate::tokens;
+
+/// A compaction that can be made.
+#[derive(Debug, Clone)]
+pub struct Preparation {
+    /// The oldest entry that stays verbatim.
+    pub first_kept_entry_id: EntryId,
+    /// Messages before the turn that is cut, or before the cut.
+    pub messages_to_summarize: Vec<PreparedMessage>,
+    /// Messages of the turn that is cut, up to the cut; empty if no turn is.
+    pub turn_prefix_messages: Vec<PreparedMessage>,
+    /// Whether the cut goes through a turn.
+    pub is_split_turn: bool,
+    /// Tokens of the whole context.
+    pub tokens_before: u64,
+    /// The summary of the previous compaction on the branch.
+    pub previous_summary: Option<String>,
+    /// Files that the summarised part touched, those of earlier summaries included.
+    pub file_operations: FileOperations,
+    /// The settings that were used.
+    pub settings: CompactionSettings,
+    /// The leaf of the branch.
+    pub leaf_id: EntryId,
+}
+
+/// A message with the entry that it comes from.
+#[derive(Debug, Clone)]
+pub struct PreparedMessage {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// What the model saw of it.
+    pub message: Arc<Message>,
+}
+
+/// Why there is nothing to compact, with the numbers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Nothing that a model sees follows the last compaction.
+    #[error("compact again: nothing that the model sees follows compaction {compaction_id}")]
+    AlreadyCompacted {
+        /// The last compaction.
+        compaction_id: EntryId,
+        /// Tokens of the context.
+        context_tokens: u64,
+    },
+    /// Everything would be kept.
+    #[error(
+        "compact: all of the {messages} messages since the last compaction ({context_tokens} tokens of context) \
+         fall into the {keep_recent_tokens} recent tokens that are kept"
+    )]
+    NothingToCompact {
+        /// Messages that could have been summarised or kept.
+        messages: usize,
+        /// Tokens of the context.
+        context_tokens: u64,
+        /// Tokens that are kept at least.
+        keep_recent_tokens: u64,
+    },
+}
+
+impl Preparation {
+    /// Prepares a compaction of `projection`, whose leaf is `leaf_id` (`None` for an empty branch).
+    ///
+    /// The span starts right after the previous compaction's summary, at its first kept entry, so
+    /// that what one compaction kept the next one summarises or keeps.
+    pub fn of(
+        projection: &Projection,
+        leaf_id: Option<&EntryId>,
+        settings: CompactionSettings,
+        tools: &FileTools,
+    ) -> Result<Self, Refusal> {
+        let tokens_before = tokens::context_tokens(projection).tokens;
+        refuse_if_compacted(projection, tokens_before)?;
+        let previous = projection.compaction().filter(|compaction| !compaction.messages.is_empty());
+        let span = &projection.entries()[usize::from(previous.is_some())..];
+        let nothing = || Refusal::NothingToCompact {
+            messages: conversation(span).count(),
+            context_tokens: tokens_before,
+            keep_recent_tokens: settings.keep_recent_tokens,
+        };
+        let cut = cut_point::find(span, settings.keep_recent_tokens).ok_or_else(nothing)?;
+        let (history, turn_prefix) = parts(span, &cut);
+        if conversation(history).chain(conversation(turn_prefix)).next().is_none() {
+            return Err(nothing());
+        }
+        Ok(Self {
+            first_kept_entry_id: span[cut.first_kept].entry.id().clone(),
+            messages_to_summarize: conversation(history).collect(),
+            turn_prefix_messages: conversation(turn_prefix).collect(),
+            is_split_turn: cut.turn_start.is_some(),
+            tokens_before,
+            previous_summary: previous.and_then(summary_of),
+            file_operations: file_operations(previous, &span[..cut.first_kept], tools),
+            settings,
+            leaf_id: leaf_id.ok_or_else(nothing)?.clone(),
+        })
+    }
+}
+
+fn refuse_if_compacted(projection: &Projection, context_tokens: u64) -> Result<(), Refusal> {
+    let Some(compaction) = projection.compaction() else {
+        return Ok(());
+    };
+    let follows = |entry: &ProjectedEntry| entry.depth < compaction.depth && !entry.messages.is_empty();
+    if projection.entries().iter().any(follows) {
+        return Ok(());
+    }
+    Err(Refusal::AlreadyCompacted { compaction_id: compaction.entry.id().clone(), context_tokens })
+}
+
+fn parts<'a>(span: &'a [ProjectedEntry], cut: &CutPoint) -> (&'a [ProjectedEntry], &'a [ProjectedEntry]) {
+    let summarised = &span[..cut.first_kept];
+    summarised.split_at(cut.turn_start.unwrap_or(cut.first_kept))
+}
+
+/// Messages that a summary tells of: all but prompts, whose state the compaction entry carries.
+fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = PreparedMessage> {
+    entries.iter().flat_map(|projected| {
+        let messages = projected.messages.iter().filter(|message| !matches!(message.body(), Body::System(_)));
+        messages.map(|message| PreparedMessage { entry_id: projected.entry.id().clone(), message: Arc::clone(message) })
+    })
+}
+
+fn summary_of(compaction: &ProjectedEntry) -> Option<String> {
+    compaction.entry.compaction().map(|compaction| compaction.summary.clone())
+}
+
+fn file_operations(
+    previous: Option<&ProjectedEntry>,
+    summarised: &[ProjectedEntry],
+    tools: &FileTools,
+) -> FileOperations {
+    let mut operations = FileOperations::default();
+    for projected in previous.into_iter().chain(summarised) {
+        match projected.entry.body() {
+            EntryBody::Compaction(compaction) if !compaction.from_hook && !projected.messages.is_empty() => {
+                operations.add_lists(&compaction.files);
+            }
+            EntryBody::BranchSummary(branch) if !branch.from_hook => operations.add_lists(&branch.files),
+            _ => {}
+        }
+        for message in &projected.messages {
+            operations.add_message(message, tools);
+        }
+    }
+    operations
+}

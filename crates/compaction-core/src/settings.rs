@@ -1,0 +1,18 @@
+//! Settings of compaction, as the pure functions take them.
+
+/// When to compact and how much to keep (compaction spec, Settings).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactionSettings {
+    /// Whether compaction may start by itself.
+    pub enabled: bool,
+    /// Tokens of the window that stay free for the answer and the summary request.
+    pub reserve_tokens: u64,
+    /// Tokens of recent context that stay verbatim.
+    pub keep_recent_tokens: u64,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
+    }
+}
