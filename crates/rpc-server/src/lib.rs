@@ -1,1 +1,3 @@
-//! The wire of compactd.
+//! The wire of compactd: framing, dispatch, methods, notifications and the command line.
+
+pub mod wire;

@@ -1,0 +1,305 @@
+//! Compaction: check, prepare, compact, abort.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::json::{FreeObject, Message};
+
+/// Parameters of `checkCompaction`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckCompactionParams {
+    /// The session.
+    pub session_id: String,
+    /// The model of the next request.
+    pub model: Model,
+    /// The assistant message to judge; the last one of the context by default.
+    pub message: Option<Message>,
+    /// Compaction settings for this call.
+    pub settings: Option<FreeObject>,
+}
+
+/// A model with its window.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Model {
+    /// Provider of the model.
+    pub provider: String,
+    /// Id of the model.
+    pub id: String,
+    /// Size of the window in tokens.
+    pub context_window: u64,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionAction {
+    /// Nothing.
+    None,
+    /// Compact.
+    Compact,
+}
+
+/// Why a compaction happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionReason {
+    /// Somebody asked for it.
+    Manual,
+    /// The context came near the window.
+    Threshold,
+    /// The model refused the context.
+    Overflow,
+}
+
+/// Result of `checkCompaction`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckCompactionResult {
+    /// What to do.
+    pub action: CompactionAction,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<CompactionReason>,
+    /// Whether the failed request is worth another try after the compaction.
+    pub will_retry: bool,
+    /// Tokens of the context.
+    pub context_tokens: u64,
+    /// Tokens above which the threshold is crossed.
+    pub threshold: u64,
+    /// Why nothing is done although something might seem due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+}
+
+/// Parts of a preparation that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PreparationPart {
+    /// The messages; without them the lists hold entry ids.
+    Messages,
+    /// The requests that a summarizer would get.
+    Requests,
+}
+
+/// Parameters of `prepareCompaction`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrepareCompactionParams {
+    /// The session.
+    pub session_id: String,
+    /// The end of the branch; the leaf by default.
+    pub leaf_id: Option<String>,
+    /// Compaction settings for this call.
+    pub settings: Option<FreeObject>,
+    /// What the summary should look at.
+    pub custom_instructions: Option<String>,
+    /// What the result holds; both parts by default.
+    pub include: Option<Vec<PreparationPart>>,
+}
+
+/// Result of `prepareCompaction`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrepareCompactionResult {
+    /// What would be compacted; null if nothing would.
+    pub preparation: Option<Preparation>,
+    /// What a summarizer would get, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Vec<SummaryRequest>>,
+    /// Why nothing would be compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<RefusalReason>,
+    /// Tokens of the context, if nothing would be compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// Tokens that are kept at least, if nothing would be compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_recent_tokens: Option<u64>,
+    /// Messages that all would be kept, if nothing would be compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// The compaction that nothing follows, if that is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction_id: Option<String>,
+}
+
+/// Why nothing would be compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RefusalReason {
+    /// Nothing follows the last compaction.
+    AlreadyCompacted,
+    /// Everything would be kept.
+    NothingToCompact,
+}
+
+/// A message, or the id of its entry.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MessageOrId {
+    /// The message.
+    Message(Message),
+    /// The id of its entry.
+    Id(String),
+}
+
+/// What would be compacted.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Preparation {
+    /// The oldest entry that stays verbatim.
+    pub first_kept_entry_id: String,
+    /// Messages before the turn that is cut, or before the cut.
+    pub messages_to_summarize: Vec<MessageOrId>,
+    /// Messages of the turn that is cut, up to the cut.
+    pub turn_prefix_messages: Vec<MessageOrId>,
+    /// Whether the cut goes through a turn.
+    pub is_split_turn: bool,
+    /// Tokens of the whole context.
+    pub tokens_before: u64,
+    /// The summary of the previous compaction.
+    pub previous_summary: Option<String>,
+    /// Files that the summarised part touched.
+    pub file_ops: FileOperations,
+    /// The settings that were used.
+    pub settings: CompactionSettings,
+    /// The leaf of the branch.
+    pub leaf_id: String,
+}
+
+/// Paths by what was done to them, sorted.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FileOperations {
+    /// Files that were read.
+    pub read: Vec<String>,
+    /// Files that were written whole.
+    pub written: Vec<String>,
+    /// Files that were edited.
+    pub edited: Vec<String>,
+}
+
+/// Settings that decided a preparation.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionSettings {
+    /// Whether compaction may start by itself.
+    pub enabled: bool,
+    /// Tokens of the window that stay free.
+    pub reserve_tokens: u64,
+    /// Tokens of recent context that stay verbatim.
+    pub keep_recent_tokens: u64,
+}
+
+/// What a request to a summarizer is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RequestKind {
+    /// The conversation up to the turn that is cut.
+    History,
+    /// The first part of the turn that is cut.
+    TurnPrefix,
+    /// A branch that is left.
+    Branch,
+}
+
+/// A request to a summarizer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SummaryRequest {
+    /// What it is about.
+    pub kind: RequestKind,
+    /// The system prompt.
+    pub system_prompt: String,
+    /// The prompt.
+    pub prompt: String,
+    /// Output tokens at most.
+    pub max_tokens: u64,
+    /// Estimated input tokens.
+    pub estimated_tokens: u64,
+}
+
+/// Parameters of `compact`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactParams {
+    /// The session.
+    pub session_id: String,
+    /// What the summary should look at.
+    pub custom_instructions: Option<String>,
+    /// Compaction settings for this call.
+    pub settings: Option<FreeObject>,
+    /// The summarizer for this call, instead of the configured one.
+    pub summarizer: Option<String>,
+    /// A summary that the client wrote.
+    pub summary: Option<GivenSummary>,
+    /// Whether to answer when the compaction is done (true, the default) or at once.
+    pub wait: Option<bool>,
+}
+
+/// A summary that the client wrote.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GivenSummary {
+    /// Its text.
+    pub summary: String,
+    /// The oldest entry that stays verbatim; that of the preparation by default.
+    pub first_kept_entry_id: Option<String>,
+    /// Members for the entry's `details`.
+    pub details: Option<FreeObject>,
+    /// What the summary cost.
+    pub usage: Option<FreeObject>,
+}
+
+/// Result of `compact`; only `operationId` with `wait: false`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CompactResult {
+    /// The compaction is done.
+    Done(Box<CompactionResult>),
+    /// The compaction runs; its outcome comes with `compactionEnd`.
+    Started(StartedResult),
+}
+
+/// An operation that runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedResult {
+    /// Names the operation in notifications.
+    pub operation_id: String,
+}
+
+/// A compaction that is done.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionResult {
+    /// The compaction entry.
+    pub entry_id: String,
+    /// Its summary.
+    pub summary: String,
+    /// The oldest entry that stays verbatim.
+    pub first_kept_entry_id: String,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+    /// Tokens of the context after.
+    pub tokens_after: u64,
+    /// The entry's `details`: `readFiles`, `modifiedFiles` and more.
+    pub details: FreeObject,
+    /// What the summary cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<FreeObject>,
+    /// Whether a hook or the client gave the summary.
+    pub from_hook: bool,
+    /// Who wrote the summary.
+    pub summarizer: String,
+    /// Requests that were made, failed ones included.
+    pub attempts: u32,
+}
+
+/// Result of `abortCompaction`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AbortResult {
+    /// Whether an operation was running.
+    pub aborted: bool,
+}

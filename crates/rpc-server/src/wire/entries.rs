@@ -1,0 +1,268 @@
+//! Entries and context: append, read, tree, labels, tokens.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::json::{Entry, Message, NewEntry, nullable};
+
+/// Parameters of `appendMessage`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendMessageParams {
+    /// The session.
+    pub session_id: String,
+    /// The message.
+    pub message: Message,
+    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    pub expected_leaf_id: Option<String>,
+}
+
+/// Result of `appendMessage`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendMessageResult {
+    /// The new entry.
+    pub entry_id: String,
+    /// The leaf afterwards.
+    pub leaf_id: String,
+    /// Usage of the context, where the session's model is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_usage: Option<ContextUsage>,
+}
+
+/// Parameters of `appendEntry`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendEntryParams {
+    /// The session.
+    pub session_id: String,
+    /// The entry.
+    pub entry: NewEntry,
+    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    pub expected_leaf_id: Option<String>,
+}
+
+/// Parameters of calls that name one entry.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryParams {
+    /// The session.
+    pub session_id: String,
+    /// The entry.
+    pub entry_id: String,
+}
+
+/// Result of `getEntry`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GetEntryResult {
+    /// The entry.
+    pub entry: Entry,
+}
+
+/// Parameters of `getEntries`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetEntriesParams {
+    /// The session.
+    pub session_id: String,
+    /// The entry after which to start; the first one by default.
+    pub since: Option<String>,
+    /// Entries at most.
+    pub limit: Option<u32>,
+}
+
+/// Result of `getEntries` and `getBranch`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EntriesResult {
+    /// The entries.
+    pub entries: Vec<Entry>,
+}
+
+/// Parameters of `getBranch`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetBranchParams {
+    /// The session.
+    pub session_id: String,
+    /// The end of the branch; the leaf by default.
+    pub leaf_id: Option<String>,
+}
+
+/// Result of `getTree`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetTreeResult {
+    /// The leaf.
+    pub leaf_id: Option<String>,
+    /// All entries in file order; never nested, so that depth has no limit.
+    pub nodes: Vec<TreeNode>,
+}
+
+/// One entry of the tree.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeNode {
+    /// The entry.
+    pub id: String,
+    /// The entry before it, as stored.
+    pub parent_id: Option<String>,
+    /// Type of the entry.
+    #[serde(rename = "type")]
+    pub entry_type: String,
+    /// Role of its message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The start of its text, on one line.
+    pub preview: String,
+    /// Its label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// When it was written, ISO 8601.
+    pub timestamp: String,
+    /// Entries that follow it, oldest first.
+    pub children: Vec<String>,
+}
+
+/// Format of a context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ContextFormat {
+    /// Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages.
+    #[default]
+    Agent,
+    /// User, assistant and toolResult alone, ready to send to a model.
+    Llm,
+}
+
+/// Parameters of `getContext`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetContextParams {
+    /// The session.
+    pub session_id: String,
+    /// The end of the branch; the leaf by default.
+    pub leaf_id: Option<String>,
+    /// Format of the messages; `agent` by default.
+    #[serde(default)]
+    pub format: ContextFormat,
+    /// An entry up to which the caller has the context already.
+    pub after: Option<String>,
+}
+
+/// Result of `getContext`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetContextResult {
+    /// What the model sees.
+    pub messages: Vec<Message>,
+    /// The end of the branch.
+    pub leaf_id: Option<String>,
+    /// The thinking level at the leaf.
+    pub thinking_level: String,
+    /// The model at the leaf.
+    pub model: Option<ModelName>,
+    /// What the whole context weighs.
+    pub tokens: ContextTokens,
+    /// With `after`: whether `messages` holds only what follows that entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<bool>,
+    /// What was odd: unknown first kept entries, broken bodies, results without calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<super::sessions::Diagnostic>,
+}
+
+/// A model, as entries name it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelName {
+    /// Provider of the model.
+    pub provider: String,
+    /// Id of the model.
+    pub model_id: String,
+}
+
+/// Tokens of a context.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextTokens {
+    /// The sum.
+    pub tokens: u64,
+    /// Tokens of the last usage that can be trusted.
+    pub usage_tokens: u64,
+    /// Estimates for the messages after it.
+    pub trailing_tokens: u64,
+}
+
+/// Parameters of `getContextUsage`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GetContextUsageParams {
+    /// The session.
+    pub session_id: String,
+    /// The model whose window counts.
+    pub model: WindowModel,
+}
+
+/// A model of which only the window matters.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowModel {
+    /// Size of the window in tokens.
+    pub context_window: u64,
+}
+
+/// How full a window is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUsage {
+    /// Tokens of the context; null between a compaction and the first answer after it.
+    pub tokens: Option<u64>,
+    /// Size of the window in tokens.
+    pub context_window: u64,
+    /// Tokens in percent of the window.
+    pub percent: Option<f64>,
+}
+
+/// Parameters of `setLabel`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetLabelParams {
+    /// The session.
+    pub session_id: String,
+    /// The entry that gets the label.
+    pub target_id: String,
+    /// The label; null clears it.
+    #[serde(deserialize_with = "nullable")]
+    #[schemars(required)]
+    pub label: Option<String>,
+}
+
+/// Parameters of `estimateTokens`: messages or a text.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct EstimateTokensParams {
+    /// Messages in either format.
+    pub messages: Option<Vec<Message>>,
+    /// A text; used if there are no messages.
+    pub text: Option<String>,
+}
+
+/// Result of `estimateTokens`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EstimateTokensResult {
+    /// Estimated tokens.
+    pub tokens: u64,
+}
+
+/// Parameters of `serializeConversation`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct SerializeConversationParams {
+    /// Messages in either format.
+    pub messages: Vec<Message>,
+}
+
+/// Result of `serializeConversation`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SerializeConversationResult {
+    /// The conversation as one text.
+    pub text: String,
+}

@@ -1,0 +1,142 @@
+//! Parts of the wire that travel as they are: messages, entries and free-form values.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+macro_rules! raw_json {
+    ($(#[$doc:meta])* $name:ident, $schema:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        pub struct $name(Arc<RawValue>);
+
+        impl $name {
+            /// The JSON text.
+            pub fn get(&self) -> &str {
+                self.0.get()
+            }
+        }
+
+        impl From<&RawValue> for $name {
+            fn from(raw: &RawValue) -> Self {
+                Self(Arc::from(raw.to_owned()))
+            }
+        }
+
+        impl From<Box<RawValue>> for $name {
+            fn from(raw: Box<RawValue>) -> Self {
+                Self(Arc::from(raw))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.0.serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Ok(Self(Arc::from(Box::<RawValue>::deserialize(deserializer)?)))
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                Cow::Borrowed(stringify!($name))
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+raw_json!(
+    /// A message as the session file stores it.
+    Message,
+    json_schema!({
+        "description": "A message as the session file stores it. Unknown members are carried through.",
+        "type": "object",
+        "properties": {
+            "role": {
+                "type": "string",
+                "description": "user, assistant, toolResult, bashExecution, custom or system; in contexts also compactionSummary and branchSummary."
+            },
+            "content": {
+                "description": "Text, or a list of blocks {type: text|image|thinking|toolCall, ...}."
+            },
+            "timestamp": { "type": "number", "description": "Epoch milliseconds." }
+        },
+        "required": ["role"],
+        "additionalProperties": true
+    })
+);
+
+raw_json!(
+    /// An entry as the session file stores it.
+    Entry,
+    json_schema!({
+        "description": "An entry (line) of the session file. Further members depend on the type; unknown types and members are carried through.",
+        "type": "object",
+        "properties": {
+            "type": { "type": "string" },
+            "id": { "type": "string" },
+            "parentId": { "type": ["string", "null"] },
+            "timestamp": { "type": "string", "description": "ISO 8601, UTC, milliseconds." }
+        },
+        "required": ["type", "id", "parentId", "timestamp"],
+        "additionalProperties": true
+    })
+);
+
+raw_json!(
+    /// An entry to append: all but `id`, `parentId` and `timestamp`.
+    NewEntry,
+    json_schema!({
+        "description": "An entry to append: its type and members; id, parentId and timestamp are given by the server.",
+        "type": "object",
+        "properties": {
+            "type": {
+                "type": "string",
+                "enum": ["model_change", "thinking_level_change", "custom", "custom_message", "session_info", "context_edit", "usage"]
+            }
+        },
+        "required": ["type"],
+        "additionalProperties": true
+    })
+);
+
+raw_json!(
+    /// A JSON object of free form.
+    FreeObject,
+    json_schema!({ "type": "object", "additionalProperties": true })
+);
+
+raw_json!(
+    /// The first line of a session file.
+    Header,
+    json_schema!({
+        "description": "The first line of the session file.",
+        "type": "object",
+        "properties": {
+            "type": { "type": "string" },
+            "version": { "type": "integer" },
+            "id": { "type": "string" },
+            "timestamp": { "type": "string" },
+            "cwd": { "type": "string" },
+            "parentSession": { "type": "string" }
+        },
+        "required": ["type", "id"],
+        "additionalProperties": true
+    })
+);
+
+/// Reads an explicit `null` as `Some(None)`, so that it differs from a missing member.
+pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::<T>::deserialize(deserializer)
+}

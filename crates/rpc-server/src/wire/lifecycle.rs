@@ -1,0 +1,134 @@
+//! Lifecycle: `initialize`, `shutdown`, `exit`, `$/cancelRequest`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::json::FreeObject;
+
+/// Parameters of `initialize`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// Version of the protocol that the client speaks: 1.
+    pub protocol_version: u64,
+    /// Who the client is.
+    pub client_info: ClientInfo,
+    /// Working directory for sessions that name none; the server's own by default.
+    pub cwd: Option<String>,
+    /// Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default.
+    pub agent_dir: Option<String>,
+    /// A flat directory of sessions, instead of one per working directory.
+    pub session_dir: Option<String>,
+    /// Settings over those of the settings files.
+    pub settings: Option<FreeObject>,
+    /// Process id of the parent; when it dies, the server ends.
+    pub process_id: Option<u32>,
+    /// What the client answers.
+    #[serde(default)]
+    pub capabilities: ClientCapabilities,
+}
+
+/// Who the client is.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct ClientInfo {
+    /// Name of the program.
+    pub name: String,
+    /// Its version.
+    pub version: Option<String>,
+}
+
+/// What a client answers.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClientCapabilities {
+    /// The client answers `summarize`.
+    pub summarize: bool,
+    /// Names of the hooks that the client answers.
+    pub hooks: Vec<String>,
+    /// The client wants progress notifications. Default: true.
+    pub progress: Option<bool>,
+}
+
+/// Result of `initialize`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// Version of the protocol that is spoken.
+    pub protocol_version: u64,
+    /// Who the server is.
+    pub server_info: ServerInfo,
+    /// What the server does.
+    pub capabilities: ServerCapabilities,
+    /// The settings in force: defaults, files and `initialize.settings` merged.
+    pub settings: FreeObject,
+    /// Settings files that could not be read, and other oddities.
+    pub diagnostics: Vec<String>,
+}
+
+/// Who the server is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ServerInfo {
+    /// `compactd`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What the server does.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ServerCapabilities {
+    /// Methods that it answers.
+    pub methods: Vec<String>,
+    /// Notifications that it sends.
+    pub notifications: Vec<String>,
+    /// Hooks that it calls.
+    pub hooks: Vec<String>,
+    /// Summarizers that it has.
+    pub summarizers: Vec<String>,
+}
+
+/// Parameters of methods that take none.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct NoParams {}
+
+/// Parameters of `$/cancelRequest`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct CancelParams {
+    /// Id of the request to cancel.
+    pub id: RequestId,
+}
+
+/// Id of a request: a string or a number, compared as it was written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct RequestId(pub Box<serde_json::value::RawValue>);
+
+impl JsonSchema for RequestId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RequestId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["string", "number"] })
+    }
+}
+
+/// `null`: the result of calls that have nothing to tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Null;
+
+impl Serialize for Null {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl JsonSchema for Null {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Null".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "null" })
+    }
+}

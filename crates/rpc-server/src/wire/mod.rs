@@ -1,0 +1,20 @@
+//! The wire types, defined once: OpenRPC, JSON Schemas and client types are generated from them.
+//!
+//! Names and shapes are those of the protocol specification. Doc comments become descriptions in
+//! the generated documents, so they speak to the people who write clients.
+
+mod compaction;
+mod entries;
+mod json;
+mod lifecycle;
+mod navigation;
+mod notifications;
+mod sessions;
+
+pub use compaction::*;
+pub use entries::*;
+pub use json::*;
+pub use lifecycle::*;
+pub use navigation::*;
+pub use notifications::*;
+pub use sessions::*;

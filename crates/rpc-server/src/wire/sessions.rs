@@ -1,0 +1,250 @@
+//! Sessions: create, open, list, fork, name, statistics, diagnostics.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::json::Header;
+
+/// Parameters of `createSession`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateSessionParams {
+    /// Working directory of the session; that of `initialize` by default.
+    pub cwd: Option<String>,
+    /// A flat directory for the file.
+    pub session_dir: Option<String>,
+    /// Path of the file, instead of one that is made up; it must not exist.
+    pub path: Option<String>,
+    /// Name of the session.
+    pub name: Option<String>,
+    /// Path of the session that this one continues.
+    pub parent_session: Option<String>,
+    /// Whether the session is kept in memory alone.
+    pub ephemeral: bool,
+}
+
+/// Parameters of `openSession`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenSessionParams {
+    /// Path of the session file.
+    pub path: String,
+    /// Whether to open it for reading alone, without a lock.
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// Parameters of `continueSession`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContinueSessionParams {
+    /// Working directory whose most recent session is opened; that of `initialize` by default.
+    pub cwd: Option<String>,
+}
+
+/// Result of `createSession`, `openSession`, `continueSession` and `forkSession`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenSessionResult {
+    /// The header's id; names the session in every later call.
+    pub session_id: String,
+    /// Path of the file; absent for sessions in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The first line of the file.
+    pub header: Header,
+    /// The leaf; null for a session without entries.
+    pub leaf_id: Option<String>,
+    /// Number of entries, where it is known without reading the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry_count: Option<u64>,
+    /// Whether the session cannot be written.
+    pub read_only: bool,
+    /// The older version that the file has, if it was migrated in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migrated_from: Option<u32>,
+    /// What was odd.
+    pub diagnostics: Vec<Diagnostic>,
+    /// After a fork before a message: its text, for the editor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor_text: Option<String>,
+}
+
+/// Something odd in a session that was read around.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnostic {
+    /// What it is.
+    pub kind: String,
+    /// Line of the file, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// What a person reads.
+    pub message: String,
+}
+
+/// Parameters of calls that name a session and nothing else.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionParams {
+    /// The session.
+    pub session_id: String,
+}
+
+/// Parameters of `checkSession`: an open session or a file.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckSessionParams {
+    /// An open session.
+    pub session_id: Option<String>,
+    /// Path of a file; used if no session is named.
+    pub path: Option<String>,
+}
+
+/// Result of `checkSession`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CheckSessionResult {
+    /// What was odd, bodies included.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parameters of `listSessions`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListSessionsParams {
+    /// Working directory whose sessions are listed; that of `initialize` by default.
+    pub cwd: Option<String>,
+    /// A flat directory of sessions.
+    pub session_dir: Option<String>,
+    /// Whether to list the sessions of all working directories.
+    pub all: bool,
+    /// Sessions per page.
+    pub limit: Option<u32>,
+    /// Where the last page ended: its `nextCursor`.
+    pub cursor: Option<String>,
+}
+
+/// Result of `listSessions`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListSessionsResult {
+    /// Sessions, newest activity first.
+    pub sessions: Vec<SessionSummary>,
+    /// Present if there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSummary {
+    /// Path of the file.
+    pub path: String,
+    /// The header's id.
+    pub session_id: String,
+    /// The header's working directory.
+    pub cwd: String,
+    /// The session's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Path of the session that it continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<String>,
+    /// When it was created, ISO 8601.
+    pub created: String,
+    /// Time of the last message, ISO 8601.
+    pub modified: String,
+    /// Number of messages.
+    pub message_count: u64,
+    /// Text of the first user message.
+    pub first_message: String,
+}
+
+/// Where a fork ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ForkPosition {
+    /// Before the entry: a message's text goes back into the editor.
+    #[default]
+    Before,
+    /// At the entry, which is part of the fork.
+    At,
+}
+
+/// Parameters of `forkSession`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkSessionParams {
+    /// The session.
+    pub session_id: String,
+    /// The entry at which the fork ends.
+    pub entry_id: String,
+    /// Whether the fork ends before or at the entry; before by default.
+    #[serde(default)]
+    pub position: ForkPosition,
+}
+
+/// Parameters of `setSessionName`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetSessionNameParams {
+    /// The session.
+    pub session_id: String,
+    /// The name; empty clears it.
+    pub name: String,
+}
+
+/// Result of calls that append one entry.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendedResult {
+    /// The new entry.
+    pub entry_id: String,
+    /// The leaf afterwards.
+    pub leaf_id: String,
+}
+
+/// Result of `getSessionStats`. Everything is counted over the whole file, branches included.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionStats {
+    /// Entries in the file.
+    pub entry_count: u64,
+    /// Messages of all roles.
+    pub message_count: u64,
+    /// Messages of the person.
+    pub user_messages: u64,
+    /// Answers of models.
+    pub assistant_messages: u64,
+    /// Tool calls in them.
+    pub tool_calls: u64,
+    /// Results of tools.
+    pub tool_results: u64,
+    /// Compactions.
+    pub compactions: u64,
+    /// Branch summaries.
+    pub branch_summaries: u64,
+    /// Entries without children.
+    pub leaves: u64,
+    /// Tokens, those of summaries included.
+    pub tokens: TokenTotals,
+    /// Cost, that of summaries included, in the currency of the price list.
+    pub cost: f64,
+}
+
+/// Totals of tokens.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenTotals {
+    /// Input that came from no cache.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
+    /// All of it.
+    pub total: u64,
+}
