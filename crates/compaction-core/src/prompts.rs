@@ -1,0 +1,172 @@
+//! Requests to a summarizer: our own wording, and how a prompt is put together
+//! (compaction spec, Summaries).
+
+mod escape;
+mod texts;
+
+use crate::summary::SummaryKind;
+use crate::tokens::estimate_text;
+
+pub use escape::escape_tags;
+pub use texts::PromptTexts;
+
+/// Most output tokens that a branch summary asks for: it stands beside a live context, so it has to
+/// stay small whatever the reserve of compaction is.
+pub const BRANCH_MAX_TOKENS: u64 = 4096;
+
+/// What a request asks a summarizer for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RequestKind {
+    /// The summary of the history.
+    History,
+    /// The summary of the beginning of a split turn.
+    TurnPrefix,
+    /// The summary of a branch that is left.
+    Branch,
+}
+
+impl RequestKind {
+    /// The kind of summary that the answer is.
+    pub fn summary_kind(self) -> SummaryKind {
+        match self {
+            RequestKind::History => SummaryKind::History,
+            RequestKind::TurnPrefix => SummaryKind::TurnPrefix,
+            RequestKind::Branch => SummaryKind::Branch,
+        }
+    }
+
+    /// The kind's name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            RequestKind::History => "history",
+            RequestKind::TurnPrefix => "turnPrefix",
+            RequestKind::Branch => "branch",
+        }
+    }
+}
+
+/// One request, ready to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryRequest {
+    /// What it asks for.
+    pub kind: RequestKind,
+    /// The system prompt.
+    pub system_prompt: String,
+    /// The user's prompt: conversation, previous summary, instructions, focus.
+    pub prompt: String,
+    /// Most output tokens.
+    pub max_tokens: u64,
+    /// Estimated tokens of system prompt and prompt together.
+    pub estimated_tokens: u64,
+}
+
+/// What bounds the output of a request, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// `reserveTokens` of the settings.
+    pub reserve_tokens: u64,
+    /// Most output tokens of the summarizing model, if known.
+    pub model_max_tokens: Option<u64>,
+}
+
+impl OutputLimits {
+    /// Most output tokens of a request: 0.8 of the reserve for history, 0.5 of it for a turn
+    /// prefix, both rounded down; [`BRANCH_MAX_TOKENS`] for a branch; never more than the model's
+    /// own limit and never less than 1.
+    pub fn max_tokens(&self, kind: RequestKind) -> u64 {
+        let reserve = self.reserve_tokens;
+        let wanted = match kind {
+            // In this order neither product can overflow.
+            RequestKind::History => reserve / 5 * 4 + reserve % 5 * 4 / 5,
+            RequestKind::TurnPrefix => reserve / 2,
+            RequestKind::Branch => BRANCH_MAX_TOKENS,
+        };
+        wanted.min(self.model_max_tokens.unwrap_or(u64::MAX)).max(1)
+    }
+}
+
+/// What a history request is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryPrompt<'a> {
+    /// The serialised messages.
+    pub conversation: &'a str,
+    /// The summary to update, if there is one.
+    pub previous_summary: Option<&'a str>,
+    /// The caller's instructions, added as a focus.
+    pub custom_instructions: Option<&'a str>,
+}
+
+/// What a branch request is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct BranchPrompt<'a> {
+    /// The serialised messages.
+    pub conversation: &'a str,
+    /// The caller's instructions.
+    pub custom_instructions: Option<&'a str>,
+    /// Whether they stand in place of the project's instructions instead of being added to them.
+    pub replace_instructions: bool,
+}
+
+impl PromptTexts {
+    /// The request for the summary of a history: an update where there is a previous summary,
+    /// else a first one.
+    pub fn history_request(&self, prompt: HistoryPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
+        let instructions = if prompt.previous_summary.is_some() { &self.update } else { &self.first };
+        let text = assemble(prompt.conversation, prompt.previous_summary, instructions, prompt.custom_instructions);
+        self.request(RequestKind::History, text, limits)
+    }
+
+    /// The request for the summary of a split turn's beginning, `conversation`.
+    pub fn turn_prefix_request(
+        &self,
+        conversation: &str,
+        custom_instructions: Option<&str>,
+        limits: &OutputLimits,
+    ) -> SummaryRequest {
+        let text = assemble(conversation, None, &self.turn_prefix, custom_instructions);
+        self.request(RequestKind::TurnPrefix, text, limits)
+    }
+
+    /// The request for the summary of a branch.
+    pub fn branch_request(&self, prompt: BranchPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
+        let custom = prompt.custom_instructions.filter(|text| !text.trim().is_empty());
+        let text = match custom {
+            Some(instructions) if prompt.replace_instructions => {
+                assemble(prompt.conversation, None, instructions, None)
+            }
+            _ => assemble(prompt.conversation, None, &self.branch, custom),
+        };
+        self.request(RequestKind::Branch, text, limits)
+    }
+
+    fn request(&self, kind: RequestKind, prompt: String, limits: &OutputLimits) -> SummaryRequest {
+        SummaryRequest {
+            kind,
+            estimated_tokens: estimate_text(&self.system) + estimate_text(&prompt),
+            max_tokens: limits.max_tokens(kind),
+            system_prompt: self.system.clone(),
+            prompt,
+        }
+    }
+}
+
+fn assemble(conversation: &str, previous: Option<&str>, instructions: &str, focus: Option<&str>) -> String {
+    let mut prompt = block("conversation", conversation);
+    if let Some(previous) = previous {
+        prompt.push_str(&block("previous-summary", previous));
+    }
+    prompt.push_str(instructions);
+    if let Some(focus) = focus.map(str::trim).filter(|focus| !focus.is_empty()) {
+        prompt.push_str("\n\nAdditional focus: ");
+        prompt.push_str(focus);
+    }
+    prompt
+}
+
+/// `text` between the tags of `name`, followed by a blank line.
+fn block(name: &str, text: &str) -> String {
+    format!("<{name}>\n{}\n</{name}>\n\n", escape_tags(text))
+}
+
+#[cfg(test)]
+mod tests;

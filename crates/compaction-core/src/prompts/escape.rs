@@ -1,0 +1,37 @@
+//! Keeping quoted text inside its block.
+
+use std::borrow::Cow;
+
+const NAMES: [&str; 2] = ["conversation", "previous-summary"];
+
+/// `text` in which no closing tag of a prompt's blocks is left: `</conversation` and
+/// `</previous-summary`, in any case and with any space around the slash, become `<\/…`.
+///
+/// The change is visible on purpose: a reader sees what was written and that it was changed, and
+/// no invisible characters reach the model. Text without such tags comes back as it is, and so does
+/// text that was escaped before.
+pub fn escape_tags(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, _) in text.match_indices('<') {
+        if let Some(slash) = closing_slash(&text[at + 1..]) {
+            out.push_str(&text[done..=at]);
+            out.push('\\');
+            done = at + 1 + slash;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[done..]);
+    Cow::Owned(out)
+}
+
+/// Where the slash stands in what follows a `<`, if that closes one of the blocks.
+fn closing_slash(after: &str) -> Option<usize> {
+    let slash = after.len() - after.trim_start().len();
+    let name = after[slash..].strip_prefix('/')?.trim_start().as_bytes();
+    let is_named =
+        |wanted: &&str| name.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(wanted.as_bytes()));
+    NAMES.iter().any(|wanted| is_named(&wanted)).then_some(slash)
+}

@@ -1,0 +1,160 @@
+//! Summaries: their headings, and a summary read from text and written back
+//! (compaction spec, Summaries).
+
+mod headings;
+mod parse;
+mod parts;
+
+use std::ops::{Index, IndexMut};
+
+use crate::entry::FileLists;
+
+pub use headings::{Section, SummaryKind, missing_headings};
+pub use parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER, append_file_blocks, join_split_turn, remove_file_blocks};
+
+use headings::Marker;
+
+/// What stands under a heading that has nothing to say.
+pub(crate) const NONE: &str = "(none)";
+
+/// A summary taken apart: its lists, the contexts of split turns, and the files that it names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SummaryDocument {
+    /// The summary itself.
+    pub body: Sections,
+    /// What was joined as the context of a split turn, oldest first.
+    pub turn_contexts: Vec<Sections>,
+    /// The files in the file blocks.
+    pub files: FileLists,
+}
+
+/// The items under each known heading, and whatever stood elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sections {
+    items: [Vec<String>; Section::ALL.len()],
+    /// Text before the first heading or under headings that the format does not have.
+    pub other: Vec<OtherSection>,
+}
+
+/// Text that the format has no place for; kept so that nothing is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtherSection {
+    /// The heading's line, empty for text before the first heading.
+    pub heading: String,
+    /// The lines below it, without blank lines around them.
+    pub text: String,
+}
+
+impl Index<Section> for Sections {
+    type Output = Vec<String>;
+
+    fn index(&self, section: Section) -> &Vec<String> {
+        &self.items[section as usize]
+    }
+}
+
+impl IndexMut<Section> for Sections {
+    fn index_mut(&mut self, section: Section) -> &mut Vec<String> {
+        &mut self.items[section as usize]
+    }
+}
+
+impl SummaryDocument {
+    /// Reads a summary, whoever wrote it. Never fails: headings may come in any order, at any
+    /// level or not at all, items with any list marker; text without a place goes to
+    /// [`Sections::other`].
+    pub fn parse(text: &str) -> Self {
+        parse::parse(text)
+    }
+
+    /// The summary as text, with all headings of `kind` in their order. Sections that `kind` does
+    /// not have follow if they hold something; then other text, contexts of split turns and files.
+    pub fn render(&self, kind: SummaryKind) -> String {
+        let mut text = self.body.render(kind);
+        for context in &self.turn_contexts {
+            text = join_split_turn(Some(&text), &context.render(SummaryKind::TurnPrefix));
+        }
+        append_file_blocks(&text, &self.files.read_files, &self.files.modified_files)
+    }
+}
+
+impl Sections {
+    /// Whether nothing is written under any heading or elsewhere.
+    pub fn is_empty(&self) -> bool {
+        self.items.iter().all(Vec::is_empty) && self.other.is_empty()
+    }
+
+    /// These sections as text, with all headings of `kind` in their order.
+    pub fn render(&self, kind: SummaryKind) -> String {
+        let mut out = String::new();
+        for other in self.other.iter().filter(|other| other.heading.is_empty()) {
+            push_part(&mut out, &other.text);
+        }
+        for heading in kind.outline() {
+            self.render_heading(heading.text, heading.section, &mut out);
+        }
+        for section in Section::ALL.into_iter().filter(|section| !kind.has(*section) && !self[*section].is_empty()) {
+            self.render_heading(section.heading(), Some(section), &mut out);
+        }
+        for other in self.other.iter().filter(|other| !other.heading.is_empty()) {
+            push_part(&mut out, &other.heading);
+            push_line(&mut out, &other.text);
+        }
+        out
+    }
+
+    fn render_heading(&self, heading: &str, section: Option<Section>, out: &mut String) {
+        if out.ends_with(headings::PROGRESS) {
+            out.push('\n');
+            out.push_str(heading);
+        } else {
+            push_part(out, heading);
+        }
+        let Some(section) = section else { return };
+        if self[section].is_empty() {
+            push_line(out, &format!("- {NONE}"));
+        }
+        for (number, item) in (1usize..).zip(&self[section]) {
+            push_line(out, &render_item(section, number, item));
+        }
+    }
+}
+
+/// One item with its list marker; further lines are indented, so that they can be no heading.
+pub(crate) fn render_item(section: Section, number: usize, item: &str) -> String {
+    let marker = match section.marker() {
+        Marker::Bullet => "- ".to_owned(),
+        Marker::Checked => "- [x] ".to_owned(),
+        Marker::Unchecked => "- [ ] ".to_owned(),
+        Marker::Number => format!("{number}. "),
+    };
+    let mut lines = item.lines();
+    let mut out = marker + lines.next().unwrap_or_default();
+    for line in lines {
+        out.push('\n');
+        if !line.is_empty() {
+            out.push_str("  ");
+            out.push_str(line);
+        }
+    }
+    out
+}
+
+/// Appends `part` after a blank line.
+fn push_part(out: &mut String, part: &str) {
+    if !out.is_empty() && !part.is_empty() {
+        out.push_str("\n\n");
+    }
+    out.push_str(part);
+}
+
+/// Appends `line` on a line of its own.
+fn push_line(out: &mut String, line: &str) {
+    if !out.is_empty() && !line.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(line);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Triggers: whether a context should be compacted now (compaction spec, Triggers).
+
+mod limits;
+mod overflowing;
+
+use crate::entry::EntryKind;
+use crate::message::{Body, Message};
+use crate::projection::{ProjectedEntry, Projection};
+use crate::settings::CompactionSettings;
+use crate::tokens;
+
+pub use limits::EffectiveLimits;
+use overflowing::{Overflow, overflow_of};
+
+/// What a person is told when the context is still too large after a recovery.
+pub const OVERFLOW_ADVICE: &str = "the context is still too large for the model after one compaction: \
+     reduce the context or pick a model with a larger window";
+
+/// The model that the next request goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriggerModel<'a> {
+    /// Provider of the model.
+    pub provider: &'a str,
+    /// Id of the model.
+    pub id: &'a str,
+    /// Its window in tokens; 0 where it is not known.
+    pub context_window: u64,
+}
+
+/// What the decision is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct TriggerInput<'a> {
+    /// The context at the leaf.
+    pub projection: &'a Projection,
+    /// The model of the next request.
+    pub model: TriggerModel<'a>,
+    /// The settings for that model.
+    pub settings: CompactionSettings,
+    /// The message that has just come: an assistant message asks as after a run; another message,
+    /// or none, asks as before a prompt, about the context's last assistant message.
+    pub message: Option<&'a Message>,
+    /// Whether an overflow was already answered by a compaction since the last user message.
+    pub overflow_recovery_tried: bool,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriggerAction {
+    /// Nothing.
+    None,
+    /// Compact.
+    Compact,
+}
+
+/// Why to compact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriggerReason {
+    /// The context has grown over the threshold.
+    Threshold,
+    /// A provider refused the context, or cut it.
+    Overflow,
+}
+
+/// The decision, with its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriggerDecision {
+    /// What to do.
+    pub action: TriggerAction,
+    /// Why, if there is something to do.
+    pub reason: Option<TriggerReason>,
+    /// Whether the request has to be made again after the compaction: the answer that overflowed
+    /// was not finished.
+    pub will_retry: bool,
+    /// Tokens of the context.
+    pub context_tokens: u64,
+    /// More tokens than this are too many.
+    pub threshold: u64,
+    /// The settings as they fit the window.
+    pub limits: EffectiveLimits,
+    /// The guard that kept a trigger from acting, in camelCase: `disabled`, `unknownWindow`,
+    /// `otherModel`, `olderThanCompaction`, `aborted`, `overflowRecoveryTried`, `outputTooLarge`,
+    /// `alreadyCompacted`.
+    pub skipped: Option<&'static str>,
+}
+
+/// Decides whether to compact. Pure: it changes nothing and looks at no clock.
+pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
+    let subject = Subject::of(input);
+    let limits = EffectiveLimits::for_window(
+        input.model.context_window,
+        input.settings.reserve_tokens,
+        input.settings.keep_recent_tokens,
+    );
+    let none = TriggerDecision {
+        action: TriggerAction::None,
+        reason: None,
+        will_retry: false,
+        context_tokens: subject.context_tokens,
+        threshold: limits.threshold,
+        limits,
+        skipped: None,
+    };
+    decide(input, &subject, none)
+}
+
+/// The guards, in the order of the spec.
+fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {
+    let skip = |why| TriggerDecision { skipped: Some(why), ..none };
+    if !input.settings.enabled {
+        return skip("disabled");
+    }
+    if input.model.context_window == 0 {
+        return skip("unknownWindow");
+    }
+    let skipped = match judge_overflow(input, subject, &none) {
+        Judgement::Compact { will_retry } => return compact(TriggerReason::Overflow, will_retry, none),
+        Judgement::Stop(why) => return skip(why),
+        Judgement::Ignored(why) => Some(why),
+        Judgement::NoOverflow => None,
+    };
+    let decision = judge_threshold(subject, none);
+    TriggerDecision { skipped: decision.skipped.or(skipped), ..decision }
+}
+
+fn compact(reason: TriggerReason, will_retry: bool, none: TriggerDecision) -> TriggerDecision {
+    TriggerDecision { action: TriggerAction::Compact, reason: Some(reason), will_retry, ..none }
+}
+
+enum Judgement {
+    /// It overflowed: compact.
+    Compact { will_retry: bool },
+    /// A guard forbids any trigger.
+    Stop(&'static str),
+    /// A guard forbids to look at the message; the context may still be over the threshold.
+    Ignored(&'static str),
+    /// The message did not overflow.
+    NoOverflow,
+}
+
+fn judge_overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecision) -> Judgement {
+    let Some(message) = subject.message else {
+        return Judgement::NoOverflow;
+    };
+    let overflow = overflow_of(message, input.model.context_window, none.threshold);
+    if overflow.is_some() && !is_from_model(message, &input.model) {
+        return Judgement::Ignored("otherModel");
+    }
+    if subject.is_stale {
+        return Judgement::Ignored("olderThanCompaction");
+    }
+    if subject.is_after_run && has_stop_reason(message, "aborted") {
+        return Judgement::Stop("aborted");
+    }
+    match overflow {
+        None => Judgement::NoOverflow,
+        Some(Overflow::OutputTooLarge) => Judgement::Ignored("outputTooLarge"),
+        Some(_) if input.overflow_recovery_tried => Judgement::Stop("overflowRecoveryTried"),
+        Some(Overflow::Unfinished) => Judgement::Compact { will_retry: true },
+        Some(Overflow::Finished) => Judgement::Compact { will_retry: false },
+    }
+}
+
+fn judge_threshold(subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {
+    if none.context_tokens <= none.threshold {
+        return none;
+    }
+    if !subject.follows_compaction {
+        return TriggerDecision { skipped: Some("alreadyCompacted"), ..none };
+    }
+    compact(TriggerReason::Threshold, false, none)
+}
+
+/// A message that names no model may be from any.
+fn is_from_model(message: &Message, model: &TriggerModel<'_>) -> bool {
+    let Some(assistant) = message.as_assistant() else {
+        return false;
+    };
+    assistant.provider.as_deref().is_none_or(|provider| provider == model.provider)
+        && assistant.model.as_deref().is_none_or(|id| id == model.id)
+}
+
+fn has_stop_reason(message: &Message, reason: &str) -> bool {
+    message.as_assistant().is_some_and(|assistant| assistant.stop_reason.as_deref() == Some(reason))
+}
+
+/// What is judged: a message and the context that it stands in.
+struct Subject<'a> {
+    /// The assistant message, if there is one.
+    message: Option<&'a Message>,
+    /// Whether it was given as the message that has just come.
+    is_after_run: bool,
+    /// Whether it is older than the last compaction.
+    is_stale: bool,
+    context_tokens: u64,
+    /// Whether the context has something that came after the last compaction, or there was none.
+    follows_compaction: bool,
+}
+
+impl<'a> Subject<'a> {
+    fn of(input: &TriggerInput<'a>) -> Self {
+        let projection = input.projection;
+        let given = input.message.filter(|message| message.as_assistant().is_some());
+        let placed = input.message.and_then(|message| find(projection, message));
+        let last = || last_assistant(projection);
+        let (message, position) = match given {
+            Some(message) => (Some(message), placed),
+            None => last().map_or((None, None), |(message, entry)| (Some(message), Some(entry))),
+        };
+        let is_new = input.message.is_some() && placed.is_none();
+        let is_stale = message.is_some_and(|message| is_older_than_compaction(projection, message, position));
+        let pending = input.message.filter(|_| is_new && !(given.is_some() && is_stale));
+        Self {
+            message,
+            is_after_run: given.is_some(),
+            is_stale,
+            context_tokens: context_tokens(projection, pending),
+            follows_compaction: follows_compaction(projection) || pending.is_some(),
+        }
+    }
+}
+
+/// Tokens of the context with `pending`, a message that is not stored yet, at its end.
+fn context_tokens(projection: &Projection, pending: Option<&Message>) -> u64 {
+    let stored = || tokens::context_tokens(projection).tokens;
+    match pending {
+        Some(message) => tokens::trusted_usage(message).unwrap_or_else(|| stored().saturating_add(message.tokens())),
+        None => stored(),
+    }
+}
+
+/// The entry of the context that holds `message`, as clients send back what they stored.
+fn find<'a>(projection: &'a Projection, message: &Message) -> Option<&'a ProjectedEntry> {
+    let is_same = |stored: &Message| {
+        stored.timestamp() == message.timestamp()
+            && stored.tokens() == message.tokens()
+            && stored.body() == message.body()
+    };
+    projection.entries().iter().rev().find(|entry| entry.messages.iter().any(|stored| is_same(stored)))
+}
+
+fn last_assistant(projection: &Projection) -> Option<(&Message, &ProjectedEntry)> {
+    let messages = projection
+        .entries()
+        .iter()
+        .rev()
+        .flat_map(|entry| entry.messages.iter().rev().map(move |message| (message.as_ref(), entry)));
+    messages.into_iter().find(|(message, _)| matches!(message.body(), Body::Assistant(_)))
+}
+
+/// By its place on the branch where it has one, else by the clock: a message from the same
+/// millisecond as the compaction was judged before it.
+fn is_older_than_compaction(projection: &Projection, message: &Message, place: Option<&ProjectedEntry>) -> bool {
+    let Some(compaction) = projection.compaction() else {
+        return false;
+    };
+    if let Some(place) = place {
+        return place.depth > compaction.depth;
+    }
+    match (message.timestamp(), compaction.entry.epoch_milliseconds()) {
+        (Some(message), Some(compaction)) => message <= compaction,
+        _ => false,
+    }
+}
+
+fn follows_compaction(projection: &Projection) -> bool {
+    projection.compaction().is_none_or(|compaction| {
+        let follows = |entry: &ProjectedEntry| {
+            entry.depth < compaction.depth && !entry.messages.is_empty() && entry.entry.kind() != EntryKind::Compaction
+        };
+        projection.entries().iter().any(follows)
+    })
+}
+
+#[cfg(test)]
+mod tests;

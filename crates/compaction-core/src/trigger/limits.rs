@@ -1,0 +1,42 @@
+//! The settings as they fit a window.
+
+/// Reserve, kept tail and threshold for one window, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EffectiveLimits {
+    /// Tokens that stay free for the answer and the summary.
+    pub reserve_tokens: u64,
+    /// Tokens of recent context that stay verbatim.
+    pub keep_recent_tokens: u64,
+    /// The window less the reserve: more tokens than this are too many.
+    pub threshold: u64,
+    /// Whether a number was scaled down to the window.
+    pub is_scaled: bool,
+}
+
+impl EffectiveLimits {
+    /// Fits `reserve` and `keep` to `window`, all in tokens (field bugs 94 and 95).
+    ///
+    /// - The reserve stays as it is where it takes at most half of the window and the kept tail
+    ///   still fits under the threshold (`reserve + keep < window`). Else it is at most a quarter
+    ///   of the window.
+    /// - What a compaction leaves must lie under the threshold, or the next answer would trigger
+    ///   again. The largest summary takes 0.8 of the reserve; of the room that it leaves under the
+    ///   threshold, the kept tail takes three quarters at most.
+    ///
+    /// With the defaults (16384 and 20000) nothing is scaled in windows from 56159 tokens on, and
+    /// the threshold is the plain one from 36385 tokens on.
+    pub fn for_window(window: u64, reserve: u64, keep: u64) -> Self {
+        let has_room = reserve <= window / 2 && keep < window - reserve;
+        let reserve_tokens = if has_room { reserve } else { reserve.min(window / 4) };
+        let threshold = window - reserve_tokens;
+        let largest_summary = reserve_tokens - reserve_tokens / 5;
+        let room = threshold.saturating_sub(largest_summary);
+        let keep_recent_tokens = keep.min(room - room / 4);
+        Self {
+            reserve_tokens,
+            keep_recent_tokens,
+            threshold,
+            is_scaled: reserve_tokens != reserve || keep_recent_tokens != keep,
+        }
+    }
+}
