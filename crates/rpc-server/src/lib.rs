@@ -1,3 +1,4 @@
 //! The wire of compactd: framing, dispatch, methods, notifications and the command line.
 
+pub mod cli;
 pub mod wire;
