@@ -1,0 +1,120 @@
+//! Requests of the server, and the errors that both sides answer with.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+/// Answers `summarize` and the hooks, if `initialize` said that the client does.
+#[async_trait]
+pub trait Answers: Send + Sync {
+    /// Answers one request of the server; dropped when the server cancels the request.
+    ///
+    /// # Errors
+    /// The error that the server gets instead of a result; it fails the server's operation.
+    async fn answer(&self, method: &str, params: &RawValue) -> Result<Value, RpcError>;
+}
+
+/// An error as JSON-RPC carries it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RpcError {
+    /// Its number; the protocol lists them.
+    pub code: i32,
+    /// What a person reads.
+    pub message: String,
+    /// `kind`, and the ids and numbers needed to act.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// The name of the error, from `data.kind`.
+    pub fn kind(&self) -> Option<&str> {
+        self.data.as_ref()?.get("kind")?.as_str()
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind().unwrap_or("no kind");
+        write!(formatter, "{} ({kind}, {})", self.message, self.code)
+    }
+}
+
+/// The requests of the server that are being answered.
+pub(crate) struct Answering {
+    answers: Option<Arc<dyn Answers>>,
+    outgoing: mpsc::WeakSender<String>,
+    running: Arc<Mutex<HashMap<String, AbortHandle>>>,
+}
+
+impl Answering {
+    /// Answers through `answers`; without it every request is refused as unknown.
+    pub(crate) fn new(answers: Option<Arc<dyn Answers>>, outgoing: mpsc::WeakSender<String>) -> Self {
+        Self { answers, outgoing, running: Arc::default() }
+    }
+
+    /// Starts to answer a request; the reply goes out when the answer is there.
+    pub(crate) fn start(&self, id: &RawValue, method: &str, params: &RawValue) {
+        let (id, method, params) = (id.get().to_owned(), method.to_owned(), params.to_owned());
+        let (answers, outgoing, running) = (self.answers.clone(), self.outgoing.clone(), Arc::clone(&self.running));
+        let key = id.clone();
+        // The entry is made before the task can remove it: the lock is held while the task starts.
+        let mut entries = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let task = tokio::spawn(async move {
+            let outcome = answer(answers, &method, &params).await;
+            running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&id);
+            send(&outgoing, reply(&id, outcome)).await;
+        });
+        entries.insert(key, task.abort_handle());
+    }
+
+    /// Ends the answer to a request that the server cancelled, and says so to the server.
+    pub(crate) fn cancel(&self, params: &RawValue) {
+        let Some(id) = cancelled_id(params) else { return };
+        let task = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&id);
+        let Some(task) = task else { return };
+        task.abort();
+        let error = RpcError { code: -32800, message: "request was cancelled".into(), data: kind("requestCancelled") };
+        let (outgoing, text) = (self.outgoing.clone(), reply(&id, Err(error)));
+        tokio::spawn(async move { send(&outgoing, text).await });
+    }
+}
+
+async fn answer(answers: Option<Arc<dyn Answers>>, method: &str, params: &RawValue) -> Result<Value, RpcError> {
+    let Some(answers) = answers else {
+        let message = format!("client does not answer {method}");
+        return Err(RpcError { code: -32601, message, data: kind("methodNotFound") });
+    };
+    answers.answer(method, params).await
+}
+
+/// A server that is gone needs no answer, so a closed channel is not an error here.
+async fn send(outgoing: &mpsc::WeakSender<String>, text: String) {
+    if let Some(outgoing) = outgoing.upgrade() {
+        let _gone = outgoing.send(text).await;
+    }
+}
+
+fn reply(id: &str, outcome: Result<Value, RpcError>) -> String {
+    let body = match outcome {
+        Ok(result) => format!("\"result\":{result}"),
+        Err(error) => format!("\"error\":{}", json!(error)),
+    };
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{body}}}")
+}
+
+fn kind(name: &str) -> Option<Value> {
+    Some(json!({ "kind": name }))
+}
+
+fn cancelled_id(params: &RawValue) -> Option<String> {
+    let params: Value = serde_json::from_str(params.get()).ok()?;
+    to_raw_value(params.get("id")?).ok().map(|raw| raw.get().to_owned())
+}

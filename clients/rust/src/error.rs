@@ -1,0 +1,60 @@
+//! What can go wrong for a caller.
+
+use std::io;
+
+use jsonrpsee::core::client::Error;
+use jsonrpsee::types::ErrorObjectOwned;
+
+use crate::answers::RpcError;
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The server answered with an error.
+    #[error("server refused: {0}")]
+    Rpc(RpcError),
+    /// The program could not be started, or not be waited for.
+    #[error("run the server: {0}")]
+    Process(#[from] io::Error),
+    /// The server ended, or closed its output, before it answered.
+    #[error("server is gone: {0}")]
+    Closed(String),
+    /// The time-out of [`crate::Options::timeout`] passed; the request was cancelled.
+    #[error("no answer in time")]
+    TimedOut,
+    /// The parameters are no JSON, or the result is not of the type that was asked for.
+    #[error("convert the call: {0}")]
+    Convert(#[from] serde_json::Error),
+    /// Notifications did not fit the queue of [`crate::Options::notification_limits`].
+    #[error("{count} notifications were lost because nobody read them")]
+    NotificationsLost {
+        /// How many, at this place of the order.
+        count: u64,
+    },
+}
+
+impl ClientError {
+    /// The error that the server answered, if it answered.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        match self {
+            Self::Rpc(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Error> for ClientError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Call(object) => Self::Rpc(rpc_error(&object)),
+            Error::ParseError(error) => Self::Convert(error),
+            Error::RequestTimeout => Self::TimedOut,
+            other => Self::Closed(other.to_string()),
+        }
+    }
+}
+
+fn rpc_error(object: &ErrorObjectOwned) -> RpcError {
+    let data = object.data().and_then(|raw| serde_json::from_str(raw.get()).ok());
+    RpcError { code: object.code(), message: object.message().to_owned(), data }
+}

@@ -1,0 +1,189 @@
+//! A running compactd, and the calls to it.
+
+use std::fmt;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use jsonrpsee::async_client::{Client, ClientBuilder};
+use jsonrpsee::core::client::ClientT;
+use jsonrpsee::core::client::async_client::RpcService;
+use jsonrpsee::core::middleware::RpcServiceBuilder;
+use jsonrpsee::core::traits::ToRpcParams;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::process::Command;
+
+use crate::ClientError;
+use crate::answers::Answering;
+use crate::incoming::Incoming;
+use crate::notifications::{Notification, Queue};
+use crate::options::Options;
+use crate::process::Process;
+use crate::requests::{Awaited, NoteIds, with_slot};
+use crate::transport::{Receiver, Sender, start_writing};
+
+/// A running compactd. Calls may be made from many tasks at once.
+///
+/// Dropping it closes the server's input, which ends the server; it is killed after the grace time.
+pub struct Server {
+    client: Arc<Client<NoteIds<RpcService>>>,
+    process: Process,
+    notifications: Arc<Queue>,
+    strays: Arc<AtomicU64>,
+}
+
+impl Server {
+    /// Starts `command` with the default [`Options`].
+    ///
+    /// # Errors
+    /// [`ClientError::Process`] if the program cannot be started.
+    pub fn spawn(command: impl Into<Command>) -> Result<Self, ClientError> {
+        Options::default().spawn(command)
+    }
+
+    /// The options to start a server with.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    /// Sends a request and waits for its result. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// [`ClientError::Rpc`] if the server answers with an error, [`ClientError::Closed`] if it ends
+    /// first, [`ClientError::TimedOut`], or [`ClientError::Convert`].
+    pub async fn request<P, R>(&self, method: &str, params: &P) -> Result<R, ClientError>
+    where
+        P: Serialize + ?Sized + Sync,
+        R: DeserializeOwned,
+    {
+        let params = Params(to_raw_value(params)?);
+        let mut cancel = CancelOnDrop { client: Arc::clone(&self.client), id: Arc::default(), answered: false };
+        let outcome = with_slot(Arc::clone(&cancel.id), self.client.request(method, params)).await;
+        let outcome = outcome.map_err(ClientError::from);
+        cancel.answered = !matches!(outcome, Err(ClientError::TimedOut));
+        outcome
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// [`ClientError::Closed`] if the server is gone, or [`ClientError::Convert`].
+    pub async fn notify<P: Serialize + ?Sized + Sync>(&self, method: &str, params: &P) -> Result<(), ClientError> {
+        Ok(self.client.notification(method, Params(to_raw_value(params)?)).await?)
+    }
+
+    /// Waits for the next notification. All come here, in the order in which they were sent; those
+    /// that the server sent before a reply are here when the reply is. For one task at a time.
+    ///
+    /// # Errors
+    /// [`ClientError::Closed`] after the last one, [`ClientError::NotificationsLost`] in place of
+    /// those that did not fit the queue.
+    pub async fn next_notification(&self) -> Result<Notification, ClientError> {
+        self.notifications.next().await
+    }
+
+    /// The next notification if it has come already; errors as [`Self::next_notification`].
+    pub fn try_next_notification(&self) -> Option<Result<Notification, ClientError>> {
+        self.notifications.try_next()
+    }
+
+    /// Says `shutdown`, then `exit`, and waits; a server that takes longer than the grace time is
+    /// killed.
+    ///
+    /// # Errors
+    /// [`ClientError::Process`] if the end cannot be awaited. A server that is gone already is none.
+    pub async fn shutdown(&self) -> Result<ExitStatus, ClientError> {
+        self.process.ask_to_end();
+        let farewell = async {
+            let _result: Option<Box<RawValue>> = self.request("shutdown", &json!({})).await?;
+            self.notify("exit", &json!({})).await
+        };
+        tokio::select! {
+            // The exit status tells whether the farewell was heard.
+            Ok(()) = farewell => {}
+            status = self.process.wait() => return Ok(status?),
+        }
+        self.wait().await
+    }
+
+    /// Waits until the server has ended by itself.
+    ///
+    /// # Errors
+    /// [`ClientError::Process`] if the end cannot be awaited.
+    pub async fn wait(&self) -> Result<ExitStatus, ClientError> {
+        Ok(self.process.wait().await?)
+    }
+
+    /// Process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Lines of output that are no protocol, and replies that nobody waits for. A reply that comes
+    /// after its request was cancelled and answered is one.
+    pub fn strays(&self) -> u64 {
+        self.strays.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn start(mut command: Command, options: Options) -> Result<Self, ClientError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let (input, output) = child.stdin.take().zip(child.stdout.take()).expect("both were asked to be piped");
+        let process = Process::new(child, options.grace)?;
+        let outgoing = start_writing(input, options.framing, options.tap.clone());
+        let notifications = Arc::new(Queue::new(options.max_notifications, options.max_notification_bytes));
+        let (awaited, strays) = (Awaited::default(), Arc::default());
+        let incoming = Incoming {
+            awaited: awaited.clone(),
+            notifications: Arc::clone(&notifications),
+            answering: Answering::new(options.answers.clone(), outgoing.downgrade()),
+            strays: Arc::clone(&strays),
+        };
+        let receiver = Receiver::new(output, options.framing, incoming, options.tap.clone());
+        let layers =
+            RpcServiceBuilder::new().layer_fn(move |inner: RpcService| NoteIds { inner, awaited: awaited.clone() });
+        let builder = ClientBuilder::new().request_timeout(options.timeout).set_rpc_middleware(layers);
+        let client = Arc::new(builder.build_with_tokio(Sender(outgoing), receiver));
+        Ok(Self { client, process, notifications, strays })
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").field("pid", &self.pid()).finish_non_exhaustive()
+    }
+}
+
+/// Parameters as they are; jsonrpsee would else build them member by member.
+struct Params(Box<RawValue>);
+
+impl ToRpcParams for Params {
+    fn to_rpc_params(self) -> Result<Option<Box<RawValue>>, serde_json::Error> {
+        Ok(Some(self.0))
+    }
+}
+
+/// Cancels the request on the server if the future goes away before the answer has come.
+struct CancelOnDrop {
+    client: Arc<Client<NoteIds<RpcService>>>,
+    id: Arc<OnceLock<u64>>,
+    answered: bool,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let Some(id) = self.id.get().copied().filter(|_| !self.answered) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let client = Arc::clone(&self.client);
+        runtime.spawn(async move {
+            let params = to_raw_value(&json!({ "id": id })).map(Params);
+            if let Ok(params) = params {
+                // A server that is gone has nothing left to cancel.
+                let _gone = client.notification("$/cancelRequest", params).await;
+            }
+        });
+    }
+}

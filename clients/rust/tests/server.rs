@@ -1,0 +1,178 @@
+//! The client against children that misbehave; shell scripts play them.
+#![cfg(unix)]
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use compactd_client::{Answers, ClientError, Direction, Framing, RpcError, Server};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+fn script(text: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", text]);
+    command
+}
+
+/// Answers every request with its own line, after `before` was written.
+fn echo(before: &str) -> Command {
+    let text = r#"while read -r line; do
+        id=$(printf '%s' "$line" | sed -n 's/^{"jsonrpc":"2.0","id":\([0-9]*\),"method.*/\1/p')
+        [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$line"
+    done"#;
+    script(&format!("{before}\n{text}"))
+}
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future).await.expect("nothing waits longer than this")
+}
+
+#[tokio::test]
+async fn passes_over_noise_and_unknown_ids() {
+    let noise = r#"printf '\n  \nlog line\n{"jsonrpc":"2.0","id":99,"result":1}\n{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}\n[]\n'"#;
+    let server = Server::spawn(echo(noise)).unwrap();
+    let reply: Value = within(server.request("a", &json!({"text": "\u{2028}"}))).await.unwrap();
+    assert_eq!(reply["params"]["text"], "\u{2028}");
+    assert_eq!(server.strays(), 4);
+}
+
+#[tokio::test]
+async fn keeps_notifications_in_order_and_before_their_reply() {
+    let many = r#"i=0; read -r line; while [ $i -lt 500 ]; do printf '{"jsonrpc":"2.0","method":"n%s","params":{"i":%s}}\n' $((i % 3)) $i; i=$((i+1)); done
+        printf '{"jsonrpc":"2.0","id":0,"result":null}\n'; read -r line"#;
+    let server = Server::spawn(script(many)).unwrap();
+    let _: Value = within(server.request("a", &json!({}))).await.unwrap();
+    for i in 0..500 {
+        let notification = server.try_next_notification().expect("came before the reply").unwrap();
+        assert_eq!(
+            (notification.method, notification.params.get()),
+            (format!("n{}", i % 3), &*format!("{{\"i\":{i}}}"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn gives_code_message_and_data_of_errors() {
+    let text = r#"read -r line; printf '{"jsonrpc":"2.0","id":0,"error":{"code":1002,"message":"no entry x","data":{"kind":"entryNotFound","id":"x"}}}\n'; read -r line"#;
+    let server = Server::spawn(script(text)).unwrap();
+    let error = within(server.request::<_, Value>("a", &json!({}))).await.unwrap_err();
+    let rpc = error.rpc().expect("the server answered");
+    assert_eq!((rpc.code, rpc.kind(), &rpc.data.as_ref().unwrap()["id"]), (1002, Some("entryNotFound"), &json!("x")));
+}
+
+#[tokio::test]
+async fn death_fails_all_that_wait() {
+    let server = Server::spawn(script("read -r line; read -r line; exit 3")).unwrap();
+    let params = json!({});
+    let (a, b) = within(async {
+        tokio::join!(server.request::<_, Value>("a", &params), server.request::<_, Value>("b", &params))
+    })
+    .await;
+    assert!(matches!((&a, &b), (Err(ClientError::Closed(_)), Err(ClientError::Closed(_)))), "{a:?} {b:?}");
+    assert!(matches!(within(server.next_notification()).await, Err(ClientError::Closed(_))));
+    assert!(matches!(within(server.request::<_, Value>("c", &params)).await, Err(ClientError::Closed(_))));
+    assert_eq!(within(server.wait()).await.unwrap().code(), Some(3));
+}
+
+/// Everything that went to the server.
+type Sent = Arc<Mutex<Vec<String>>>;
+
+fn sent() -> (Sent, impl Fn(Direction, &str) + Send + Sync) {
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let tap = Arc::clone(&sent);
+    (sent, move |direction, text: &str| {
+        if direction == Direction::Sent {
+            tap.lock().expect("no holder panics").push(text.to_owned());
+        }
+    })
+}
+
+async fn wait_for(sent: &Mutex<Vec<String>>, text: &str) {
+    within(async {
+        while !sent.lock().expect("no holder panics").iter().any(|message| message == text) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn time_out_and_drop_cancel_the_request() {
+    let (sent, tap) = sent();
+    let options = Server::options().timeout(Duration::from_millis(50)).tap(tap);
+    let server = options.spawn(script("while read -r line; do :; done")).unwrap();
+    let error = within(server.request::<_, Value>("slow", &json!({}))).await.unwrap_err();
+    assert!(matches!(error, ClientError::TimedOut), "{error}");
+    wait_for(&sent, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":0}}"#).await;
+    drop(tokio::time::timeout(Duration::from_millis(5), server.request::<_, Value>("slow", &json!({}))).await);
+    wait_for(&sent, r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"#).await; // The notification took id 1.
+}
+
+struct Host;
+
+#[async_trait]
+impl Answers for Host {
+    async fn answer(&self, method: &str, params: &RawValue) -> Result<Value, RpcError> {
+        match method {
+            "summarize" => Ok(json!({ "text": params.get() })),
+            "slow" => std::future::pending().await,
+            _ => Err(RpcError { code: 1, message: "no".into(), data: None }),
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_the_server_and_stops_when_it_cancels() {
+    let (sent, tap) = sent();
+    let asks = r#"printf '{"jsonrpc":"2.0","id":"s1","method":"summarize","params":{"a":1}}\n{"jsonrpc":"2.0","id":2,"method":"slow","params":{}}\n{"jsonrpc":"2.0","id":3,"method":"other"}\n{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}\n'"#;
+    let server = Server::options().tap(tap).answers(Host).spawn(echo(asks)).unwrap();
+    wait_for(&sent, r#"{"jsonrpc":"2.0","id":"s1","result":{"text":"{\"a\":1}"}}"#).await;
+    wait_for(&sent, r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}"#).await;
+    let cancelled = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32800,"data":{"kind":"requestCancelled"},"message":"request was cancelled"}}"#;
+    wait_for(&sent, cancelled).await;
+    drop(server);
+}
+
+#[tokio::test]
+async fn refuses_the_server_without_answers() {
+    let (sent, tap) = sent();
+    let asks = r#"printf '{"jsonrpc":"2.0","id":"s1","method":"summarize","params":{}}\n'"#;
+    let _server = Server::options().tap(tap).spawn(echo(asks)).unwrap();
+    let refusal = r#"{"jsonrpc":"2.0","id":"s1","error":{"code":-32601,"data":{"kind":"methodNotFound"},"message":"client does not answer summarize"}}"#;
+    wait_for(&sent, refusal).await;
+}
+
+#[tokio::test]
+async fn kills_a_server_that_does_not_end() {
+    let options = Server::options().grace(Duration::from_millis(100));
+    let server = options.spawn(script("trap '' TERM; exec sleep 60")).unwrap();
+    let started = Instant::now();
+    let status = within(server.shutdown()).await.unwrap();
+    assert_eq!(status.code(), None);
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn speaks_header_framing() {
+    let text = r#"printf 'Content-Length: 45\r\n\r\n{"jsonrpc":"2.0","method":"hello","params":1}'; cat >/dev/null"#;
+    let server = Server::options().framing(Framing::Headers).spawn(script(text)).unwrap();
+    assert_eq!(within(server.next_notification()).await.unwrap().parse::<u8>().unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn carries_large_messages_and_many_at_once() {
+    let server = Arc::new(Server::spawn(script("exec python3 -u -c 'import sys,json\nfor l in sys.stdin:\n r=json.loads(l)\n print(json.dumps({\"jsonrpc\":\"2.0\",\"id\":r[\"id\"],\"result\":r[\"params\"]}))'")).unwrap());
+    let calls = (0..40).map(|i| {
+        let server = Arc::clone(&server);
+        tokio::spawn(async move {
+            let params = json!({ "i": i, "text": "x".repeat(i * 100_000) });
+            let reply: Value = server.request("echo", &params).await.unwrap();
+            assert_eq!(reply, params);
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        within(call).await.unwrap();
+    }
+}
