@@ -4,7 +4,8 @@
 //! them, so that unknown members travel byte for byte; [`Json`] is a tree that keeps the stored
 //! order of members. Both accept what `JSON.parse` of JavaScript accepts where stored files hold
 //! it: duplicate keys (the last one counts, in the place of the first), escapes of half a
-//! surrogate pair (read as U+FFFD, one unit as before), and nesting of any depth.
+//! surrogate pair (read as U+FFFD, one unit as before), numbers beyond floating point (which
+//! JavaScript writes as `null`), and nesting of any depth.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -39,7 +40,15 @@ impl<'a> Json<'a> {
     /// Parses `text`. Fails on what is not one JSON value; the error names line and column.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         match replace_lone_surrogates(text) {
-            Cow::Borrowed(text) => Self::parse_well_formed(text),
+            Cow::Borrowed(text) => Self::parse_well_formed(text).or_else(|error| Self::parse_huge(text, error)),
+            Cow::Owned(text) => Json::parse(&text).map(Json::into_owned),
+        }
+    }
+
+    /// The value of a text with numbers that no floating point holds; `error` if it has none.
+    fn parse_huge(text: &str, error: serde_json::Error) -> Result<Self, serde_json::Error> {
+        match replace_huge_numbers(text) {
+            Cow::Borrowed(_) => Err(error),
             Cow::Owned(text) => Json::parse_well_formed(&text).map(Json::into_owned),
         }
     }
@@ -457,6 +466,60 @@ fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Replaces numbers that are infinite as floating point by `null`, which is what JavaScript writes
+/// for them.
+fn replace_huge_numbers(text: &str) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let mut copied = 0;
+    for (start, end) in number_tokens(text) {
+        if text[start..end].parse::<f64>().is_ok_and(f64::is_infinite) {
+            let out = out.get_or_insert_default();
+            out.push_str(&text[copied..start]);
+            out.push_str("null");
+            copied = end;
+        }
+    }
+    match out {
+        Some(out) => Cow::Owned(out + &text[copied..]),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Where numbers start and end in a JSON text.
+fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let bytes = text.as_bytes();
+    let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(byte) = bytes.get(at) {
+            let rest = &bytes[at..];
+            let length = match byte {
+                b'"' => string_length(rest),
+                b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_number(byte)).count(),
+                _ => 1,
+            };
+            at += length;
+            if matches!(byte, b'-' | b'0'..=b'9') {
+                return Some((at - length, at));
+            }
+        }
+        None
+    })
+}
+
+/// Bytes of the string that `bytes` starts with, quotes included.
+fn string_length(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
 /// The surrogate half that the escape at `at` stands for, if it is one.
 fn surrogate_escape(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -503,6 +566,24 @@ mod tests {
         );
         check_compact(r#""\u0041\/\u00e9\u2028\u001f\b""#, "\"A/\u{e9}\u{2028}\\u001f\\b\"");
         check_compact(r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#);
+    }
+
+    #[test]
+    fn floating_point_is_read_to_the_last_digit() {
+        check_compact("[123456789012345678901,0.30000000000000004]", "[123456789012345680000,0.30000000000000004]");
+        check_compact("[5e-324,1.7976931348623157e308,-0]", "[5e-324,1.7976931348623157e+308,0]");
+    }
+
+    #[test]
+    fn numbers_beyond_floating_point_are_null() {
+        check_compact(
+            r#"{"a":[1e400,-1E+999,1],"b\"1e400":"1e400 \\"}"#,
+            r#"{"a":[null,null,1],"b\"1e400":"1e400 \\"}"#,
+        );
+        check_compact(r#"["\ud83d",1e400]"#, "[\"\u{fffd}\",null]");
+        for broken in ["1e", "[1e400", "\"1e400", "1e400 1"] {
+            assert!(Json::parse(broken).is_err(), "{broken}");
+        }
     }
 
     #[test]
