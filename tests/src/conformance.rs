@@ -11,6 +11,7 @@ mod coverage;
 mod invariants;
 mod matching;
 mod play;
+mod play_steps;
 mod server;
 mod steps;
 mod transcript;
@@ -78,7 +79,11 @@ fn plays(topics: &[Topic], filter: &str) -> Vec<Play> {
     cases
         .filter(|(topic, case)| format!("{}/{}", topic.name, case.name).contains(filter))
         .flat_map(|(topic, case)| {
-            case.framing.all().into_iter().map(|framing| Play { topic: topic.name.clone(), case: case.clone(), framing })
+            case.framing.all().into_iter().map(|framing| Play {
+                topic: topic.name.clone(),
+                case: case.clone(),
+                framing,
+            })
         })
         .collect()
 }

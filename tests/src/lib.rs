@@ -1,3 +1,5 @@
 //! What the tests share.
 
+pub mod binary;
+pub mod conformance;
 pub mod generate;

@@ -1,6 +1,6 @@
 //! The steps of a case.
 
-use serde::de::Error as _;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -51,23 +51,22 @@ pub enum Action {
 }
 
 /// A request and its reply.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Call {
     /// The method.
-    pub call: String,
+    pub method: String,
     /// Its parameters; none by default.
     pub params: Option<Value>,
     /// What the reply is like.
-    #[serde(flatten)]
     pub answer: Answer,
 }
 
 /// What a reply is like, and what comes with it.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Answer {
     /// Pattern of the result.
+    #[serde(default, deserialize_with = "present")]
     pub result: Option<Value>,
     /// Pattern of the error.
     pub error: Option<Value>,
@@ -102,13 +101,11 @@ pub struct Bytes {
 }
 
 /// An expected reply.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Reply {
     /// Its id; null for errors that have none.
-    pub reply: Value,
+    pub id: Value,
     /// What it is like.
-    #[serde(flatten)]
     pub answer: Answer,
 }
 
@@ -139,6 +136,7 @@ pub struct Request {
     /// Pattern of its parameters.
     pub params: Option<Value>,
     /// The result to send.
+    #[serde(default, deserialize_with = "present")]
     pub answer: Option<Value>,
     /// The error to send.
     pub answer_error: Option<Value>,
@@ -244,24 +242,46 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-fn action(members: Map<String, Value>) -> Result<Action, serde_json::Error> {
-    let has = |name: &str| members.contains_key(name);
-    let value = || Value::Object(members.clone());
-    Ok(match () {
-        () if has("call") => Action::Call(serde_json::from_value(value())?),
-        () if has("send") => Action::Send(serde_json::from_value(value())?),
-        () if has("reply") => Action::Reply(serde_json::from_value(value())?),
-        () if has("batchReply") => Action::BatchReply(serde_json::from_value(value())?),
-        () if has("notification") => Action::Notification(serde_json::from_value(value())?),
-        () if has("request") => Action::Request(serde_json::from_value(value())?),
-        () if has("silence") => Action::Silence(serde_json::from_value(value())?),
-        () if has("closeInput") => Action::CloseInput(serde_json::from_value(value())?),
-        () if has("signal") => Action::Signal(serde_json::from_value(value())?),
-        () if has("exit") => Action::Exit(serde_json::from_value(value())?),
-        () if has("file") => Action::File(serde_json::from_value(value())?),
-        () if has("write") => Action::Write(serde_json::from_value(value())?),
-        () if has("remove") => Action::Remove(serde_json::from_value(value())?),
-        () if has("let") => Action::Let(serde_json::from_value(value())?),
-        () => Action::Bytes(serde_json::from_value(value())?),
-    })
+fn action(mut members: Map<String, Value>) -> Result<Action, serde_json::Error> {
+    if let Some(method) = members.remove("call") {
+        return call(method, members);
+    }
+    if let Some(id) = members.remove("reply") {
+        return Ok(Action::Reply(Reply { id, answer: from_members(members)? }));
+    }
+    let kind = KINDS.iter().find(|(name, _)| members.contains_key(*name));
+    kind.map_or_else(|| Err(serde_json::Error::custom("an unknown kind of step")), |(_, read)| read(members))
+}
+
+fn call(method: Value, mut members: Map<String, Value>) -> Result<Action, serde_json::Error> {
+    let (method, params) = (serde_json::from_value(method)?, members.remove("params"));
+    Ok(Action::Call(Call { method, params, answer: from_members(members)? }))
+}
+
+type Read = fn(Map<String, Value>) -> Result<Action, serde_json::Error>;
+
+const KINDS: &[(&str, Read)] = &[
+    ("send", |members| from_members(members).map(Action::Send)),
+    ("batchReply", |members| from_members(members).map(Action::BatchReply)),
+    ("notification", |members| from_members(members).map(Action::Notification)),
+    ("request", |members| from_members(members).map(Action::Request)),
+    ("silence", |members| from_members(members).map(Action::Silence)),
+    ("closeInput", |members| from_members(members).map(Action::CloseInput)),
+    ("signal", |members| from_members(members).map(Action::Signal)),
+    ("exit", |members| from_members(members).map(Action::Exit)),
+    ("file", |members| from_members(members).map(Action::File)),
+    ("remove", |members| from_members(members).map(Action::Remove)),
+    ("let", |members| from_members(members).map(Action::Let)),
+    ("write", |members| from_members(members).map(Action::Write)),
+    // Last, because `write` has bytes too.
+    ("bytes", |members| from_members(members).map(Action::Bytes)),
+];
+
+fn from_members<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, serde_json::Error> {
+    serde_json::from_value(Value::Object(members))
+}
+
+/// A member that is there, even if it is null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
