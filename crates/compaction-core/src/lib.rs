@@ -7,6 +7,7 @@
 pub mod conversation;
 pub mod cut_point;
 pub mod entry;
+pub mod extractive;
 pub mod file_operations;
 pub mod json;
 pub mod message;

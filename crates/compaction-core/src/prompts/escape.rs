@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-const NAMES: [&str; 2] = ["conversation", "previous-summary"];
+/// Blocks that text is quoted in: those of a prompt, and those around and in a summary.
+const NAMES: [&str; 5] = ["conversation", "previous-summary", "summary", "read-files", "modified-files"];
 
-/// `text` in which no closing tag of a prompt's blocks is left: `</conversation` and
-/// `</previous-summary`, in any case and with any space around the slash, become `<\/…`.
+/// `text` in which no closing tag of a block is left: `</conversation`, `</previous-summary`,
+/// `</summary`, `</read-files` and `</modified-files`, in any case and with any space around the
+/// slash, become `<\/…`.
 ///
 /// The change is visible on purpose: a reader sees what was written and that it was changed, and
 /// no invisible characters reach the model. Text without such tags comes back as it is, and so does
@@ -15,9 +17,10 @@ pub fn escape_tags(text: &str) -> Cow<'_, str> {
     let mut done = 0;
     for (at, _) in text.match_indices('<') {
         if let Some(slash) = closing_slash(&text[at + 1..]) {
-            out.push_str(&text[done..=at]);
+            let slash = at + 1 + slash;
+            out.push_str(&text[done..slash]);
             out.push('\\');
-            done = at + 1 + slash;
+            done = slash;
         }
     }
     if done == 0 {
@@ -32,6 +35,6 @@ fn closing_slash(after: &str) -> Option<usize> {
     let slash = after.len() - after.trim_start().len();
     let name = after[slash..].strip_prefix('/')?.trim_start().as_bytes();
     let is_named =
-        |wanted: &&str| name.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(wanted.as_bytes()));
-    NAMES.iter().any(|wanted| is_named(&wanted)).then_some(slash)
+        |wanted: &str| name.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(wanted.as_bytes()));
+    NAMES.iter().any(|wanted| is_named(wanted)).then_some(slash)
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::headings::{HeadingLine, heading_of};
+
 /// The line over the context of a split turn.
 pub const TURN_CONTEXT_MARKER: &str = "**Turn Context (split turn):**";
 /// What stands for the history where there is none.
@@ -22,7 +24,7 @@ struct FileBlock {
 /// path per line, `</read-files>`, and the same with `<modified-files>`.
 ///
 /// A path that holds a line break or a closing tag is written with `\n`, `\r` or `<\/`, as it
-/// would end its line or block.
+/// would end its line or block; one that looks like a tag or a heading gets `./` before it.
 pub fn append_file_blocks(text: &str, read_files: &[String], modified_files: &[String]) -> String {
     let mut out = text.trim_end().to_owned();
     for (block, files) in BLOCKS.iter().zip([read_files, modified_files]).filter(|(_, files)| !files.is_empty()) {
@@ -39,15 +41,22 @@ pub fn append_file_blocks(text: &str, read_files: &[String], modified_files: &[S
 }
 
 fn one_line(path: &str) -> Cow<'_, str> {
-    if !path.contains(['\n', '\r']) && !path.contains("</") {
+    if !path.contains(['\n', '\r']) && !path.contains("</") && !is_structure(path) {
         return Cow::Borrowed(path);
     }
-    Cow::Owned(path.replace('\n', "\\n").replace('\r', "\\r").replace("</", "<\\/"))
+    let line = path.replace('\n', "\\n").replace('\r', "\\r").replace("</", "<\\/");
+    Cow::Owned(if is_structure(&line) { format!("./{line}") } else { line })
+}
+
+/// Whether a line starts a block or a section, so that it is no path.
+fn is_structure(line: &str) -> bool {
+    block_starting_with(line).is_some()
+        || matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress))
 }
 
 /// `text` without file blocks, whoever wrote them; the same text if it has none.
 ///
-/// A block whose end is missing goes up to the next blank line, heading or block.
+/// A block whose end is missing goes up to the next blank line, heading of the format or block.
 pub fn remove_file_blocks(text: &str) -> Cow<'_, str> {
     let (rest, _) = split_file_blocks(text);
     rest
@@ -95,8 +104,7 @@ fn read_block(lines: &[&str], start: usize, index: usize, files: &mut Vec<String
         return start + 1;
     }
     let after = &lines[start + 1..];
-    let is_stop = |line: &&str| line.starts_with('#') || block_starting_with(line).is_some();
-    let limit = after.iter().position(is_stop).unwrap_or(after.len());
+    let limit = after.iter().position(|line| is_structure(line)).unwrap_or(after.len());
     let close = after[..limit].iter().position(|line| line.trim_end() == block.close);
     let blank = || after[..limit].iter().position(|line| line.trim().is_empty());
     let length = close.or_else(blank).unwrap_or(limit);

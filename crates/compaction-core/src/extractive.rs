@@ -1,0 +1,115 @@
+//! The deterministic summarizer: it fills the summary format from the conversation itself, without
+//! a model, a key or a network (compaction spec, Summarizers).
+//!
+//! The messages are read once, in order, and leave candidates for the sections ([`pool`]): what
+//! people and models said ([`speech`]), what tools did ([`actions`]), and what earlier summaries
+//! told ([`previous`]). What fits the budget of tokens is then chosen ([`budget`]).
+
+mod actions;
+mod budget;
+mod pool;
+mod previous;
+mod speech;
+mod text;
+
+use std::sync::Arc;
+
+use crate::message::{Body, Message, blocks_text};
+use crate::summary::{Section, SummaryKind};
+
+use actions::Actions;
+use pool::{Pool, Rank};
+use speech::Speech;
+
+/// What is summarised.
+#[derive(Debug, Clone, Copy)]
+pub struct ExtractiveInput<'a> {
+    /// What the summary stands for.
+    pub kind: SummaryKind,
+    /// The messages, oldest first.
+    pub messages: &'a [Arc<Message>],
+    /// The summary to merge with, as it was stored.
+    pub previous_summary: Option<&'a str>,
+    /// The caller's instructions: they are recorded, and what matches their words is preferred.
+    pub custom_instructions: Option<&'a str>,
+    /// Most tokens of the summary, by [`crate::tokens::estimate_text`].
+    pub max_tokens: u64,
+}
+
+/// The caller cancelled the operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("summarise the conversation: cancelled")]
+pub struct Cancelled;
+
+/// The summary of `input`, at most `input.max_tokens` tokens long, with all headings of its kind
+/// in their order.
+///
+/// The same input gives the same text. The request that came last is never left out, only cut.
+/// Where `max_tokens` is too small for the headings (some forty tokens), as many of them are given
+/// as fit. `is_cancelled` is asked before each message. File blocks are for the caller to add.
+pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -> Result<String, Cancelled> {
+    let mut reader = Reader::new(input);
+    for (position, message) in input.messages.iter().enumerate() {
+        if is_cancelled() {
+            return Err(Cancelled);
+        }
+        reader.read(position + 1, message);
+    }
+    let pool = reader.finish(input);
+    Ok(budget::choose(pool, input.kind, input.max_tokens))
+}
+
+/// Reads messages into candidates. Positions count from 1; 0 is what earlier summaries told.
+struct Reader<'a> {
+    pool: Pool,
+    speech: Speech<'a>,
+    actions: Actions<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(input: &ExtractiveInput<'a>) -> Self {
+        let mut pool = Pool::new(input.custom_instructions);
+        if let Some(previous) = input.previous_summary {
+            previous::add(previous, &mut pool);
+        }
+        if let Some(focus) = input.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
+            pool.add(Section::Constraints, format!("{}{focus}", previous::FOCUS), input.messages.len(), Rank::Must);
+        }
+        Self { pool, speech: Speech::default(), actions: Actions::default() }
+    }
+
+    fn read(&mut self, position: usize, message: &'a Message) {
+        match message.body() {
+            Body::User { content } => self.speech.hear_person(position, content.text("\n"), &mut self.pool),
+            Body::Custom { content, .. } => self.speech.hear_extension(position, content.text("\n"), &mut self.pool),
+            Body::Assistant(assistant) => {
+                let text = blocks_text(&assistant.content, "\n");
+                self.speech.hear_model(position, text, assistant.stop_reason.as_deref(), &mut self.pool);
+                message.tool_calls().for_each(|call| self.actions.begin(position, call));
+                self.actions.note_failure(position, assistant);
+            }
+            Body::ToolResult { tool_call_id, content, is_error, .. } => {
+                self.actions.end(position, tool_call_id, &content.text("\n"), *is_error);
+            }
+            Body::BashExecution(bash) if !bash.exclude_from_context => self.actions.note_command(position, bash),
+            Body::CompactionSummary { summary, .. } => previous::add(summary, &mut self.pool),
+            Body::BranchSummary { summary, .. } => previous::add_branch(position, summary, &mut self.pool),
+            Body::BashExecution(_) | Body::System(_) | Body::Other { .. } => {}
+        }
+    }
+
+    fn finish(self, input: &ExtractiveInput<'_>) -> Pool {
+        let Self { mut pool, speech, actions } = self;
+        previous::settle(&actions, speech.has_finished_turn(), &mut pool);
+        actions.report(&mut pool);
+        speech.report(&mut pool);
+        if pool.is_empty() {
+            let text = format!("{} messages without text or tool calls were summarised", input.messages.len());
+            pool.add(Section::Done, text, input.messages.len(), Rank::Must);
+        }
+        pool
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! What tools did: calls paired with their results, and what of it failed for good.
+
+use std::collections::{HashMap, HashSet};
+
+use super::pool::{Pool, Rank};
+use super::previous::{FAILED, NO_RESULT};
+use super::text::{clip, one_line, quote};
+use crate::json::Json;
+use crate::message::{Assistant, BashExecution, ToolCall};
+use crate::summary::Section;
+use crate::text::{prefix_utf16, suffix_utf16};
+
+const READ_TOOLS: &[&str] = &["read", "read_file", "view", "open", "cat"];
+const WRITE_TOOLS: &[&str] = &["write", "write_file", "create", "create_file"];
+const EDIT_TOOLS: &[&str] = &["edit", "edit_file", "multi_edit", "multiedit", "str_replace", "apply_patch", "patch"];
+const PATH_ARGUMENTS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "notebook_path"];
+const COMMAND_ARGUMENTS: &[&str] = &["command", "cmd", "script"];
+const ERROR_WORDS: &[&str] = &[
+    "error",
+    "failed",
+    "failure",
+    "exception",
+    "panicked",
+    "not found",
+    "cannot",
+    "can't",
+    "no such",
+    "denied",
+    "undefined",
+    "unexpected",
+    "fatal",
+    "could not",
+];
+/// Programs that look things up and change nothing.
+const LOOKUPS: &[&str] = &[
+    "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
+    "stat", "file", "less", "sleep",
+];
+const LOOKED_UP: &str = "Looked things up on the command line";
+/// UTF-16 units of a command or an error in an item.
+const LONGEST_TEXT: usize = 240;
+/// UTF-16 units at either end of a result in which its error is looked for.
+const SEARCHED: usize = 6000;
+/// Times that a command has to run before it counts as one of the project's commands.
+const USUAL: u64 = 3;
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Deed {
+    Read,
+    Write,
+    Edit,
+    Run,
+    Call,
+}
+
+impl Deed {
+    fn past(self) -> &'static str {
+        match self {
+            Deed::Read => "Read",
+            Deed::Write => "Wrote",
+            Deed::Edit => "Edited",
+            Deed::Run => "Ran",
+            Deed::Call => "Called",
+        }
+    }
+}
+
+/// A deed and what it was done to: a path, a command, or a call.
+type Subject = (Deed, String);
+
+/// Calls and outcomes so far.
+#[derive(Debug, Default)]
+pub(super) struct Actions<'a> {
+    /// Calls without a result, by id, with their position.
+    open: HashMap<&'a str, (usize, Subject)>,
+    /// How often each deed succeeded, and where last.
+    done: HashMap<Subject, (u64, usize)>,
+    /// The last error of each target that nothing has resolved since.
+    failed: HashMap<String, (usize, String)>,
+    model_failure: Option<(usize, String)>,
+    /// Position of the latest calls.
+    last_call: usize,
+    /// How many commands only looked something up, and the position of the last.
+    lookups: (u64, usize),
+}
+
+impl<'a> Actions<'a> {
+    pub(super) fn begin(&mut self, position: usize, call: &'a ToolCall) {
+        self.last_call = position;
+        self.open.insert(&call.id, (position, subject_of(call)));
+    }
+
+    /// Pairs a result with its call. A result without a call belongs to what was cut away before.
+    pub(super) fn end(&mut self, position: usize, call_id: &str, output: &str, is_error: bool) {
+        let Some((_, subject)) = self.open.remove(call_id) else {
+            return;
+        };
+        if is_error {
+            self.fail(position, subject, error_line(output));
+        } else {
+            self.succeed(position, subject);
+        }
+    }
+
+    /// A command that the person ran.
+    pub(super) fn note_command(&mut self, position: usize, bash: &BashExecution) {
+        let command = one_line(&bash.command);
+        match bash.exit_code {
+            _ if bash.cancelled => {}
+            Some(code) if code != 0 => {
+                let error = format!("exit code {code}: {}", error_line(&bash.output));
+                self.fail(position, (Deed::Run, command), error);
+            }
+            _ => self.succeed(position, (Deed::Run, command)),
+        }
+    }
+
+    /// A request to the model that failed; a later answer resolves it.
+    pub(super) fn note_failure(&mut self, position: usize, assistant: &Assistant) {
+        self.model_failure = match (assistant.stop_reason.as_deref(), &assistant.error_message) {
+            (Some("error"), Some(error)) => Some((position, clip(&one_line(error), LONGEST_TEXT))),
+            _ => None,
+        };
+    }
+
+    /// Notes an error. A lookup that found nothing is none, nor is what the person stopped.
+    fn fail(&mut self, position: usize, (deed, target): Subject, error: String) {
+        let is_lookup = deed == Deed::Run && is_lookup(&target);
+        if is_lookup {
+            self.lookups = (self.lookups.0 + 1, position);
+        }
+        let is_stop = error == "Command aborted" || error == "Operation aborted";
+        if !is_lookup && !is_stop {
+            self.failed.insert(target, (position, error));
+        }
+    }
+
+    fn succeed(&mut self, position: usize, subject: Subject) {
+        self.failed.remove(&subject.1);
+        let done = self.done.entry(subject).or_default();
+        *done = (done.0 + 1, position);
+    }
+
+    /// What was changed, run or called with success, as items name it.
+    pub(super) fn names_changed(&self) -> HashSet<String> {
+        self.done.keys().filter(|(deed, _)| *deed != Deed::Read).map(|(_, target)| shown(target)).collect()
+    }
+
+    /// The same with what was read.
+    pub(super) fn names_done(&self) -> HashSet<String> {
+        self.done.keys().map(|(_, target)| shown(target)).collect()
+    }
+
+    /// Adds what was done, what is going on and what failed.
+    pub(super) fn report(self, pool: &mut Pool) {
+        let mut lookups = self.lookups;
+        for ((deed, target), (times, position)) in sorted_by_position(self.done, |done| done.1) {
+            if deed == Deed::Run && is_lookup(&target) {
+                lookups = (lookups.0 + times, lookups.1.max(position));
+                continue;
+            }
+            let rank = if matches!(deed, Deed::Write | Deed::Edit) { Rank::Normal } else { Rank::Low };
+            let item = format!("{} {}", deed.past(), quote(&shown(&target)));
+            pool.add_counted(Section::Done, &item, position, rank, times);
+            if deed == Deed::Run && times >= USUAL {
+                let usual = format!("Command in use: {}", quote(&shown(&target)));
+                pool.add(Section::CriticalContext, usual, position, Rank::Normal);
+            }
+        }
+        if lookups.0 > 0 {
+            pool.add_counted(Section::Done, LOOKED_UP, lookups.1, Rank::Low, lookups.0);
+        }
+        // An older call without a result was cut off; whatever came after it went on without it.
+        let is_open = |(_, (position, _)): &(&str, (usize, Subject))| *position == self.last_call;
+        for (_, (position, (deed, target))) in sorted_by_position(self.open, |open| open.0).into_iter().filter(is_open)
+        {
+            let item = format!("{} {}{NO_RESULT}", deed.past(), quote(&shown(&target)));
+            pool.add(Section::InProgress, item, position, Rank::Normal);
+        }
+        for (target, (position, error)) in sorted_by_position(self.failed, |failed| failed.0) {
+            let item = format!("{} {FAILED}{error}", quote(&shown(&target)));
+            pool.add(Section::Blocked, item, position, Rank::Normal);
+        }
+        if let Some((position, error)) = self.model_failure {
+            pool.add(
+                Section::Blocked,
+                format!("The last request to the model {FAILED}{error}"),
+                position,
+                Rank::Normal,
+            );
+        }
+    }
+}
+
+/// A target as items name it.
+fn shown(target: &str) -> String {
+    clip(target, LONGEST_TEXT).replace('`', "'")
+}
+
+/// The entries of a map in an order that does not depend on hashing.
+fn sorted_by_position<K: Ord, V>(map: HashMap<K, V>, position: impl Fn(&V) -> usize) -> Vec<(K, V)> {
+    let mut entries: Vec<(K, V)> = map.into_iter().collect();
+    entries.sort_by(|left, right| position(&left.1).cmp(&position(&right.1)).then_with(|| left.0.cmp(&right.0)));
+    entries
+}
+
+/// Whether a command only looks something up: every program in it does.
+fn is_lookup(command: &str) -> bool {
+    let command = without_quoted(command);
+    let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
+    let mut programs = parts.filter_map(|part| part.split(' ').next()).filter(|program| *program != "cd").peekable();
+    programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
+}
+
+/// A command without what stands in quotes, which may hold the marks that part commands.
+fn without_quoted(command: &str) -> String {
+    let mut quote = None;
+    let is_outside = |character: &char| match (quote, *character) {
+        (None, mark @ ('"' | '\'')) => {
+            quote = Some(mark);
+            false
+        }
+        (Some(open), character) => {
+            if open == character {
+                quote = None;
+            }
+            false
+        }
+        (None, _) => true,
+    };
+    command.chars().filter(is_outside).collect()
+}
+
+fn subject_of(call: &ToolCall) -> Subject {
+    let arguments = call.arguments.as_ref();
+    let argument = |names: &[&str]| {
+        let value = |name: &&str| arguments.and_then(|arguments| arguments.get(name)).and_then(Json::as_str);
+        names.iter().find_map(|name| value(name)).filter(|value| !value.is_empty()).map(one_line)
+    };
+    let name = call.name.to_lowercase();
+    let deed_of_file = [(READ_TOOLS, Deed::Read), (WRITE_TOOLS, Deed::Write), (EDIT_TOOLS, Deed::Edit)];
+    let file_deed = deed_of_file.into_iter().find_map(|(tools, deed)| tools.contains(&name.as_str()).then_some(deed));
+    if let (Some(deed), Some(path)) = (file_deed, argument(PATH_ARGUMENTS)) {
+        return (deed, path);
+    }
+    if let Some(command) = argument(COMMAND_ARGUMENTS) {
+        return (Deed::Run, command);
+    }
+    let arguments = arguments.map(|arguments| clip(&one_line(&arguments.to_compact()), LONGEST_TEXT));
+    (Deed::Call, format!("{}({})", one_line(&call.name), arguments.unwrap_or_default()))
+}
+
+/// The line of an output that tells best why it failed: the first with a word of failure, else the
+/// last that says anything.
+fn error_line(output: &str) -> String {
+    let (start, end) = (prefix_utf16(output, SEARCHED), suffix_utf16(output, SEARCHED));
+    let lines = || start.lines().chain(end.lines()).filter(|line| !line.trim().is_empty());
+    let tells = |line: &&str| {
+        let line = line.to_lowercase();
+        ERROR_WORDS.iter().any(|word| line.contains(word))
+    };
+    let line = lines().find(tells).or_else(|| lines().next_back()).unwrap_or("no output");
+    clip(&one_line(line), LONGEST_TEXT)
+}
