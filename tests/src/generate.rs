@@ -49,6 +49,19 @@ pub fn session(seed: u64) -> Session {
     Walk::new(Writer { random, odd }, version).run()
 }
 
+/// A well-formed message of `seed`, as a program would append it: user, assistant, toolResult,
+/// bashExecution, custom or system. `time` is its timestamp in epoch milliseconds.
+pub fn message(seed: u64, time: i64) -> String {
+    let mut writer = Writer { random: Random::new(seed), odd: Oddities::default() };
+    match writer.random.below(10) {
+        0..3 => writer.user(time),
+        3..6 => writer.assistant(time, &[("call_1".to_owned(), "edit")], message::Stop::Normal),
+        6 | 7 => writer.tool_result(time, "call_1", "edit"),
+        8 => writer.bash_execution(time),
+        _ => writer.system(time),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;

@@ -162,7 +162,8 @@ impl Writer {
             members = members.with("toolsAdded", json::array(&tools));
         }
         if self.random.chance(300) {
-            let tool = Members::new().text("name", *self.random.pick(&TOOLS)).compact();
+            let name: &str = self.random.pick(&TOOLS);
+            let tool = Members::new().text("name", name).compact();
             members = members.with("toolsRemoved", json::array(&[tool]));
         }
         members

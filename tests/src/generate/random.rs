@@ -12,7 +12,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -22,7 +22,7 @@ impl Random {
 
     /// A number below `limit`; 0 for a limit of 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
+        (self.bits() % limit.max(1) as u64) as usize
     }
 
     /// A number from `low` to `high`, both included.
@@ -61,7 +61,7 @@ impl Random {
 
     /// A fraction from 0 (included) to 1 (excluded).
     pub fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -72,6 +72,6 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_numbers_for_ever() {
         let mut random = Random::new(1);
-        assert_eq!([random.next(), random.next()], [10_451_216_379_200_822_465, 13_757_245_211_066_428_519]);
+        assert_eq!([random.bits(), random.bits()], [10_451_216_379_200_822_465, 13_757_245_211_066_428_519]);
     }
 }

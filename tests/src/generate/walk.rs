@@ -38,7 +38,7 @@ impl Walk {
             Version::V2 => members.with("version", "2"),
             Version::V3 => members.with("version", "3"),
         };
-        let id = format!("generated-{:08x}", writer.random.next() as u32);
+        let id = format!("generated-{:08x}", writer.random.bits() as u32);
         let header = members.text("id", &id).text("timestamp", &iso_timestamp(START)).text("cwd", "/project").compact();
         Self { writer, version, lines: vec![header], entries: Vec::new(), leaf: None, calls: 0, reuses_call_ids }
     }
@@ -345,7 +345,7 @@ impl Walk {
     }
 
     fn entry(&mut self, kind: &str, members: Members) {
-        let id = format!("{:08x}", self.writer.random.next() as u32);
+        let id = format!("{:08x}", self.writer.random.bits() as u32);
         let parent = self.leaf.map_or_else(|| "null".to_owned(), |leaf| json::plain_string(&self.entries[leaf].id));
         let timestamp = iso_timestamp(self.time());
         let head = Members::new().text("type", kind);

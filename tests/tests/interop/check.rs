@@ -1,0 +1,146 @@
+//! One seed: a session, both sides asked about it, and the answers compared.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use compactd_tests::generate::{self, Version, random::Random};
+use tempfile::TempDir;
+
+use super::answer::Answer;
+use super::expected::expect;
+use super::files::{self, Rewritten};
+use super::ours;
+use super::peer::{Answers, Peer, Questions};
+use super::rules::Seen;
+use super::server::Server;
+
+/// Tokens to keep: from less than one message to more than most sessions have.
+pub(crate) const KEEP_RECENT_TOKENS: [u64; 8] = [1, 50, 120, 250, 500, 900, 1800, 4000];
+
+#[derive(Debug)]
+pub(crate) struct Check {
+    pub(crate) peer: Peer,
+    pub(crate) server: Server,
+    directory: TempDir,
+    /// The rules that made a difference.
+    pub(crate) seen: Seen,
+}
+
+impl Check {
+    pub(crate) fn start() -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir().context("failed to make a directory")?;
+        Ok(Self { peer: Peer::start()?, server: Server::start()?, directory, seen: Seen::new() })
+    }
+
+    /// Compares all answers about the session of `seed`; fails with the first difference.
+    pub(crate) fn seed(&mut self, seed: u64) -> anyhow::Result<()> {
+        let session = generate::session(seed);
+        if session.version != Version::V3 {
+            return Ok(());
+        }
+        let (for_us, for_the_peer) = (files::for_us(&session.text), files::for_the_peer(&session.text));
+        let file = self.write(seed, "ours", &for_us.text)?;
+        let copy = self.write(seed, "peer", &for_the_peer.text)?;
+        let compared = self.compare(seed, session.version, &file, &copy);
+        let questions = compared.with_context(|| self.keep_files(seed, session.version))?;
+        self.note_rewrites(seed, &session.text, &for_us, &for_the_peer, &questions)
+    }
+
+    fn compare(&mut self, seed: u64, version: Version, file: &Path, copy: &Path) -> anyhow::Result<Questions> {
+        let entries = self.peer.ask(copy, &Questions::default())?.ids.len();
+        let questions = questions(seed, entries);
+        let answers = self.peer.ask(copy, &questions)?;
+        let mut ours = ours::Session::open(&mut self.server, file)?;
+        if version != Version::V1 {
+            anyhow::ensure!(ours.ids() == answers.ids, "ids\n    ours {:?}\n    peer {:?}", ours.ids(), answers.ids);
+        }
+        for (case, facts) in questions.cases.iter().zip(&answers.cases) {
+            let facts = facts.as_ref().map_err(|error| anyhow::anyhow!("{case:?}: {error:#}"))?;
+            let ours = ours.answer(case.0, case.1)?;
+            let expected = expect(facts, case.1, &ours, &mut self.seen).with_context(|| format!("{case:?}"))?;
+            if let Some(difference) = ours.difference(&expected) {
+                anyhow::bail!("at leaf {:?}, keeping {} tokens: {difference}", case.0, case.1);
+            }
+        }
+        for ((from, to), expected) in questions.pairs.iter().zip(&answers.pairs) {
+            let ours = ours.navigation(*from, *to)?;
+            anyhow::ensure!(ours == *expected, "from {from} to {to}\n    ours     {ours:?}\n    expected {expected:?}");
+        }
+        ours.close()?;
+        Ok(questions)
+    }
+
+    /// Finds out whether the rules that rewrote a file were needed: with the file as it was, the
+    /// side that got another one must answer otherwise.
+    fn note_rewrites(
+        &mut self,
+        seed: u64,
+        text: &str,
+        for_us: &Rewritten,
+        for_the_peer: &Rewritten,
+        questions: &Questions,
+    ) -> anyhow::Result<()> {
+        if let Some(rule) = only_new(&for_us.rules, &self.seen) {
+            let before = self.our_answers(&self.write(seed, "before", text)?, questions)?;
+            let after = self.our_answers(&self.write(seed, "after", &for_us.text)?, questions)?;
+            if before != after {
+                self.seen.insert(rule);
+            }
+        }
+        if let Some(rule) = only_new(&for_the_peer.rules, &self.seen) {
+            let before = self.write(seed, "before", text)?;
+            let before = self.peer.ask(&before, questions)?;
+            let after = self.write(seed, "after", &for_the_peer.text)?;
+            let after = self.peer.ask(&after, questions)?;
+            if differ(&before, &after) {
+                self.seen.insert(rule);
+            }
+        }
+        Ok(())
+    }
+
+    fn our_answers(&mut self, file: &Path, questions: &Questions) -> anyhow::Result<Vec<Answer>> {
+        let mut session = ours::Session::open(&mut self.server, file)?;
+        let answers = questions.cases.iter().map(|(leaf, keep)| session.answer(*leaf, *keep)).collect();
+        session.close()?;
+        answers
+    }
+
+    pub(crate) fn write(&self, seed: u64, side: &str, text: &str) -> anyhow::Result<PathBuf> {
+        let file = self.directory.path().join(format!("{seed}-{side}.jsonl"));
+        std::fs::write(&file, text).context("failed to write a session")?;
+        Ok(file)
+    }
+
+    /// Leaves the session where a person can look at it, and says where.
+    fn keep_files(&self, seed: u64, version: Version) -> String {
+        let kept = std::env::temp_dir().join(format!("compactd-interop-{seed}.jsonl"));
+        let copied = std::fs::copy(self.directory.path().join(format!("{seed}-ours.jsonl")), &kept);
+        match copied {
+            Ok(_) => format!("{version:?}, the session is in {}", kept.display()),
+            Err(error) => format!("{version:?}, the session cannot be kept: {error}"),
+        }
+    }
+}
+
+/// The rule that alone rewrote a file, if it has not been seen to matter yet.
+fn only_new(rules: &Seen, seen: &Seen) -> Option<super::Rule> {
+    let rule = rules.first().filter(|_| rules.len() == 1)?;
+    (!seen.contains(rule)).then_some(*rule)
+}
+
+fn differ(before: &Answers, after: &Answers) -> bool {
+    let text = |answers: &Answers| format!("{:?}", answers.cases);
+    text(before) != text(after)
+}
+
+fn questions(seed: u64, entries: usize) -> Questions {
+    let mut random = Random::new(seed ^ 0x7175_6573_7469_6f6e);
+    let keep = |random: &mut Random| *random.pick(&KEEP_RECENT_TOKENS);
+    let mut cases = vec![(None, keep(&mut random)), (None, keep(&mut random))];
+    for _ in 0..3 {
+        cases.push((Some(random.below(entries)), keep(&mut random)));
+    }
+    let pairs = (0..4).map(|_| (random.below(entries), random.below(entries))).collect();
+    Questions { cases, pairs }
+}

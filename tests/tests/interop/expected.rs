@@ -1,0 +1,159 @@
+//! What we must answer: the peer's answer, changed by the rules alone.
+
+use std::collections::HashSet;
+
+use compaction_core::json::{self, Json};
+
+use super::answer::{Answer, canonical};
+use super::facts::{Facts, Message};
+use super::model;
+use super::rules::{Rule, Seen};
+
+const PREPARATION_RULES: [Rule; 4] = [
+    Rule::CompactedIsDecidedByContext,
+    Rule::CutsPartNoPair,
+    Rule::BranchSummariesNameFiles,
+    Rule::FileListsHoldStrings,
+];
+
+/// What we must answer where the peer says `facts`. `ours` is our answer, of which the wording of
+/// introductions is taken. Rules that made a difference are added to `seen`.
+///
+/// Fails if the derivation of preparations does not even give the peer's own.
+pub(crate) fn expect(facts: &Facts, keep_recent_tokens: u64, ours: &Answer, seen: &mut Seen) -> anyhow::Result<Answer> {
+    let all: Seen = PREPARATION_RULES.into_iter().collect();
+    let prepare = |rules: &Seen| model::prepare(facts, keep_recent_tokens, rules);
+    let derived = prepare(&Seen::new());
+    anyhow::ensure!(
+        derived == facts.preparation,
+        "the test derives another preparation than the peer's own:\n    peer    {:?}\n    derived {derived:?}",
+        facts.preparation
+    );
+    let preparation = prepare(&all);
+    for rule in PREPARATION_RULES {
+        let others: Seen = all.iter().copied().filter(|other| *other != rule).collect();
+        if prepare(&others) != preparation {
+            seen.insert(rule);
+        }
+    }
+    Ok(Answer {
+        context: facts.messages().map(|message| message.canonical.clone()).collect(),
+        thinking_level: facts.thinking_level.clone(),
+        model: facts.model.clone(),
+        tokens: facts.tokens,
+        estimates: facts.messages().map(|message| message.tokens).collect(),
+        llm: llm(facts, ours, seen),
+        texts: texts(facts, ours, seen),
+        preparation,
+    })
+}
+
+fn llm(facts: &Facts, ours: &Answer, seen: &mut Seen) -> Vec<String> {
+    let mut calls: HashSet<&str> = HashSet::new();
+    let mut out = Vec::new();
+    for message in facts.messages() {
+        calls.extend(call_ids(message));
+        let is_orphan = message.role() == "toolResult" && !calls.contains(message.string("toolCallId"));
+        let Some(llm) = &message.llm else { continue };
+        if message.role() == "system" {
+            seen.insert(Rule::ModelsGetNoSystemMessages);
+        } else if is_orphan {
+            seen.insert(Rule::ModelsGetNoOrphanResults);
+        } else {
+            let our_text = ours.llm.get(out.len()).and_then(|message| first_text(&Json::parse(message).ok()?));
+            out.push(reworded_message(message, llm, &our_text.unwrap_or_default(), seen));
+        }
+    }
+    out
+}
+
+fn call_ids(message: &Message) -> impl Iterator<Item = &str> {
+    let blocks = match message.value.get("content") {
+        Some(Json::Array(blocks)) if message.role() == "assistant" => &blocks[..],
+        _ => &[],
+    };
+    let calls = blocks.iter().filter(|block| block.get("type").and_then(Json::as_str) == Some("toolCall"));
+    calls.filter_map(|call| call.get("id").and_then(Json::as_str))
+}
+
+fn first_text(llm: &Json<'_>) -> Option<String> {
+    match llm.get("content") {
+        Some(Json::Array(blocks)) => blocks.first()?.get("text")?.as_str().map(str::to_owned),
+        _ => None,
+    }
+}
+
+fn reworded_message(message: &Message, llm: &Json<'static>, our_text: &str, seen: &mut Seen) -> String {
+    let Some(text) = first_text(llm) else {
+        return canonical(llm);
+    };
+    let reworded = reworded(message, &text, our_text, seen);
+    // Both texts are written the same way, so that the old one is found in the message as it stands.
+    canonical(llm).replacen(&json::encode_string(&text), &json::encode_string(&reworded), 1)
+}
+
+fn texts(facts: &Facts, ours: &Answer, seen: &mut Seen) -> Vec<String> {
+    let reword = |(at, message): (usize, &Message)| {
+        let our_text = ours.texts.get(at).map_or("", String::as_str);
+        let text = reworded(message, &message.text, our_text, seen);
+        if message.role() == "toolResult" { cut_as_ours(&text, seen) } else { text }
+    };
+    facts.messages().enumerate().map(reword).collect()
+}
+
+/// The peer's text of a message in our words.
+fn reworded(message: &Message, text: &str, our_text: &str, seen: &mut Seen) -> String {
+    let rule = match message.role() {
+        "bashExecution" => return reworded_command(message, text, seen),
+        "compactionSummary" => Rule::CompactionSummariesAreIntroducedOtherwise,
+        "branchSummary" => Rule::BranchSummariesAreIntroducedOtherwise,
+        _ => return text.to_owned(),
+    };
+    seen.insert(rule);
+    let introduction = our_text.split_once("\n\n<summary>\n").map_or("", |(introduction, _)| introduction);
+    format!("{introduction}\n\n<summary>\n{}\n</summary>", message.string("summary"))
+}
+
+fn reworded_command(message: &Message, text: &str, seen: &mut Seen) -> String {
+    let code = message.value.get("exitCode").and_then(Json::as_f64);
+    let mut endings = Vec::new();
+    if message.value.get("cancelled") == Some(&Json::Bool(true)) {
+        endings.push(("\n\n(command cancelled)".to_owned(), "\n\n(cancelled)".to_owned()));
+    } else if let Some(code) = code.filter(|code| *code != 0.0) {
+        endings.push((format!("\n\nCommand exited with code {code}"), format!("\n\nExit code {code}")));
+    }
+    let path = message.string("fullOutputPath");
+    if message.value.get("truncated") == Some(&Json::Bool(true)) && !path.is_empty() {
+        let ours = format!("\n\n[Full output: {path}]");
+        endings.push((format!("\n\n[Output truncated. Full output: {path}]"), ours));
+    }
+    let theirs: String = endings.iter().map(|(theirs, _)| theirs.as_str()).collect();
+    let ours: String = endings.iter().map(|(_, ours)| ours.as_str()).collect();
+    match text.strip_suffix(&theirs) {
+        Some(start) if !endings.is_empty() => {
+            seen.insert(Rule::CommandsAreWordedOtherwise);
+            format!("{start}{ours}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A cut result with our marker, cut before the surrogate pair that the peer cuts through.
+fn cut_as_ours(text: &str, seen: &mut Seen) -> String {
+    let marker = || {
+        let (kept, marker) = text.rsplit_once("\n\n[... ")?;
+        let left_out: usize = marker.strip_suffix(" more characters truncated]")?.parse().ok()?;
+        Some((kept, left_out))
+    };
+    let Some((kept, left_out)) = marker() else {
+        return text.to_owned();
+    };
+    seen.insert(Rule::CutResultsSaySo);
+    match kept.strip_suffix('\u{fffd}') {
+        Some(whole) => {
+            seen.insert(Rule::CutResultsKeepCharactersWhole);
+            format!("{whole}\n\n[{} more characters]", left_out + 1)
+        }
+        None => format!("{kept}\n\n[{left_out} more characters]"),
+    }
+}

@@ -1,0 +1,67 @@
+//! Where we differ from the peer on purpose.
+
+use std::collections::BTreeSet;
+
+/// A difference on purpose. The comment of each says what the peer does, what we do, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Rule {
+    /// JavaScript rounds integers beyond 2^53; we keep the digits of 64-bit integers, since ids and
+    /// sizes in arguments are useless when rounded. Ours is asked with rounded numbers.
+    IntegersKeepTheirDigits,
+    /// JavaScript moves integer-like keys to the front; ours stay in stored order, as the estimate
+    /// is defined. Ours is asked with the keys moved.
+    KeysStayInStoredOrder,
+    /// JavaScript writes half a surrogate pair in arguments as six characters; for us it is U+FFFD,
+    /// one unit as in any other text. The peer is asked with U+FFFD.
+    HalfSurrogatesAreOneUnit,
+    /// The peer fails on null content of custom messages and of a compaction's system message; null
+    /// content counts as empty. The peer is asked with empty content.
+    NullContentIsEmpty,
+    /// The peer looks at the last line alone; for us a compaction is the last word until something
+    /// follows that a model sees (field bug 69).
+    CompactedIsDecidedByContext,
+    /// The peer cuts before any message that is no tool result; we never part a call from its
+    /// result (field bug 46).
+    CutsPartNoPair,
+    /// The peer forgets the files of branch summaries in the span; we list them.
+    BranchSummariesNameFiles,
+    /// The peer takes whatever the lists of files hold; we take strings (field bug 134).
+    FileListsHoldStrings,
+    /// The peer's `[... N more characters truncated]` is `[N more characters]`.
+    CutResultsSaySo,
+    /// The peer cuts results through a surrogate pair; we cut before it (field bug 59).
+    CutResultsKeepCharactersWhole,
+    /// Exit code, cancellation and path of a command are worded otherwise.
+    CommandsAreWordedOtherwise,
+    /// The introduction of a compaction's summary is our own.
+    CompactionSummariesAreIntroducedOtherwise,
+    /// The introduction of a branch summary is our own, and its closing tag is on its own line.
+    BranchSummariesAreIntroducedOtherwise,
+    /// The peer leaves system messages in the list that goes to a model; `llm` has none.
+    ModelsGetNoSystemMessages,
+    /// The peer sends tool results whose calls are gone; `llm` leaves them out (field bug 46).
+    ModelsGetNoOrphanResults,
+}
+
+impl Rule {
+    pub(crate) const ALL: [Rule; 15] = [
+        Rule::IntegersKeepTheirDigits,
+        Rule::KeysStayInStoredOrder,
+        Rule::HalfSurrogatesAreOneUnit,
+        Rule::NullContentIsEmpty,
+        Rule::CompactedIsDecidedByContext,
+        Rule::CutsPartNoPair,
+        Rule::BranchSummariesNameFiles,
+        Rule::FileListsHoldStrings,
+        Rule::CutResultsSaySo,
+        Rule::CutResultsKeepCharactersWhole,
+        Rule::CommandsAreWordedOtherwise,
+        Rule::CompactionSummariesAreIntroducedOtherwise,
+        Rule::BranchSummariesAreIntroducedOtherwise,
+        Rule::ModelsGetNoSystemMessages,
+        Rule::ModelsGetNoOrphanResults,
+    ];
+}
+
+/// The rules that made a difference so far.
+pub(crate) type Seen = BTreeSet<Rule>;
