@@ -1,1 +1,45 @@
 //! Sessions on disk and in memory.
+//!
+//! A [`Session`] is one open conversation tree: an index of its entries above a [`SessionLog`],
+//! which holds the lines. [`SessionStore`] finds, makes and copies sessions; [`FileStore`] keeps
+//! them as files in the format of the session spec, [`MemoryStore`] keeps them nowhere. This crate
+//! asks no environment and no home directory: directories come in as arguments.
+
+mod cache;
+mod diagnostic;
+mod error;
+mod file_log;
+mod file_store;
+mod fork;
+mod header;
+mod ids;
+mod index;
+mod line;
+mod list;
+mod lock;
+mod log;
+mod memory_log;
+mod memory_store;
+mod paths;
+mod replace;
+mod session;
+mod store;
+
+pub use diagnostic::{Diagnostic, DiagnosticKind};
+pub use error::StoreError;
+pub use file_log::{FileLog, OpenedFile};
+pub use file_store::FileStore;
+pub use header::SessionHeader;
+pub use ids::is_valid_session_id;
+pub use log::{Line, LogChange, Rewrite, SessionLog, Span};
+pub use memory_log::MemoryLog;
+pub use memory_store::MemoryStore;
+pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
+pub use session::branch::SessionBranch;
+pub use session::labels::Label;
+pub use session::stats::{SessionStats, TokenTotals};
+pub use session::tree::TreeNode;
+pub use session::{Session, SessionOptions};
+pub use store::{
+    CreateOptions, Cursor, Durability, ListOptions, OpenOptions, SessionPage, SessionStore, SessionSummary,
+};

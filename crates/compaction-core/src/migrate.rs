@@ -1,0 +1,263 @@
+//! Migration of older session formats to the current one, line by line (session spec, Opening).
+//!
+//! Version 1 has no ids: entries follow each other, and a compaction counts lines of the file to
+//! name its first kept entry. Version 2 has ids, but calls the role `custom` `hookMessage`. What a
+//! line becomes depends on nothing but the session's id and the lines before it, so that every
+//! opening of a file gives the same ids.
+
+use std::collections::HashSet;
+
+use crate::entry::{EntryId, one_line};
+use crate::json::{self, NotAnObject, RawObject};
+
+/// The version that this project writes.
+pub const CURRENT_VERSION: u32 = 3;
+
+/// A migration under way: it is fed the lines of one file in their order.
+#[derive(Debug, Clone)]
+pub struct Migration {
+    from: u32,
+    session_id: String,
+    /// The ids of the parsed lines of a version 1 file, the header's place first; `None` for lines
+    /// that are no entries. `firstKeptEntryIndex` counts in it.
+    lines: Vec<Option<EntryId>>,
+    used: HashSet<EntryId>,
+    last: Option<EntryId>,
+}
+
+/// Where an entry stands in the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The entry's id.
+    pub id: EntryId,
+    /// The entry before it; `None` for a root.
+    pub parent_id: Option<EntryId>,
+}
+
+/// What a line says of its own place, before migration.
+#[derive(Debug, Clone, Default)]
+pub struct StoredPlace {
+    /// The stored `id`, if it is a string.
+    pub id: Option<EntryId>,
+    /// The stored `parentId`: `None` where the member is missing or neither a string nor null.
+    pub parent_id: Option<Option<EntryId>>,
+}
+
+impl Migration {
+    /// The migration from `version`; `None` if files of that version need none. The header's line
+    /// counts as fed.
+    pub fn new(version: u32, session_id: &str) -> Option<Self> {
+        (version < CURRENT_VERSION).then(|| Self {
+            from: version.max(1),
+            session_id: session_id.to_owned(),
+            lines: vec![None],
+            used: HashSet::new(),
+            last: None,
+        })
+    }
+
+    /// The version that is migrated from.
+    pub fn from_version(&self) -> u32 {
+        self.from
+    }
+
+    /// The header's line in the current version; other members stay as they were.
+    pub fn header(&self, line: &str) -> Result<String, NotAnObject> {
+        let mut object = RawObject::parse(line)?;
+        object.set("version", CURRENT_VERSION.to_string());
+        object.move_to_front(&["type", "version", "id", "timestamp", "cwd"]);
+        Ok(one_line(object.to_json()))
+    }
+
+    /// Feeds the next entry and says where it stands; `None` if it has no id and its version
+    /// should have given it one.
+    pub fn place(&mut self, stored: StoredPlace) -> Option<Place> {
+        if self.from >= 2 {
+            return stored.id.map(|id| Place { id, parent_id: stored.parent_id.flatten() });
+        }
+        let id = stored.id.filter(|id| !self.used.contains(id)).unwrap_or_else(|| self.next_id());
+        let parent_id = stored.parent_id.unwrap_or_else(|| self.last.clone());
+        self.used.insert(id.clone());
+        self.lines.push(Some(id.clone()));
+        self.last = Some(id.clone());
+        Some(Place { id, parent_id })
+    }
+
+    /// Feeds a parsed line that is no entry; it counts for `firstKeptEntryIndex`.
+    pub fn skip_line(&mut self) {
+        if self.from < 2 {
+            self.lines.push(None);
+        }
+    }
+
+    /// The line of an entry in the current version: `type`, `id`, `parentId`, `timestamp` first,
+    /// other members as they were. `place` is what [`Migration::place`] gave for it.
+    pub fn rewrite(&self, line: &str, place: &Place) -> Result<String, NotAnObject> {
+        let mut object = RawObject::parse(line)?;
+        object.set("id", json::encode_string(place.id.as_str()));
+        let parent = place.parent_id.as_ref();
+        object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
+        if self.from < 2 {
+            self.resolve_first_kept(&mut object, place);
+        }
+        rename_hook_message(&mut object);
+        object.move_to_front(&["type", "id", "parentId", "timestamp"]);
+        Ok(one_line(object.to_json()))
+    }
+
+    /// A step instead of another hash on a collision keeps the search short and always the same.
+    fn next_id(&self) -> EntryId {
+        let mut number = id_number(&self.session_id, self.lines.len() as u64);
+        loop {
+            let id = EntryId::new(format!("{number:08x}"));
+            if !self.used.contains(&id) {
+                return id;
+            }
+            number = number.wrapping_add(1);
+        }
+    }
+
+    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index that names no entry, or one
+    /// after the compaction, gives none.
+    fn resolve_first_kept(&self, object: &mut RawObject<'_>, place: &Place) {
+        let Some(index) = object.get("firstKeptEntryIndex").map(str::to_owned) else {
+            return;
+        };
+        object.remove("firstKeptEntryIndex");
+        let own = self.lines.iter().rposition(|line| line.as_ref() == Some(&place.id));
+        let index = index.parse::<usize>().ok().filter(|&index| Some(index) <= own);
+        if let Some(Some(id)) = index.and_then(|index| self.lines.get(index)) {
+            object.set("firstKeptEntryId", json::encode_string(id.as_str()));
+        }
+    }
+}
+
+fn rename_hook_message(object: &mut RawObject<'_>) {
+    if object.string("type").as_deref() != Some("message") {
+        return;
+    }
+    let Some(text) = object.get("message").map(str::to_owned) else {
+        return;
+    };
+    if let Ok(mut message) = RawObject::parse(&text)
+        && message.string("role").as_deref() == Some("hookMessage")
+    {
+        message.set("role", "\"custom\"");
+        object.set("message", message.to_json());
+    }
+}
+
+/// FNV-1a over the session's id and the line's number, folded to 32 bits. It must never change:
+/// clients keep the ids that it gave.
+fn id_number(session_id: &str, line: u64) -> u32 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in session_id.bytes().chain(line.to_le_bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    (hash ^ (hash >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    /// Feeds `lines` and gives the migrated ones; a line that is no entry is skipped.
+    fn migrate(version: u32, lines: &[&str]) -> String {
+        let mut migration = Migration::new(version, "s").unwrap();
+        let mut out = String::new();
+        for line in lines {
+            let object = RawObject::parse(line).unwrap();
+            if object.string("type").as_deref() == Some("session") {
+                migration.skip_line();
+                continue;
+            }
+            let parent_id = object.get("parentId").map(|_| object.string("parentId").map(EntryId::new));
+            let stored = StoredPlace { id: object.string("id").map(EntryId::new), parent_id };
+            let place = migration.place(stored).unwrap();
+            out += &migration.rewrite(line, &place).unwrap();
+            out.push('\n');
+        }
+        out
+    }
+
+    #[track_caller]
+    fn check(version: u32, lines: &[&str], expected: Expect) {
+        expected.assert_eq(&migrate(version, lines));
+        assert_eq!(migrate(version, lines), migrate(version, lines));
+    }
+
+    #[test]
+    fn version_one_is_chained_and_its_indexes_become_ids() {
+        check(
+            1,
+            &[
+                r#"{"type":"message","timestamp":"T","message":{"role":"user","content":"a"},"x":[1 ,2]}"#,
+                r#"{"type":"compaction","timestamp":"T","summary":"s","firstKeptEntryIndex":1,"tokensBefore":9}"#,
+                r#"{"type":"compaction","timestamp":"T","summary":"s","firstKeptEntryIndex":0}"#,
+                r#"{"type":"compaction","timestamp":"T","summary":"s","firstKeptEntryIndex":99}"#,
+                r#"{"type":"compaction","timestamp":"T","summary":"s","firstKeptEntryIndex":5}"#,
+            ],
+            expect![[r#"
+                {"type":"message","id":"a07bfe23","parentId":null,"timestamp":"T","message":{"role":"user","content":"a"},"x":[1 ,2]}
+                {"type":"compaction","id":"32e65bc2","parentId":"a07bfe23","timestamp":"T","summary":"s","tokensBefore":9,"firstKeptEntryId":"a07bfe23"}
+                {"type":"compaction","id":"84f4d5e5","parentId":"32e65bc2","timestamp":"T","summary":"s"}
+                {"type":"compaction","id":"16e88784","parentId":"84f4d5e5","timestamp":"T","summary":"s"}
+                {"type":"compaction","id":"69021da7","parentId":"16e88784","timestamp":"T","summary":"s","firstKeptEntryId":"69021da7"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_second_header_counts_for_indexes_and_gets_no_id() {
+        check(
+            1,
+            &[
+                r#"{"type":"session","id":"again"}"#,
+                r#"{"type":"message","message":{}}"#,
+                r#"{"type":"compaction","firstKeptEntryIndex":1}"#,
+                r#"{"type":"compaction","firstKeptEntryIndex":2}"#,
+            ],
+            expect![[r#"
+                {"type":"message","id":"32e65bc2","parentId":null,"message":{}}
+                {"type":"compaction","id":"84f4d5e5","parentId":"32e65bc2"}
+                {"type":"compaction","id":"16e88784","parentId":"84f4d5e5","firstKeptEntryId":"32e65bc2"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn hook_messages_become_custom_ones() {
+        check(
+            2,
+            &[
+                r#"{"message":{"content":"a", "role":"hookMessage"},"parentId":null,"id":"a","type":"message"}"#,
+                r#"{"type":"custom","id":"b","parentId":"a","message":{"role":"hookMessage"}}"#,
+            ],
+            expect![[r#"
+                {"type":"message","id":"a","parentId":null,"message":{"content":"a","role":"custom"}}
+                {"type":"custom","id":"b","parentId":"a","message":{"role":"hookMessage"}}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn headers_get_the_version_and_keep_their_members() {
+        let migration = Migration::new(1, "s").unwrap();
+        let header = migration.header(r#"{"type":"session","id":"s","cwd":"/a","provider":"p"}"#).unwrap();
+        assert_eq!(header, r#"{"type":"session","version":3,"id":"s","cwd":"/a","provider":"p"}"#);
+        assert!(Migration::new(CURRENT_VERSION, "s").is_none());
+    }
+
+    #[test]
+    fn ids_are_unique_whatever_ids_are_stored() {
+        let mut migration = Migration::new(1, "s").unwrap();
+        let taken = EntryId::new(format!("{:08x}", id_number("s", 2)));
+        let first = migration.place(StoredPlace { id: Some(taken.clone()), parent_id: None }).unwrap();
+        let second = migration.place(StoredPlace::default()).unwrap();
+        assert_eq!(first.id, taken);
+        assert_ne!(second.id, taken);
+        assert_eq!(second.parent_id, Some(taken.clone()));
+        assert_ne!(migration.place(StoredPlace { id: Some(taken.clone()), parent_id: None }).unwrap().id, taken);
+    }
+}

@@ -1,0 +1,81 @@
+//! What was odd about a session and was gone on from.
+
+use std::collections::HashSet;
+
+/// Something odd in a session. No bytes are dropped because of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it is.
+    pub kind: DiagnosticKind,
+    /// The line of the file, counted from 1, where one line is at fault.
+    pub line: Option<usize>,
+    /// What a person needs to know, with ids.
+    pub message: String,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(kind: DiagnosticKind, line: Option<usize>, message: impl Into<String>) -> Self {
+        Self { kind, line, message: message.into() }
+    }
+}
+
+/// Diagnostics in the order in which they were come across, each kind once per line.
+#[derive(Debug, Default)]
+pub(crate) struct Diagnostics {
+    list: Vec<Diagnostic>,
+    seen: HashSet<(DiagnosticKind, Option<usize>)>,
+}
+
+impl Diagnostics {
+    pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
+        if self.seen.insert((diagnostic.kind, diagnostic.line)) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Drops what may be over by now.
+    pub(crate) fn remove_kind(&mut self, kind: DiagnosticKind) {
+        if self.list.iter().any(|diagnostic| diagnostic.kind == kind) {
+            self.list.retain(|diagnostic| diagnostic.kind != kind);
+            self.seen.retain(|(seen, _)| *seen != kind);
+        }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[Diagnostic] {
+        &self.list
+    }
+}
+
+macro_rules! diagnostic_kinds {
+    ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
+        /// Kinds of diagnostics.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DiagnosticKind {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl DiagnosticKind {
+            /// The kind's name on the wire.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+diagnostic_kinds! {
+    BrokenLine "brokenLine" "A line, or the body of its entry, is broken JSON.",
+    TornLastLine "tornLastLine" "The last line has no end and is broken: a write was cut off.",
+    InvalidUtf8 "invalidUtf8" "A line holds bytes that are not UTF-8; they are read as U+FFFD.",
+    MissingId "missingId" "An entry has no id, so that nothing can refer to it.",
+    DuplicateId "duplicateId" "Two entries have one id; the later one counts.",
+    MissingParent "missingParent" "An entry names no parent, or one that is not in the file; its branch ends there.",
+    Cycle "cycle" "Entries are their own ancestors; a branch ends where it would repeat.",
+    SecondHeader "secondHeader" "A header that is not the first line.",
+    NewerVersion "newerVersion" "The file is of a newer version and is open for reading alone.",
+    UnknownFirstKept "unknownFirstKept" "A compaction names a first kept entry that is not on its branch.",
+    UnwritableFile "unwritableFile" "The file cannot be written and is open for reading alone.",
+    LockUnavailable "lockUnavailable" "The file system has no locks; other writers are not kept out.",
+}

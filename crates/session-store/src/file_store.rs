@@ -1,0 +1,139 @@
+//! Sessions as files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use compaction_core::entry::{EntryId, iso_timestamp};
+
+use crate::diagnostic::Diagnostic;
+use crate::error::StoreError;
+use crate::file_log::{FileLog, OpenedFile};
+use crate::fork::{Fork, ForkError};
+use crate::header::SessionHeader;
+use crate::ids;
+use crate::list;
+use crate::memory_store::MemoryStore;
+use crate::paths;
+use crate::replace;
+use crate::session::append::now;
+use crate::session::{Session, SessionOptions};
+use crate::store::{CreateOptions, Durability, ListOptions, OpenOptions, SessionPage, SessionStore};
+
+/// A store of files below an agent directory (session spec, Where).
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    agent_dir: PathBuf,
+    durability: Durability,
+}
+
+impl FileStore {
+    /// A store below `agent_dir`, which need not exist yet.
+    pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
+        Self { agent_dir: agent_dir.into(), durability }
+    }
+
+    /// The same store, waiting for the disk as `durability` says.
+    pub fn with_durability(&self, durability: Durability) -> Self {
+        Self { durability, ..self.clone() }
+    }
+
+    fn options(&self) -> SessionOptions {
+        SessionOptions { durability: self.durability, ..SessionOptions::default() }
+    }
+
+    fn new_path(&self, options: &CreateOptions, header: &SessionHeader) -> PathBuf {
+        if let Some(path) = &options.path {
+            return path.clone();
+        }
+        let directory = options.session_dir.clone();
+        let directory = directory.unwrap_or_else(|| paths::directory(&self.agent_dir, &options.cwd));
+        directory.join(paths::file_name(&header.timestamp, &header.id))
+    }
+
+    fn open_read_only(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
+        let read_only = Some("it was opened for reading".to_owned());
+        Session::open(Box::new(FileLog::open_read_only(path)?), SessionOptions { read_only, ..options })
+    }
+
+    fn open_to_write(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
+        let OpenedFile { log, read_only, diagnostics } = FileLog::open(path)?;
+        let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
+        diagnostics.into_iter().for_each(|diagnostic| session.report(diagnostic));
+        if session.index.is_newer_version {
+            session.close()?;
+        }
+        Ok(session)
+    }
+}
+
+impl SessionStore for FileStore {
+    fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
+        let id = ids::session_id(options.id.as_deref())?;
+        let parent = options.parent_session.as_deref();
+        let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, parent);
+        let path = self.new_path(options, &header);
+        create_directory_of(&path)?;
+        let log = FileLog::create(&path, &format!("{}\n", header.raw.get()))?;
+        let mut session = Session::open(Box::new(log), self.options())?;
+        if let Some(name) = options.name.as_deref().filter(|name| !name.trim().is_empty()) {
+            session.set_name(name)?;
+        }
+        Ok(session)
+    }
+
+    fn open(&self, path: &Path, options: &OpenOptions) -> Result<Session, StoreError> {
+        let id = ids::session_id(None)?;
+        let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, None);
+        let session_options = SessionOptions { header_if_empty: Some(header), ..self.options() };
+        if options.read_only {
+            return self.open_read_only(path, session_options);
+        }
+        self.open_to_write(path, session_options)
+    }
+
+    fn most_recent(&self, cwd: &str, session_dir: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
+        let session_dir = session_dir.map(Path::to_owned);
+        let options = ListOptions { cwd: cwd.to_owned(), session_dir, limit: Some(1), ..ListOptions::default() };
+        Ok(self.list(&options)?.sessions.into_iter().next().map(|summary| summary.path))
+    }
+
+    fn list(&self, options: &ListOptions) -> Result<SessionPage, StoreError> {
+        list::list(&self.agent_dir, options)
+    }
+
+    fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
+        let Some(source_path) = source.path() else {
+            return MemoryStore.fork(source, leaf);
+        };
+        let fork = Fork::new(source, leaf)?;
+        let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
+        let path = source_path.with_file_name(name);
+        let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(&path)))?;
+        Session::open(Box::new(FileLog::place(file, &path)?), self.options())
+    }
+
+    fn check(&self, path: &Path) -> Result<Vec<Diagnostic>, StoreError> {
+        self.open_read_only(path, self.options())?.check()
+    }
+}
+
+fn write_fork(fork: &Fork<'_>, path: &Path) -> Result<tempfile::NamedTempFile, ForkError> {
+    let mut source_error = None;
+    let written = replace::write_beside(path, |out| match fork.write(out) {
+        Ok(()) => Ok(()),
+        Err(ForkError::Write(error)) => Err(error),
+        Err(ForkError::Source(error)) => {
+            source_error = Some(error);
+            Err(io::ErrorKind::InvalidData.into())
+        }
+    });
+    written.map_err(|error| source_error.map_or(ForkError::Write(error), ForkError::Source))
+}
+
+fn create_directory_of(path: &Path) -> Result<(), StoreError> {
+    let Some(directory) = path.parent() else {
+        return Ok(());
+    };
+    fs::create_dir_all(directory).map_err(|source| StoreError::write(Some(path), source))
+}

@@ -1,0 +1,157 @@
+//! Forks: one path of a session as a session of its own (session spec, Writing).
+//!
+//! Lines are copied byte for byte, but where they name a label that left the chain. Labels are set
+//! again behind the path, with their ids and timestamps, where their targets came along.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::path::Path;
+
+use compaction_core::entry::{EntryError, EntryId, EntryKind, iso_timestamp};
+use compaction_core::json::{self, RawObject};
+
+use crate::error::StoreError;
+use crate::header::SessionHeader;
+use crate::ids;
+use crate::session::Session;
+use crate::session::append::now;
+
+/// Members by which an entry names others, beside its parent.
+const REFERENCES: [&str; 3] = ["firstKeptEntryId", "fromId", "targetId"];
+
+/// A fork that is to be written.
+#[derive(Debug)]
+pub(crate) struct Fork<'a> {
+    source: &'a Session,
+    header: SessionHeader,
+    /// Places of the entries of the path, root first, without labels.
+    kept: Vec<usize>,
+    /// Places of the label entries that are set again, in file order.
+    labels: Vec<usize>,
+    /// What stands for a label of the path: the next entry that is kept, or the last one.
+    stand_ins: HashMap<EntryId, EntryId>,
+}
+
+/// Why a fork could not be written.
+#[derive(Debug)]
+pub(crate) enum ForkError {
+    Source(StoreError),
+    Write(io::Error),
+}
+
+impl ForkError {
+    pub(crate) fn into_store_error(self, path: Option<&Path>) -> StoreError {
+        match self {
+            Self::Source(error) => error,
+            Self::Write(source) => StoreError::write(path, source),
+        }
+    }
+}
+
+impl From<StoreError> for ForkError {
+    fn from(error: StoreError) -> Self {
+        Self::Source(error)
+    }
+}
+
+impl From<io::Error> for ForkError {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl<'a> Fork<'a> {
+    /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`.
+    pub(crate) fn new(source: &'a Session, leaf: Option<&EntryId>) -> Result<Self, StoreError> {
+        let path = source.branch_slots(leaf)?;
+        let is_label = |slot: &usize| source.index.records()[*slot].kind == EntryKind::Label;
+        let kept: Vec<usize> = path.iter().copied().filter(|slot| !is_label(slot)).collect();
+        let stand_ins = stand_ins(source, &path);
+        let labels = labels_to_set(source, &kept, &stand_ins);
+        let parent = source.path().map(|path| path.to_string_lossy().into_owned());
+        let id = ids::session_id(None)?;
+        let cwd = &source.header().cwd;
+        let header = SessionHeader::new(&id, &iso_timestamp(now()), cwd, parent.as_deref());
+        Ok(Self { source, header, kept, labels, stand_ins })
+    }
+
+    /// The header of the fork.
+    pub(crate) fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    /// Writes the whole fork.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> Result<(), ForkError> {
+        writeln!(out, "{}", self.header.raw.get())?;
+        let mut parent: Option<&EntryId> = None;
+        for &slot in self.kept.iter().chain(&self.labels) {
+            let line = self.line(slot, parent)?;
+            out.write_all(line.as_bytes())?;
+            out.write_all(b"\n")?;
+            parent = Some(&self.source.index.records()[slot].id);
+        }
+        Ok(())
+    }
+
+    /// The line of an entry whose parent is now `parent`. The first entry keeps the parent that it
+    /// has: where that is missing, the fork says so as its source does.
+    fn line(&self, slot: usize, parent: Option<&EntryId>) -> Result<String, StoreError> {
+        let record = &self.source.index.records()[slot];
+        let line = self.source.line(record)?;
+        let line = line.trim_ascii();
+        let named = record.parent_id.as_ref();
+        let is_parent_kept = named == parent || named.is_some_and(|id| self.source.index.slot(id.as_str()).is_none());
+        let has_stand_in = || self.stand_ins.keys().any(|id| line.contains(id.as_str()));
+        if is_parent_kept && (self.stand_ins.is_empty() || !has_stand_in()) {
+            return Ok(line.to_owned());
+        }
+        let mut object = RawObject::parse(line).map_err(|error| StoreError::BrokenEntry {
+            id: record.id.clone(),
+            line: record.line,
+            source: EntryError::NotAnObject(error),
+        })?;
+        if !is_parent_kept {
+            object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
+        }
+        self.redirect(&mut object);
+        Ok(object.to_json())
+    }
+
+    /// Puts stand-ins in the place of labels that the entry names.
+    fn redirect(&self, object: &mut RawObject<'_>) {
+        for member in REFERENCES {
+            let named = object.string(member);
+            if let Some(stand_in) = named.and_then(|named| self.stand_ins.get(&*named)) {
+                object.set(member, json::encode_string(stand_in.as_str()));
+            }
+        }
+    }
+}
+
+/// For each label of the path the entry that stands for it.
+fn stand_ins(source: &Session, path: &[usize]) -> HashMap<EntryId, EntryId> {
+    let records = source.index.records();
+    let is_label = |slot: usize| records[slot].kind == EntryKind::Label;
+    let last = path.iter().rev().copied().find(|&slot| !is_label(slot));
+    let mut next = last;
+    let mut stand_ins = HashMap::new();
+    for &slot in path.iter().rev() {
+        if !is_label(slot) {
+            next = Some(slot);
+        } else if let Some(next) = next {
+            stand_ins.insert(records[slot].id.clone(), records[next].id.clone());
+        }
+    }
+    stand_ins
+}
+
+/// The entries that set the labels which hold now for what is kept, on whatever branch they lie.
+fn labels_to_set(source: &Session, kept: &[usize], stand_ins: &HashMap<EntryId, EntryId>) -> Vec<usize> {
+    let records = source.index.records();
+    let kept: HashSet<&EntryId> = kept.iter().map(|&slot| &records[slot].id).collect();
+    let comes_along = |target: &EntryId| kept.contains(target) || stand_ins.contains_key(target);
+    let labels = source.index.labels.iter().filter(|(target, _)| comes_along(target));
+    let mut slots: Vec<usize> = labels.map(|(_, label)| label.slot).collect();
+    slots.sort_unstable();
+    slots
+}

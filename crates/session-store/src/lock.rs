@@ -1,0 +1,108 @@
+//! The lock that keeps a second writer out (session spec, Writing).
+//!
+//! The lock is the system's, on the session file itself, so that it ends with its holder. A small
+//! file beside it says who holds it; it decides nothing, and a stale or missing one is harmless.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use compaction_core::json::{self, Json};
+
+use crate::error::StoreError;
+
+/// Times that a lock is tried again because the file was replaced meanwhile.
+const LOCK_TRIES: usize = 8;
+
+/// A locked file, and the file that names the holder. Dropping it frees the lock.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    holder_file: PathBuf,
+}
+
+/// What came of locking a file.
+#[derive(Debug)]
+pub(crate) enum Locking {
+    /// The file is locked.
+    Locked(Lock),
+    /// The file system has no locks.
+    Unavailable(io::Error),
+}
+
+impl Lock {
+    /// Opens the file at `path` by `open` and locks it. Fails with `Locked`, or as `open` does.
+    pub(crate) fn open(
+        path: &Path,
+        open: impl Fn() -> Result<File, StoreError>,
+    ) -> Result<(File, Locking), StoreError> {
+        for _ in 0..LOCK_TRIES {
+            let file = open()?;
+            match file.try_lock() {
+                Ok(()) if is_same_file(&file, path) => return Ok((file, Locking::Locked(Self::announce(path)))),
+                // What was locked is no longer what the path leads to.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(locked(path)),
+                Err(TryLockError::Error(error)) => return Ok((file, Locking::Unavailable(error))),
+            }
+        }
+        Err(locked(path))
+    }
+
+    /// Says who holds the lock. Failing to say so harms nobody.
+    pub(crate) fn announce(path: &Path) -> Self {
+        let holder_file = holder_file(path);
+        let text = format!("{{\"pid\":{},\"host\":{}}}\n", std::process::id(), json::encode_string(&host_name()));
+        if let Err(error) = fs::write(&holder_file, text) {
+            tracing::debug!(%error, path = %holder_file.display(), "cannot say who holds the lock");
+        }
+        Self { holder_file }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Best effort: a holder file that stays behind is harmless.
+        let _ = fs::remove_file(&self.holder_file);
+    }
+}
+
+/// Whether `file` is what `path` leads to.
+#[cfg(unix)]
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(a), Ok(b)) => identity(a) == identity(b),
+        _ => false,
+    }
+}
+
+/// Whether `file` is what `path` leads to. Elsewhere an open file cannot be replaced.
+#[cfg(not(unix))]
+pub(crate) fn is_same_file(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+fn locked(path: &Path) -> StoreError {
+    let text = fs::read_to_string(holder_file(path)).unwrap_or_default();
+    let holder = Json::parse(&text).unwrap_or(Json::Null);
+    let pid = holder.get("pid").and_then(Json::as_f64).map(|pid| pid as u32);
+    let host = holder.get("host").and_then(Json::as_str).filter(|host| !host.is_empty()).map(str::to_owned);
+    StoreError::Locked { path: path.to_owned(), pid, host }
+}
+
+fn holder_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    String::new()
+}

@@ -1,0 +1,116 @@
+//! The lines of one session, wherever they lie.
+
+use std::fmt;
+use std::io;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// A place in a log, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Distance of the first byte from the start of the log.
+    pub offset: u64,
+    /// Number of bytes, without a line end.
+    pub length: u64,
+}
+
+impl Span {
+    /// The first byte behind the span.
+    pub fn end(&self) -> u64 {
+        self.offset + self.length
+    }
+}
+
+/// A line that a scan came to.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// Where it lies, without its LF.
+    pub span: Span,
+    /// Its bytes, without its LF.
+    pub bytes: &'a [u8],
+    /// Whether an LF follows; only the last line of a log can lack one.
+    pub is_terminated: bool,
+}
+
+/// What others did to a log since it was last looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogChange {
+    /// Nothing.
+    Unchanged,
+    /// Bytes were added behind the ones that were known.
+    Grown,
+    /// What was known is no longer there: the log was cut, rewritten or replaced.
+    Replaced,
+}
+
+/// Writes what a line becomes, its LF included.
+pub type Rewrite<'a> = dyn FnMut(Line<'_>, &mut dyn Write) -> io::Result<()> + 'a;
+
+/// The lines of one session. Sessions know nothing else of where they are stored.
+///
+/// Reads take `&self`, so that they can run beside each other.
+pub trait SessionLog: fmt::Debug + Send + Sync {
+    /// The file, where there is one.
+    fn path(&self) -> Option<&Path>;
+
+    /// Visits the lines from `offset`, which must be the start of a line, until the end or until
+    /// `visit` breaks.
+    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()>;
+
+    /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log ends before it does.
+    fn read(&self, span: Span) -> io::Result<Vec<u8>>;
+
+    /// Compares the log with what was known of it, and takes note of the change.
+    fn refresh(&mut self) -> io::Result<LogChange>;
+
+    /// Appends `line`, which holds no LF, and its LF with one write, then waits for the disk if
+    /// `sync`. A tail without an LF gets one first, in the same write. Returns where the line lies.
+    ///
+    /// On an error nothing of the line is left in the log.
+    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span>;
+
+    /// Puts in the place of the whole log what `rewrite` writes for each of its lines, at once or
+    /// not at all. The old log is kept under its name followed by `backup_suffix`, where logs have
+    /// names. Fails with `ResourceBusy` if others changed the log since [`SessionLog::refresh`].
+    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()>;
+
+    /// Waits until everything written is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Gives up the right to write; reading goes on.
+    fn release(&mut self);
+}
+
+/// Visits the lines of `reader`, which starts at `offset`, holding one line in memory at a time.
+pub(crate) fn scan_lines(
+    mut reader: impl io::BufRead,
+    mut offset: u64,
+    visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let taken = reader.read_until(b'\n', &mut buffer)? as u64;
+        if taken == 0 {
+            return Ok(());
+        }
+        let is_terminated = buffer.last() == Some(&b'\n');
+        let bytes = if is_terminated { &buffer[..buffer.len() - 1] } else { &buffer[..] };
+        let span = Span { offset, length: bytes.len() as u64 };
+        if visit(Line { span, bytes, is_terminated }).is_break() {
+            return Ok(());
+        }
+        offset += taken;
+    }
+}
+
+/// Writes to `out` what `rewrite` makes of each line of `log`.
+pub(crate) fn rewrite_lines(log: &dyn SessionLog, rewrite: &mut Rewrite<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut outcome = Ok(());
+    log.scan(0, &mut |line| {
+        outcome = rewrite(line, out);
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    outcome
+}

@@ -1,0 +1,103 @@
+//! A log in memory: sessions that end with their process, and the plainest form of what a log does.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
+
+/// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
+/// each other, as processes are that have one file open.
+#[derive(Debug, Default)]
+pub struct MemoryLog {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// What this log has seen; the rest is foreign.
+    known: usize,
+    is_released: bool,
+}
+
+impl MemoryLog {
+    /// A log of its own over `bytes`, which are what a session file holds.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::shared(Arc::new(Mutex::new(bytes.into())))
+    }
+
+    /// A log over bytes that others see and change too.
+    pub fn shared(bytes: Arc<Mutex<Vec<u8>>>) -> Self {
+        let known = lock(&bytes).len();
+        Self { bytes, known, is_released: false }
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        if self.is_released { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+}
+
+/// A panic of another holder cannot leave bytes half changed: every change is one call.
+fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    bytes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SessionLog for MemoryLog {
+    fn path(&self) -> Option<&Path> {
+        None
+    }
+
+    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
+        let bytes = lock(&self.bytes);
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        scan_lines(&bytes[start..], offset, visit)
+    }
+
+    fn read(&self, span: Span) -> io::Result<Vec<u8>> {
+        let range = || Some(usize::try_from(span.offset).ok()?..usize::try_from(span.end()).ok()?);
+        let bytes = lock(&self.bytes);
+        let found = range().and_then(|range| bytes.get(range));
+        found.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    fn refresh(&mut self) -> io::Result<LogChange> {
+        let length = lock(&self.bytes).len();
+        let known = std::mem::replace(&mut self.known, length);
+        Ok(match length.cmp(&known) {
+            std::cmp::Ordering::Equal => LogChange::Unchanged,
+            std::cmp::Ordering::Greater => LogChange::Grown,
+            std::cmp::Ordering::Less => LogChange::Replaced,
+        })
+    }
+
+    fn append(&mut self, line: &str, _sync: bool) -> io::Result<Span> {
+        self.check_writable()?;
+        let mut bytes = lock(&self.bytes);
+        if bytes.last().is_some_and(|&last| last != b'\n') {
+            bytes.push(b'\n');
+        }
+        let span = Span { offset: bytes.len() as u64, length: line.len() as u64 };
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+        self.known = bytes.len();
+        Ok(span)
+    }
+
+    fn replace_all(&mut self, _backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()> {
+        self.check_writable()?;
+        let mut replacement = Vec::new();
+        rewrite_lines(self, rewrite, &mut replacement)?;
+        let mut bytes = lock(&self.bytes);
+        if bytes.len() != self.known {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        *bytes = replacement;
+        self.known = bytes.len();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        self.is_released = true;
+    }
+}

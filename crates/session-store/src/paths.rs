@@ -1,0 +1,50 @@
+//! Where sessions lie (session spec, Where).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The directory of the sessions of `cwd`. Different working directories can share one, so that
+/// only a session's header says where it belongs.
+pub(crate) fn directory(agent_dir: &Path, cwd: &str) -> PathBuf {
+    agent_dir.join("sessions").join(directory_name(cwd))
+}
+
+/// Without the first `/` or `\`, and with `-` for every `/`, `\` and `:`.
+fn directory_name(cwd: &str) -> String {
+    let name = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
+    format!("--{}--", name.replace(['/', '\\', ':'], "-"))
+}
+
+/// The name of a session's file: the ISO timestamp with `-` for every `:` and `.`, and the id.
+pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
+}
+
+/// Whether two working directories are one, also where one of them is reached by a symbolic link
+/// or, on Windows, is spelt in another case (field bugs 20 and 21).
+pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
+    let canonical = |path: &str| fs::canonicalize(path).ok();
+    a == b
+        || (cfg!(windows) && a.eq_ignore_ascii_case(b))
+        || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_format() {
+        let agent_dir = Path::new("agent");
+        for (cwd, name) in [
+            ("/home/a/b.c", "--home-a-b.c--"),
+            ("C:\\Users\\a", "--C--Users-a--"),
+            ("\\\\host\\share", "---host-share--"),
+            ("/", "----"),
+            ("/a-b/c", "--a-b-c--"),
+        ] {
+            assert_eq!(directory(agent_dir, cwd), agent_dir.join("sessions").join(name), "{cwd}");
+        }
+        assert_eq!(file_name("2025-11-20T23:33:01.544Z", "x"), "2025-11-20T23-33-01-544Z_x.jsonl");
+    }
+}

@@ -1,0 +1,189 @@
+//! One open session: its entries above a log.
+
+pub(crate) mod append;
+pub(crate) mod branch;
+pub(crate) mod check;
+pub(crate) mod entries;
+pub(crate) mod labels;
+pub(crate) mod refresh;
+pub(crate) mod stats;
+pub(crate) mod tree;
+pub(crate) mod upgrade;
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use compaction_core::entry::{EntryHeader, EntryId};
+
+use crate::cache::EntryCache;
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::error::StoreError;
+use crate::header::SessionHeader;
+use crate::index::Index;
+use crate::log::SessionLog;
+use crate::session::append::ForeignChange;
+use crate::store::Durability;
+
+/// Bytes of parsed entries that a session keeps, by default.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// One open session.
+///
+/// Reads take `&self`; what changes the session takes `&mut self`. Memory follows the log: an entry
+/// is known once its line is written.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) log: Box<dyn SessionLog>,
+    pub(crate) index: Index,
+    header: SessionHeader,
+    /// Whether the log is empty, so that the header comes before the first entry.
+    is_header_pending: bool,
+    migrated_from: Option<u32>,
+    leaf: Option<EntryId>,
+    /// Why nothing may be written, if so.
+    read_only: Option<String>,
+    durability: Durability,
+    cache: Mutex<EntryCache>,
+    foreign: Option<ForeignChange>,
+}
+
+/// How a session is opened above its log.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// Why nothing may be written, if so.
+    pub read_only: Option<String>,
+    /// When to wait for the disk.
+    pub durability: Durability,
+    /// Header for an empty log, written before the first entry; without one an empty log is no
+    /// session.
+    pub header_if_empty: Option<SessionHeader>,
+    /// Bytes of parsed entries that are kept in memory.
+    pub cache_bytes: usize,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self { read_only: None, durability: Durability::default(), header_if_empty: None, cache_bytes: CACHE_BYTES }
+    }
+}
+
+impl Session {
+    /// Opens the session in `log`, reading headers and no bodies. Nothing is written.
+    ///
+    /// Fails with `NotASession` if the first line that can be read is no header.
+    pub fn open(log: Box<dyn SessionLog>, options: SessionOptions) -> Result<Self, StoreError> {
+        let index = read_index(log.as_ref())?;
+        let (header, is_header_pending) = match (index.header.clone(), options.header_if_empty) {
+            (Some(header), _) => (header, false),
+            (None, Some(header)) if index.is_empty() => (header, true),
+            (None, _) => return Err(not_a_session(log.as_ref(), &index)),
+        };
+        let mut session = Self {
+            migrated_from: index.migration.as_ref().map(|migration| migration.from_version()),
+            leaf: index.last.clone(),
+            log,
+            index,
+            header,
+            is_header_pending,
+            read_only: options.read_only,
+            durability: options.durability,
+            cache: Mutex::new(EntryCache::new(options.cache_bytes)),
+            foreign: None,
+        };
+        session.refuse_newer_version();
+        Ok(session)
+    }
+
+    /// The header, in the current version of the format.
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    /// The file, where there is one: an absolute path without symbolic links.
+    pub fn path(&self) -> Option<&Path> {
+        self.log.path()
+    }
+
+    /// The leaf; `None` before the first entry.
+    pub fn leaf_id(&self) -> Option<&EntryId> {
+        self.leaf.as_ref()
+    }
+
+    /// Number of entries, on all branches.
+    pub fn entry_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether nothing may be written.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only.is_some()
+    }
+
+    /// The older version that the file was in when it was opened.
+    pub fn migrated_from(&self) -> Option<u32> {
+        self.migrated_from
+    }
+
+    /// What was odd so far, in no promised order.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        self.index.diagnostics.as_slice()
+    }
+
+    /// Id, parent and type of an entry; `None` if there is no such entry.
+    pub fn entry_header(&self, id: &EntryId) -> Option<EntryHeader> {
+        self.index.record(id.as_str()).map(crate::index::Record::header)
+    }
+
+    /// Waits until everything written is on the disk.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        self.log.sync().map_err(|source| StoreError::write(self.log.path(), source))
+    }
+
+    /// Ends writing: waits for the disk, unless durability is `None`, and frees the lock. Reading
+    /// goes on; closing twice does nothing. The lock is freed even if the disk fails.
+    pub fn close(&mut self) -> Result<(), StoreError> {
+        let is_synced = self.read_only.is_some() || self.durability == Durability::None;
+        let outcome = if is_synced { Ok(()) } else { self.sync() };
+        self.log.release();
+        self.read_only.get_or_insert_with(|| "the session is closed".to_owned());
+        outcome
+    }
+
+    /// Adds to what was odd about the session, as whoever opened the log knows more of it.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.index.diagnostics.add(diagnostic);
+    }
+
+    pub(crate) fn slot(&self, id: &EntryId) -> Result<usize, StoreError> {
+        self.index.slot(id.as_str()).ok_or_else(|| StoreError::EntryNotFound { id: id.clone() })
+    }
+
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn cache(&self) -> MutexGuard<'_, EntryCache> {
+        // A cache that a panic left behind holds whole entries or none.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse_newer_version(&mut self) {
+        if self.index.is_newer_version {
+            let reason = format!("the session has version {}, which is not known here", self.header.version);
+            self.report(Diagnostic::new(DiagnosticKind::NewerVersion, Some(1), &*reason));
+            self.read_only = Some(reason);
+        }
+    }
+}
+
+pub(crate) fn read_index(log: &dyn SessionLog) -> Result<Index, StoreError> {
+    let mut index = Index::default();
+    index.scan(log).map_err(|source| StoreError::io("read", log.path(), source))?;
+    Ok(index)
+}
+
+fn not_a_session(log: &dyn SessionLog, index: &Index) -> StoreError {
+    let path = log.path().map(Path::to_owned).unwrap_or_default();
+    let reason = index.refusal.unwrap_or(if index.is_empty() { "it is empty" } else { "it has no session header" });
+    StoreError::NotASession { path, reason: reason.to_owned() }
+}

@@ -1,0 +1,185 @@
+//! Appending entries.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use compaction_core::entry::{Entry, EntryId, EntryKind, iso_timestamp, new_entry_line};
+use compaction_core::json;
+
+use crate::error::StoreError;
+use crate::ids;
+use crate::session::Session;
+use crate::store::Durability;
+
+/// An entry that is to be appended.
+#[derive(Debug, Clone)]
+pub struct NewEntry<'a> {
+    /// The entry's type.
+    pub kind: &'a str,
+    /// Its own members as a JSON object; `type`, `id`, `parentId` and `timestamp` in it are dropped.
+    pub members: &'a str,
+    /// Its id, from [`Session::new_entry_id`], where the members must name it; else one is made.
+    pub id: Option<EntryId>,
+    /// Its timestamp in epoch milliseconds; else the present time.
+    pub timestamp: Option<i64>,
+}
+
+impl<'a> NewEntry<'a> {
+    /// An entry with an id and a timestamp of the store's choice.
+    pub fn new(kind: &'a str, members: &'a str) -> Self {
+        Self { kind, members, id: None, timestamp: None }
+    }
+}
+
+/// What a new entry hangs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parent {
+    /// The leaf, as it is once foreign entries were read.
+    Leaf,
+    /// This entry, or nothing.
+    At(Option<EntryId>),
+}
+
+/// What must be true of the leaf for an entry to be appended; decided after foreign entries were
+/// read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Precondition {
+    /// Nothing.
+    None,
+    /// The leaf is this entry, or there is none.
+    LeafIs(Option<EntryId>),
+    /// This entry lies on the path from the leaf to the root; `None` always does.
+    OnPath(Option<EntryId>),
+}
+
+/// An appended entry.
+#[derive(Debug, Clone)]
+pub struct Appended {
+    /// The entry; it is the new leaf.
+    pub entry: Arc<Entry>,
+    /// What another program had added to the session before.
+    pub foreign: Option<ForeignChange>,
+}
+
+/// What another program did to the session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForeignChange {
+    /// The entries that it added, in file order.
+    pub entry_ids: Vec<EntryId>,
+    /// The leaf after them.
+    pub leaf_id: Option<EntryId>,
+}
+
+impl Session {
+    /// Appends an entry, which becomes the leaf. What other programs added is read first.
+    ///
+    /// Fails with `ReadOnly`, `EntryNotFound` for the parent, `InvalidEntry`, `WriteFailed` (the
+    /// session is as it was), or as reading foreign entries does.
+    pub fn append(&mut self, new: NewEntry<'_>, parent: Parent) -> Result<Appended, StoreError> {
+        self.append_if(new, parent, &Precondition::None)
+    }
+
+    /// Appends an entry if `condition` holds, else fails with `LeafMoved`; further as
+    /// [`Session::append`]. After an error, foreign entries that were read wait in
+    /// [`Session::take_foreign`].
+    pub fn append_if(
+        &mut self,
+        new: NewEntry<'_>,
+        parent: Parent,
+        condition: &Precondition,
+    ) -> Result<Appended, StoreError> {
+        self.check_writable()?;
+        self.refresh_quietly()?;
+        self.check_condition(condition)?;
+        let parent_id = self.resolve_parent(parent)?;
+        let (line, entry) = self.build(&new, parent_id.as_ref())?;
+        self.make_current()?;
+        self.write(&line, entry.kind())?;
+        let entry = Arc::new(entry);
+        if let Some(slot) = self.index.slot(entry.id().as_str()) {
+            self.cache().insert(slot, &entry);
+        }
+        self.leaf = Some(entry.id().clone());
+        Ok(Appended { entry, foreign: self.take_foreign() })
+    }
+
+    /// Moves the leaf to `target`, or before the first entry, and keeps that in the session: an
+    /// entry without context is appended there and is the leaf (session spec, Writing). Fails as
+    /// [`Session::append`] does.
+    pub fn navigate(&mut self, target: Option<&EntryId>, condition: &Precondition) -> Result<Appended, StoreError> {
+        let from = self.leaf.as_ref().map_or("root", EntryId::as_str);
+        let from = json::encode_string(from);
+        let members = format!("{{\"customType\":\"compactd.navigation\",\"data\":{{\"fromId\":{from}}}}}");
+        self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)
+    }
+
+    /// An id that no entry has.
+    pub fn new_entry_id(&self) -> EntryId {
+        ids::entry_id(|id| self.index.slot(id).is_some())
+    }
+
+    fn check_writable(&self) -> Result<(), StoreError> {
+        match &self.read_only {
+            Some(reason) => {
+                Err(StoreError::ReadOnly { path: self.path().map(ToOwned::to_owned), reason: reason.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_condition(&self, condition: &Precondition) -> Result<(), StoreError> {
+        let (holds, expected) = match condition {
+            Precondition::None | Precondition::OnPath(None) => return Ok(()),
+            Precondition::LeafIs(leaf) => (*leaf == self.leaf, leaf),
+            Precondition::OnPath(Some(id)) => (self.is_on_branch(id, self.leaf_id())?, &Some(id.clone())),
+        };
+        if holds {
+            return Ok(());
+        }
+        Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
+    }
+
+    fn resolve_parent(&self, parent: Parent) -> Result<Option<EntryId>, StoreError> {
+        match parent {
+            Parent::Leaf => Ok(self.leaf.clone()),
+            Parent::At(None) => Ok(None),
+            Parent::At(Some(id)) => self.slot(&id).map(|_| Some(id)),
+        }
+    }
+
+    /// The entry's line, and the entry as it is read back from it.
+    fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
+        let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
+        let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
+        if self.index.slot(id.as_str()).is_some() {
+            return Err(invalid(&format!("the id {id} is taken")));
+        }
+        let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
+        let line = new_entry_line(new.kind, &id, parent_id, &timestamp, new.members)
+            .map_err(|_| invalid("its members are no JSON object"))?;
+        let entry = Entry::parse(&line).map_err(|error| invalid(&error.to_string()))?;
+        Ok((line, entry))
+    }
+
+    fn write(&mut self, line: &str, kind: EntryKind) -> Result<(), StoreError> {
+        let is_checkpoint = matches!(kind, EntryKind::Compaction | EntryKind::BranchSummary);
+        let sync = match self.durability {
+            Durability::Always => true,
+            Durability::Checkpoint => is_checkpoint,
+            Durability::None => false,
+        };
+        let span = self.log.append(line, sync).map_err(|source| StoreError::write(self.log.path(), source))?;
+        if span.offset == self.index.end() {
+            self.index.push_written(span, line);
+            return Ok(());
+        }
+        // A closed tail, or bytes of another program that came in between, lie before the line.
+        self.read_foreign(Some(span))
+    }
+}
+
+/// The present time in epoch milliseconds.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

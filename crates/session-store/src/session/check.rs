@@ -1,0 +1,41 @@
+//! Reading everything, to find what opening does not look at.
+
+use compaction_core::entry::{Entry, EntryId};
+
+use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::error::StoreError;
+use crate::index::Record;
+use crate::session::Session;
+
+impl Session {
+    /// Reads every body and returns all that is odd, by line. Changes nothing.
+    pub fn check(&self) -> Result<Vec<Diagnostic>, StoreError> {
+        let mut found = self.diagnostics().to_vec();
+        for (_, record) in self.index.current() {
+            let diagnostic = match self.parse(record) {
+                Ok(entry) => self.check_first_kept(record, &entry)?,
+                Err(StoreError::BrokenEntry { id, line, .. }) => {
+                    let message = format!("the body of entry {id} is broken");
+                    Some(Diagnostic::new(DiagnosticKind::BrokenLine, Some(line), message))
+                }
+                Err(error) => return Err(error),
+            };
+            found.extend(diagnostic);
+        }
+        found.sort_by(|a, b| (a.line, a.kind, &a.message).cmp(&(b.line, b.kind, &b.message)));
+        found.dedup_by(|a, b| (a.line, a.kind) == (b.line, b.kind));
+        Ok(found)
+    }
+
+    fn check_first_kept(&self, record: &Record, entry: &Entry) -> Result<Option<Diagnostic>, StoreError> {
+        let Some(compaction) = entry.compaction() else {
+            return Ok(None);
+        };
+        let named = compaction.first_kept_entry_id.as_ref();
+        let is_known = named.is_some_and(|id| self.is_on_branch(id, Some(&record.id)).unwrap_or(false));
+        let shown = named.map_or("none", EntryId::as_str);
+        let message = format!("compaction {} keeps nothing: its first kept entry is {shown}", record.id);
+        let diagnostic = Diagnostic::new(DiagnosticKind::UnknownFirstKept, Some(record.line), message);
+        Ok((!is_known).then_some(diagnostic))
+    }
+}

@@ -1,0 +1,71 @@
+//! What must be on the disk before the first entry can follow: a header, and the current version.
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::error::StoreError;
+use crate::index::{Index, Record};
+use crate::log::Line;
+use crate::session::{Session, read_index};
+use crate::store::Durability;
+
+/// Times that a migration starts again because another program wrote meanwhile.
+const MIGRATION_TRIES: usize = 3;
+
+impl Session {
+    /// Writes the header of an empty file, or rewrites an older file in the current version.
+    pub(crate) fn make_current(&mut self) -> Result<(), StoreError> {
+        if self.is_header_pending {
+            return self.write_header();
+        }
+        for _ in 0..MIGRATION_TRIES {
+            if self.index.migration.is_none() {
+                return Ok(());
+            }
+            match self.migrate() {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => self.refresh_quietly()?,
+                outcome => outcome.map_err(|source| StoreError::write(self.log.path(), source))?,
+            }
+        }
+        let busy = io::Error::from(io::ErrorKind::ResourceBusy);
+        if self.index.migration.is_some() { Err(StoreError::write(self.log.path(), busy)) } else { Ok(()) }
+    }
+
+    fn write_header(&mut self) -> Result<(), StoreError> {
+        let line = self.header.raw.get().to_owned();
+        let sync = self.durability() == Durability::Always;
+        let span = self.log.append(&line, sync).map_err(|source| StoreError::write(self.log.path(), source))?;
+        self.is_header_pending = false;
+        self.index.push_written(span, &line);
+        Ok(())
+    }
+
+    /// Rewrites the log in the current version. Entries keep the ids under which they were seen.
+    fn migrate(&mut self) -> io::Result<()> {
+        let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
+        let index = &self.index;
+        let mut records = index.records().iter().peekable();
+        self.log.replace_all(&suffix, &mut |line, out| {
+            let record = records.next_if(|record| record.span == line.span);
+            out.write_all(&migrated(index, line, record)?)?;
+            out.write_all(b"\n")
+        })?;
+        self.index = read_index(self.log.as_ref()).map_err(io::Error::other)?;
+        self.cache().clear();
+        Ok(())
+    }
+}
+
+/// What a line becomes. Lines that are no entries, and broken ones, stay as they are.
+fn migrated<'a>(index: &Index, line: Line<'a>, record: Option<&Record>) -> io::Result<Cow<'a, [u8]>> {
+    let Some(migration) = &index.migration else {
+        return Ok(Cow::Borrowed(line.bytes));
+    };
+    let text = String::from_utf8_lossy(line.bytes);
+    let rewritten = match record {
+        Some(record) if !record.is_broken => migration.rewrite(&text, &record.place()),
+        None if index.header_span == Some(line.span) => migration.header(&text),
+        _ => return Ok(Cow::Borrowed(line.bytes)),
+    };
+    rewritten.map(|line| Cow::Owned(line.into_bytes())).map_err(io::Error::other)
+}
