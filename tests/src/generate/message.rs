@@ -162,7 +162,7 @@ impl Writer {
             members = members.with("toolsAdded", json::array(&tools));
         }
         if self.random.chance(300) {
-            let name: &str = self.random.pick(&TOOLS);
+            let name = self.random.pick(&TOOLS);
             let tool = Members::new().text("name", name).compact();
             members = members.with("toolsRemoved", json::array(&[tool]));
         }
