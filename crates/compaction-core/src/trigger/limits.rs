@@ -23,7 +23,7 @@ impl EffectiveLimits {
     ///   again. The largest summary takes 0.8 of the reserve; of the room that it leaves under the
     ///   threshold, the kept tail takes three quarters at most.
     ///
-    /// With the defaults (16384 and 20000) nothing is scaled in windows from 56159 tokens on, and
+    /// With the defaults (16384 and 20000) nothing is scaled in windows from 56158 tokens on, and
     /// the threshold is the plain one from 36385 tokens on.
     pub fn for_window(window: u64, reserve: u64, keep: u64) -> Self {
         let has_room = reserve <= window / 2 && keep < window - reserve;

@@ -1,1 +1,367 @@
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
 use super::*;
+use crate::entry::Entry;
+
+const MODEL: TriggerModel<'static> = TriggerModel { provider: "p", id: "m", context_window: 100_000 };
+
+/// A session that grows line by line; every entry follows the one before and has its own second.
+#[derive(Default)]
+struct Session(Vec<Arc<Entry>>);
+
+impl Session {
+    fn entry(mut self, kind: &str, members: &str) -> Self {
+        let number = self.0.len();
+        let parent = number.checked_sub(1).map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
+        let line = format!(
+            "{{\"type\":\"{kind}\",\"id\":\"{number}\",\"parentId\":{parent},\"timestamp\":\"2025-01-01T00:00:{number:02}.000Z\",{members}}}"
+        );
+        self.0.push(Arc::new(Entry::parse(&line).expect("the line is made here")));
+        self
+    }
+
+    fn message(self, message: &str) -> Self {
+        self.entry("message", &format!("\"message\":{message}"))
+    }
+
+    fn user(self, tokens: usize) -> Self {
+        self.message(&format!("{{\"role\":\"user\",\"content\":\"{}\"}}", "x".repeat(tokens * 4)))
+    }
+
+    fn compaction(self, first_kept: &str) -> Self {
+        self.entry("compaction", &format!("\"summary\":\"s\",\"firstKeptEntryId\":\"{first_kept}\",\"tokensBefore\":9"))
+    }
+
+    fn projection(&self) -> Projection {
+        match Projection::of(self.0.as_slice()) {
+            Ok(projection) => projection,
+        }
+    }
+}
+
+/// An assistant message of model `m`, at the second `second` of the session.
+fn answer(stop_reason: &str, usage: &str, more: &str, second: i64) -> String {
+    let timestamp = 1_735_689_600_000 + second * 1000;
+    format!(
+        "{{\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m\",\"usage\":{{{usage}}},\
+         \"stopReason\":\"{stop_reason}\",\"timestamp\":{timestamp}{more}}}"
+    )
+}
+
+fn error(text: &str) -> String {
+    answer("error", "", &format!(",\"errorMessage\":\"{text}\""), 50)
+}
+
+const OVERFLOW_TEXT: &str = "prompt is too long: 2 tokens > 1 maximum";
+
+fn input<'a>(projection: &'a Projection, message: Option<&'a Message>) -> TriggerInput<'a> {
+    let settings = CompactionSettings::default();
+    TriggerInput { projection, model: MODEL, settings, message, overflow_recovery_tried: false }
+}
+
+fn show(decision: &TriggerDecision) -> String {
+    format!(
+        "{:?} {:?} retry={} tokens={} threshold={} skipped={:?}",
+        decision.action,
+        decision.reason,
+        decision.will_retry,
+        decision.context_tokens,
+        decision.threshold,
+        decision.skipped
+    )
+}
+
+/// Asks as after a run that ended with `message`.
+fn check_after(session: &Session, message: &str, change: impl FnOnce(&mut TriggerInput<'_>), expected: Expect) {
+    let projection = session.projection();
+    let message = Message::from_json(message).expect("the message is made here");
+    let mut input = input(&projection, Some(&message));
+    change(&mut input);
+    expected.assert_eq(&show(&check_compaction(&input)));
+}
+
+/// Asks as before a prompt.
+fn check_before(session: &Session, change: impl FnOnce(&mut TriggerInput<'_>), expected: Expect) {
+    let projection = session.projection();
+    let mut input = input(&projection, None);
+    change(&mut input);
+    expected.assert_eq(&show(&check_compaction(&input)));
+}
+
+fn as_it_is(_: &mut TriggerInput<'_>) {}
+
+#[test]
+fn the_threshold_is_strict() {
+    let at = |tokens: u64| answer("stop", &format!("\"totalTokens\":{tokens}"), "", 50);
+    let session = Session::default().user(1);
+    check_after(
+        &session,
+        &at(83_616),
+        as_it_is,
+        expect!["None None retry=false tokens=83616 threshold=83616 skipped=None"],
+    );
+    check_after(
+        &session,
+        &at(83_617),
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=83617 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn tool_results_after_the_answer_count() {
+    // Field bug 76: the loop must be stopped between turns. The message is the one that is stored.
+    let call = answer("toolUse", "\"totalTokens\":80000", "", 1);
+    let session = Session::default().user(1).message(&call).user(3_700);
+    let expected = || expect!["Compact Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"];
+    check_after(&session, &call, as_it_is, expected());
+    check_before(&session, as_it_is, expected());
+}
+
+#[test]
+fn a_prompt_that_is_not_stored_yet_counts() {
+    let session = Session::default().user(1).message(&answer("stop", "\"totalTokens\":83616", "", 1));
+    check_after(
+        &session,
+        r#"{"role":"user","content":"abcd","timestamp":1735689660000}"#,
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=83617 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn disabled_means_nothing_at_all() {
+    // Field bug 92: also on overflow.
+    let session = Session::default().user(90_000);
+    check_after(
+        &session,
+        &error(OVERFLOW_TEXT),
+        |input| input.settings.enabled = false,
+        expect![[r#"None None retry=false tokens=90000 threshold=83616 skipped=Some("disabled")"#]],
+    );
+}
+
+#[test]
+fn an_overflow_error_is_retried_once() {
+    // Field bug 80.
+    let session = Session::default().user(1);
+    check_after(
+        &session,
+        &error(OVERFLOW_TEXT),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
+    );
+    check_after(
+        &session,
+        &error(OVERFLOW_TEXT),
+        |input| input.overflow_recovery_tried = true,
+        expect![[r#"None None retry=false tokens=1 threshold=83616 skipped=Some("overflowRecoveryTried")"#]],
+    );
+}
+
+#[test]
+fn a_completed_answer_is_not_asked_for_again() {
+    // Field bug 81.
+    let session = Session::default().user(1);
+    let over = "\"input\":1,\"cacheRead\":100000,\"output\":5";
+    check_after(
+        &session,
+        &answer("stop", over, "", 50),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"],
+    );
+    check_after(
+        &session,
+        &answer("length", over, "", 50),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=100006 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn a_length_stop_without_output_in_a_full_window_is_an_overflow() {
+    // Field bug 82.
+    let session = Session::default().user(1);
+    check_after(
+        &session,
+        &answer("length", "\"input\":99000,\"output\":0", "", 50),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=99000 threshold=83616 skipped=None"],
+    );
+    check_after(
+        &session,
+        &answer("length", "\"input\":50000,\"output\":0", "", 50),
+        as_it_is,
+        expect!["None None retry=false tokens=50000 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn another_models_overflow_is_ignored() {
+    // Field bug 85: the threshold still counts.
+    let small = Session::default().user(1);
+    let large = Session::default().user(90_000);
+    let other = |input: &mut TriggerInput<'_>| input.model.id = "other";
+    let expected = expect![[r#"None None retry=false tokens=1 threshold=83616 skipped=Some("otherModel")"#]];
+    check_after(&small, &error(OVERFLOW_TEXT), other, expected);
+    let expected =
+        expect![[r#"Compact Some(Threshold) retry=false tokens=90000 threshold=83616 skipped=Some("otherModel")"#]];
+    check_after(&large, &error(OVERFLOW_TEXT), other, expected);
+}
+
+#[test]
+fn a_message_older_than_the_compaction_is_ignored() {
+    // Field bug 77: it was kept, and its usage tells of the context as it was before.
+    let old = answer("stop", "\"totalTokens\":95000,\"input\":150000", "", 1);
+    let session = Session::default().user(1).message(&old).compaction("1").user(10);
+    let expected =
+        || expect![[r#"None None retry=false tokens=11 threshold=83616 skipped=Some("olderThanCompaction")"#]];
+    check_after(&session, &old, as_it_is, expected());
+    check_before(&session, as_it_is, expected());
+    // The same by the clock, for a message that is on no branch; the same millisecond is older.
+    let stray = |second| answer("stop", "\"totalTokens\":95000", ",\"errorMessage\":\"x\"", second);
+    check_after(&session, &stray(2), as_it_is, expected());
+    check_after(
+        &session,
+        &stray(3),
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=95000 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn a_context_that_is_just_compacted_is_left_alone() {
+    let session = Session::default().user(1).user(95_000).compaction("1");
+    check_before(
+        &session,
+        as_it_is,
+        expect![[r#"None None retry=false tokens=95001 threshold=83616 skipped=Some("alreadyCompacted")"#]],
+    );
+    check_before(
+        &session.user(1),
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=95002 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn an_aborted_answer_counts_before_a_prompt_only() {
+    // Field bug 98.
+    let aborted = answer("aborted", "", "", 2);
+    let session =
+        Session::default().user(1).message(&answer("toolUse", "\"totalTokens\":90000", "", 1)).message(&aborted);
+    check_after(
+        &session,
+        &aborted,
+        as_it_is,
+        expect![[r#"None None retry=false tokens=90000 threshold=83616 skipped=Some("aborted")"#]],
+    );
+    check_before(
+        &session,
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=90000 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn errors_without_usage_are_judged_by_the_last_trusted_usage() {
+    // Field bugs 78 and 88: a rate limit is no overflow, but the context is large all the same.
+    let session = Session::default().user(1).message(&answer("stop", "\"totalTokens\":83000", "", 1)).user(700);
+    check_after(
+        &session,
+        &error("429 too many tokens, please wait"),
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn usage_of_zero_is_no_usage() {
+    // Field bug 79.
+    let zero = answer("stop", "\"input\":0,\"output\":0,\"totalTokens\":0", "", 1);
+    check_after(
+        &Session::default().user(84_000).message(&zero),
+        &zero,
+        as_it_is,
+        expect!["Compact Some(Threshold) retry=false tokens=84000 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn a_request_refused_for_its_output_is_not_compacted() {
+    // Field bug 90.
+    let text = "maximum context length is 100000 tokens. However, you requested about 120000 tokens \
+                (20000 of text input, 100000 in the output)";
+    check_after(
+        &Session::default().user(1),
+        &error(text),
+        as_it_is,
+        expect![[r#"None None retry=false tokens=1 threshold=83616 skipped=Some("outputTooLarge")"#]],
+    );
+    check_after(
+        &Session::default().user(1),
+        &error(&text.replace("(20000", "(95000")),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
+    );
+}
+
+#[test]
+fn a_window_that_is_not_known_triggers_nothing() {
+    check_before(
+        &Session::default().user(90_000),
+        |input| input.model.context_window = 0,
+        expect![[r#"None None retry=false tokens=90000 threshold=0 skipped=Some("unknownWindow")"#]],
+    );
+}
+
+#[test]
+fn an_empty_context_needs_nothing() {
+    check_before(&Session::default(), as_it_is, expect!["None None retry=false tokens=0 threshold=83616 skipped=None"]);
+}
+
+/// Field bugs 94 and 95.
+#[test]
+fn limits_fit_small_windows() {
+    let table = |windows: &[u64]| -> String {
+        let line = |window: &u64| {
+            let limits = EffectiveLimits::for_window(*window, 16_384, 20_000);
+            format!(
+                "{window}: reserve {} keep {} threshold {}{}\n",
+                limits.reserve_tokens,
+                limits.keep_recent_tokens,
+                limits.threshold,
+                if limits.is_scaled { " scaled" } else { "" }
+            )
+        };
+        windows.iter().map(line).collect()
+    };
+    expect![[r#"
+        1000000: reserve 16384 keep 20000 threshold 983616
+        200000: reserve 16384 keep 20000 threshold 183616
+        56158: reserve 16384 keep 20000 threshold 39775
+        56157: reserve 16384 keep 19999 threshold 39773 scaled
+        36385: reserve 16384 keep 5170 threshold 20001 scaled
+        36384: reserve 9096 keep 15009 threshold 27288 scaled
+        16384: reserve 4096 keep 6759 threshold 12288 scaled
+        4096: reserve 1024 keep 1689 threshold 3072 scaled
+        1: reserve 0 keep 1 threshold 1 scaled
+        0: reserve 0 keep 0 threshold 0 scaled
+    "#]]
+    .assert_eq(&table(&[1_000_000, 200_000, 56_159, 56_157, 36_385, 36_384, 16_384, 4096, 1, 0]));
+}
+
+proptest! {
+    #[test]
+    fn limits_always_leave_room(window in 8u64..=u64::MAX, reserve in any::<u64>(), keep in any::<u64>()) {
+        let limits = EffectiveLimits::for_window(window, reserve, keep);
+        prop_assert!(limits.threshold > 0 && limits.threshold == window - limits.reserve_tokens);
+        prop_assert!(limits.reserve_tokens <= reserve && limits.keep_recent_tokens <= keep);
+        // What a compaction leaves lies under the threshold.
+        let summary = u128::from(limits.reserve_tokens) * 4 / 5;
+        prop_assert!(summary + u128::from(limits.keep_recent_tokens) <= u128::from(limits.threshold));
+    }
+}
