@@ -1,15 +1,17 @@
 //! The deterministic summarizer: it fills the summary format from the conversation itself, without
 //! a model, a key or a network (compaction spec, Summarizers).
 //!
-//! The messages are read once, in order, and leave candidates for the sections ([`pool`]): what
-//! people and models said ([`speech`]), what tools did ([`actions`]), and what earlier summaries
-//! told ([`previous`]). What fits the budget of tokens is then chosen ([`budget`]).
+//! The messages are read once, in order, and leave candidates for the sections (`pool`): what
+//! people and models said (`speech`, by the words of `cues`), what tools did (`actions`), and what earlier summaries
+//! told (`previous`). What fits the budget of tokens is then chosen (`budget`).
 
 mod actions;
 mod budget;
+mod cues;
 mod pool;
 mod previous;
 mod speech;
+mod subject;
 mod text;
 
 use std::sync::Arc;
@@ -102,7 +104,7 @@ impl<'a> Reader<'a> {
         let Self { mut pool, speech, actions } = self;
         previous::settle(&actions, speech.has_finished_turn(), &mut pool);
         actions.report(&mut pool);
-        speech.report(&mut pool);
+        speech.report(input.kind, &mut pool);
         if pool.is_empty() {
             let text = format!("{} messages without text or tool calls were summarised", input.messages.len());
             pool.add(Section::Done, text, input.messages.len(), Rank::Must);

@@ -2,15 +2,15 @@
 
 mod limits;
 mod overflowing;
+mod subject;
 
-use crate::entry::EntryKind;
-use crate::message::{Body, Message};
-use crate::projection::{ProjectedEntry, Projection};
+use crate::message::Message;
+use crate::projection::Projection;
 use crate::settings::CompactionSettings;
-use crate::tokens;
 
 pub use limits::EffectiveLimits;
 use overflowing::{Overflow, overflow_of};
+use subject::Subject;
 
 /// What a person is told when the context is still too large after a recovery.
 pub const OVERFLOW_ADVICE: &str = "the context is still too large for the model after one compaction: \
@@ -181,94 +181,6 @@ fn is_from_model(message: &Message, model: &TriggerModel<'_>) -> bool {
 
 fn has_stop_reason(message: &Message, reason: &str) -> bool {
     message.as_assistant().is_some_and(|assistant| assistant.stop_reason.as_deref() == Some(reason))
-}
-
-/// What is judged: a message and the context that it stands in.
-struct Subject<'a> {
-    /// The assistant message, if there is one.
-    message: Option<&'a Message>,
-    /// Whether it was given as the message that has just come.
-    is_after_run: bool,
-    /// Whether it is older than the last compaction.
-    is_stale: bool,
-    context_tokens: u64,
-    /// Whether the context has something that came after the last compaction, or there was none.
-    follows_compaction: bool,
-}
-
-impl<'a> Subject<'a> {
-    fn of(input: &TriggerInput<'a>) -> Self {
-        let projection = input.projection;
-        let given = input.message.filter(|message| message.as_assistant().is_some());
-        let placed = input.message.and_then(|message| find(projection, message));
-        let last = || last_assistant(projection);
-        let (message, position) = match given {
-            Some(message) => (Some(message), placed),
-            None => last().map_or((None, None), |(message, entry)| (Some(message), Some(entry))),
-        };
-        let is_new = input.message.is_some() && placed.is_none();
-        let is_stale = message.is_some_and(|message| is_older_than_compaction(projection, message, position));
-        let pending = input.message.filter(|_| is_new && !(given.is_some() && is_stale));
-        Self {
-            message,
-            is_after_run: given.is_some(),
-            is_stale,
-            context_tokens: context_tokens(projection, pending),
-            follows_compaction: follows_compaction(projection) || pending.is_some(),
-        }
-    }
-}
-
-/// Tokens of the context with `pending`, a message that is not stored yet, at its end.
-fn context_tokens(projection: &Projection, pending: Option<&Message>) -> u64 {
-    let stored = || tokens::context_tokens(projection).tokens;
-    match pending {
-        Some(message) => tokens::trusted_usage(message).unwrap_or_else(|| stored().saturating_add(message.tokens())),
-        None => stored(),
-    }
-}
-
-/// The entry of the context that holds `message`, as clients send back what they stored.
-fn find<'a>(projection: &'a Projection, message: &Message) -> Option<&'a ProjectedEntry> {
-    let is_same = |stored: &Message| {
-        stored.timestamp() == message.timestamp()
-            && stored.tokens() == message.tokens()
-            && stored.body() == message.body()
-    };
-    projection.entries().iter().rev().find(|entry| entry.messages.iter().any(|stored| is_same(stored)))
-}
-
-fn last_assistant(projection: &Projection) -> Option<(&Message, &ProjectedEntry)> {
-    let messages = projection
-        .entries()
-        .iter()
-        .rev()
-        .flat_map(|entry| entry.messages.iter().rev().map(move |message| (message.as_ref(), entry)));
-    messages.into_iter().find(|(message, _)| matches!(message.body(), Body::Assistant(_)))
-}
-
-/// By its place on the branch where it has one, else by the clock: a message from the same
-/// millisecond as the compaction was judged before it.
-fn is_older_than_compaction(projection: &Projection, message: &Message, place: Option<&ProjectedEntry>) -> bool {
-    let Some(compaction) = projection.compaction() else {
-        return false;
-    };
-    if let Some(place) = place {
-        return place.depth > compaction.depth;
-    }
-    match (message.timestamp(), compaction.entry.epoch_milliseconds()) {
-        (Some(message), Some(compaction)) => message <= compaction,
-        _ => false,
-    }
-}
-
-fn follows_compaction(projection: &Projection) -> bool {
-    projection.compaction().is_none_or(|compaction| {
-        let follows = |entry: &ProjectedEntry| {
-            entry.depth < compaction.depth && !entry.messages.is_empty() && entry.entry.kind() != EntryKind::Compaction
-        };
-        projection.entries().iter().any(follows)
-    })
 }
 
 #[cfg(test)]

@@ -4,17 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::pool::{Pool, Rank};
 use super::previous::{FAILED, NO_RESULT};
+use super::subject::{Deed, LONGEST_TEXT, Subject, is_lookup, shown, subject_of};
 use super::text::{clip, one_line, quote};
-use crate::json::Json;
 use crate::message::{Assistant, BashExecution, ToolCall};
 use crate::summary::Section;
 use crate::text::{prefix_utf16, suffix_utf16};
 
-const READ_TOOLS: &[&str] = &["read", "read_file", "view", "open", "cat"];
-const WRITE_TOOLS: &[&str] = &["write", "write_file", "create", "create_file"];
-const EDIT_TOOLS: &[&str] = &["edit", "edit_file", "multi_edit", "multiedit", "str_replace", "apply_patch", "patch"];
-const PATH_ARGUMENTS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "notebook_path"];
-const COMMAND_ARGUMENTS: &[&str] = &["command", "cmd", "script"];
 const ERROR_WORDS: &[&str] = &[
     "error",
     "failed",
@@ -31,43 +26,11 @@ const ERROR_WORDS: &[&str] = &[
     "fatal",
     "could not",
 ];
-/// Programs that look things up and change nothing.
-const LOOKUPS: &[&str] = &[
-    "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
-    "stat", "file", "less", "sleep",
-];
 const LOOKED_UP: &str = "Looked things up on the command line";
-/// UTF-16 units of a command or an error in an item.
-const LONGEST_TEXT: usize = 240;
 /// UTF-16 units at either end of a result in which its error is looked for.
 const SEARCHED: usize = 6000;
 /// Times that a command has to run before it counts as one of the project's commands.
 const USUAL: u64 = 3;
-
-/// What a call does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Deed {
-    Read,
-    Write,
-    Edit,
-    Run,
-    Call,
-}
-
-impl Deed {
-    fn past(self) -> &'static str {
-        match self {
-            Deed::Read => "Read",
-            Deed::Write => "Wrote",
-            Deed::Edit => "Edited",
-            Deed::Run => "Ran",
-            Deed::Call => "Called",
-        }
-    }
-}
-
-/// A deed and what it was done to: a path, a command, or a call.
-type Subject = (Deed, String);
 
 /// Calls and outcomes so far.
 #[derive(Debug, Default)]
@@ -193,62 +156,11 @@ impl<'a> Actions<'a> {
     }
 }
 
-/// A target as items name it.
-fn shown(target: &str) -> String {
-    clip(target, LONGEST_TEXT).replace('`', "'")
-}
-
 /// The entries of a map in an order that does not depend on hashing.
 fn sorted_by_position<K: Ord, V>(map: HashMap<K, V>, position: impl Fn(&V) -> usize) -> Vec<(K, V)> {
     let mut entries: Vec<(K, V)> = map.into_iter().collect();
     entries.sort_by(|left, right| position(&left.1).cmp(&position(&right.1)).then_with(|| left.0.cmp(&right.0)));
     entries
-}
-
-/// Whether a command only looks something up: every program in it does.
-fn is_lookup(command: &str) -> bool {
-    let command = without_quoted(command);
-    let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
-    let mut programs = parts.filter_map(|part| part.split(' ').next()).filter(|program| *program != "cd").peekable();
-    programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
-}
-
-/// A command without what stands in quotes, which may hold the marks that part commands.
-fn without_quoted(command: &str) -> String {
-    let mut quote = None;
-    let is_outside = |character: &char| match (quote, *character) {
-        (None, mark @ ('"' | '\'')) => {
-            quote = Some(mark);
-            false
-        }
-        (Some(open), character) => {
-            if open == character {
-                quote = None;
-            }
-            false
-        }
-        (None, _) => true,
-    };
-    command.chars().filter(is_outside).collect()
-}
-
-fn subject_of(call: &ToolCall) -> Subject {
-    let arguments = call.arguments.as_ref();
-    let argument = |names: &[&str]| {
-        let value = |name: &&str| arguments.and_then(|arguments| arguments.get(name)).and_then(Json::as_str);
-        names.iter().find_map(|name| value(name)).filter(|value| !value.is_empty()).map(one_line)
-    };
-    let name = call.name.to_lowercase();
-    let deed_of_file = [(READ_TOOLS, Deed::Read), (WRITE_TOOLS, Deed::Write), (EDIT_TOOLS, Deed::Edit)];
-    let file_deed = deed_of_file.into_iter().find_map(|(tools, deed)| tools.contains(&name.as_str()).then_some(deed));
-    if let (Some(deed), Some(path)) = (file_deed, argument(PATH_ARGUMENTS)) {
-        return (deed, path);
-    }
-    if let Some(command) = argument(COMMAND_ARGUMENTS) {
-        return (Deed::Run, command);
-    }
-    let arguments = arguments.map(|arguments| clip(&one_line(&arguments.to_compact()), LONGEST_TEXT));
-    (Deed::Call, format!("{}({})", one_line(&call.name), arguments.unwrap_or_default()))
 }
 
 /// The line of an output that tells best why it failed: the first with a word of failure, else the

@@ -9,6 +9,12 @@ use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
+/// UTF-16 units of the shortest cut of an item.
+const LEAST_UNITS: usize = 48;
+/// UTF-16 units of the longest item.
+const MOST_UNITS_OF_ONE: usize = 600;
+/// UTF-16 units of the longest item that must not be left out.
+const MOST_UNITS: usize = 4000;
 
 /// What a section may take: its part of the budget in percent, and its most items.
 struct Share {
@@ -182,13 +188,6 @@ impl Chooser {
         sections.render(self.kind)
     }
 }
-
-/// UTF-16 units of the shortest cut of an item.
-const LEAST_UNITS: usize = 48;
-/// UTF-16 units of the longest item.
-const MOST_UNITS_OF_ONE: usize = 600;
-/// UTF-16 units of the longest item that must not be left out.
-const MOST_UNITS: usize = 4000;
 
 /// UTF-16 units that an item adds at most: its line, its line end, and the longest number that
 /// could mark it.

@@ -71,12 +71,18 @@ const COMMON_WORDS: [&str; 22] = [
     "with",
 ];
 
+/// Words of instructions that are looked for.
+const MOST_FOCUS_WORDS: usize = 64;
+
 impl Pool {
     /// A pool that prefers candidates with a word of `focus`.
     pub(super) fn new(focus: Option<&str>) -> Self {
         let words = normalised(focus.unwrap_or_default());
         let is_telling = |word: &&str| word.chars().count() > 2 && !COMMON_WORDS.contains(word);
-        Self { lists: Default::default(), focus: words.split(' ').filter(is_telling).map(str::to_owned).collect() }
+        Self {
+            lists: Default::default(),
+            focus: words.split(' ').filter(is_telling).take(MOST_FOCUS_WORDS).map(str::to_owned).collect(),
+        }
     }
 
     /// Adds an item from the message at `position`. An item that is there already becomes as new

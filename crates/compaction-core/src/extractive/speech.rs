@@ -3,137 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::cues::{decision_line, goal_line, is_constraint, is_decision, is_name, is_step, is_trivial};
 use super::pool::{Pool, Rank};
 use super::previous::{GO_ON, LATEST, NAMES, WORKING_ON};
-use super::text::{has_any, normalised, one_line, quote, quoted, sentences, starts_with_any};
-use crate::summary::Section;
-use crate::text::utf16_len;
+use super::text::{normalised, one_line, quote, quoted, sentences};
+use crate::summary::{Section, SummaryKind};
 
-/// Words that make a sentence of a person a constraint, wherever they stand.
-const CONSTRAINT_WORDS: &[&str] = &[
-    "always",
-    "never",
-    "must",
-    "mustn't",
-    "don't",
-    "dont",
-    "do not",
-    "make sure",
-    "ensure",
-    "prefer",
-    "avoid",
-    "should not",
-    "shouldn't",
-    "not allowed",
-    "at most",
-    "at least",
-    "no longer",
-    "instead of",
-    "i want you to",
-];
-/// Words that make one where they begin it.
-const CONSTRAINT_STARTS: &[&str] = &[
-    "use",
-    "keep",
-    "only",
-    "no",
-    "stick to",
-    "follow",
-    "remember",
-    "respect",
-    "leave",
-    "stop",
-    "be",
-    "write all",
-    "please use",
-    "please keep",
-    "please only",
-    "call it",
-    "name it",
-];
-/// Words that report instead of asking for something.
-const REPORTS: &[&str] = &[
-    "i don't",
-    "i do not",
-    "we don't",
-    "you don't",
-    "they don't",
-    "why don't",
-    "i never",
-    "it must be",
-    "must have been",
-];
-const DECISION_WORDS: &[&str] = &[
-    "decided",
-    "decision",
-    "i'll use",
-    "we'll use",
-    "i will use",
-    "going with",
-    "instead of",
-    "because",
-    "root cause",
-    "the problem is",
-    "the problem was",
-    "the issue is",
-    "the issue was",
-    "chose",
-    "the fix is",
-    "turns out",
-    "the cause",
-    "rather than",
-    "so that",
-];
-/// Beginnings of sentences that think aloud instead of settling something.
-const MUSINGS: &[&str] = &["let me", "maybe", "perhaps", "now let me", "wait", "hmm", "if"];
-const STEP_WORDS: &[&str] = &[
-    "next",
-    "todo",
-    "remaining",
-    "still need",
-    "still needs",
-    "need to",
-    "needs to",
-    "i'll",
-    "let me",
-    "let's",
-    "then",
-    "should i",
-    "would you like",
-    "do you want",
-    "left to do",
-    "follow up",
-];
-/// Messages that ask for nothing by themselves.
-const TRIVIAL: &[&str] = &[
-    "continue",
-    "go",
-    "go on",
-    "go ahead",
-    "ok",
-    "okay",
-    "yes",
-    "yep",
-    "yeah",
-    "no",
-    "thanks",
-    "thank you",
-    "do it",
-    "proceed",
-    "sure",
-    "great",
-    "nice",
-    "good",
-    "done",
-    "try again",
-    "yes please",
-    "perfect",
-    "cool",
-];
-/// UTF-16 units of the longest sentence that is taken as one item.
-const LONGEST_SENTENCE: usize = 400;
-/// Bytes of the longest name.
-const LONGEST_NAME: usize = 80;
 /// Messages of the model, counted from the end, whose plans still stand.
 const RECENT_ANSWERS: usize = 3;
 /// Names in one item.
@@ -183,11 +58,8 @@ impl<'a> Speech<'a> {
         if text.trim().is_empty() {
             return;
         }
-        for sentence in sentences(&text).filter(|sentence| is_short(sentence)) {
-            let words = normalised(sentence);
-            if has_any(&words, DECISION_WORDS) && !starts_with_any(&words, MUSINGS) && !sentence.ends_with([':', '?']) {
-                pool.add(Section::Decisions, decision_line(sentence), position, Rank::Normal);
-            }
+        for sentence in sentences(&text).filter(|sentence| is_decision(sentence)) {
+            pool.add(Section::Decisions, decision_line(sentence), position, Rank::Normal);
         }
         self.note_names(position, &text);
         if self.answers.len() == RECENT_ANSWERS {
@@ -213,10 +85,21 @@ impl<'a> Speech<'a> {
     }
 
     /// Adds what only the whole conversation tells.
-    pub(super) fn report(self, pool: &mut Pool) {
-        self.report_requests(pool);
+    pub(super) fn report(self, kind: SummaryKind, pool: &mut Pool) {
+        match kind {
+            SummaryKind::TurnPrefix => self.report_original_request(pool),
+            SummaryKind::History | SummaryKind::Branch => self.report_requests(pool),
+        }
         self.report_steps(pool);
         self.report_names(pool);
+    }
+
+    /// What began the turn must be there. How far it has come, the kept end of the turn tells.
+    fn report_original_request(&self, pool: &mut Pool) {
+        if let Some((position, request)) = self.first_request.as_ref().or(self.last_request.as_ref()) {
+            pool.take(Section::Goal, |item| item.position == *position);
+            pool.add(Section::Goal, request, *position, Rank::Must);
+        }
     }
 
     fn report_requests(&self, pool: &mut Pool) {
@@ -241,12 +124,10 @@ impl<'a> Speech<'a> {
     }
 
     fn report_steps(&self, pool: &mut Pool) {
-        for (position, answer) in &self.answers {
-            for sentence in sentences(answer).filter(|sentence| is_short(sentence)) {
-                let is_open = self.last_request.as_ref().is_none_or(|(request, _)| request <= position);
-                if is_open && has_any(&normalised(sentence), STEP_WORDS) {
-                    pool.add(Section::NextSteps, sentence, *position, Rank::Normal);
-                }
+        let last_request = self.last_request.as_ref().map_or(0, |(position, _)| *position);
+        for (position, answer) in self.answers.iter().filter(|(position, _)| *position >= last_request) {
+            for sentence in sentences(answer).filter(|sentence| is_step(sentence)) {
+                pool.add(Section::NextSteps, sentence, *position, Rank::Normal);
             }
         }
     }
@@ -261,44 +142,5 @@ impl<'a> Speech<'a> {
             let quoted: Vec<String> = names.iter().map(|(name, _)| quote(name)).collect();
             pool.add(Section::CriticalContext, format!("{NAMES}{}", quoted.join(", ")), position, Rank::Normal);
         }
-    }
-}
-
-/// A request as an item of Goal: what is pasted below the first lines is not part of the request.
-fn goal_line(text: &str) -> String {
-    one_line(&super::text::clip(text.trim(), LONGEST_SENTENCE))
-}
-
-fn is_short(sentence: &str) -> bool {
-    sentence.len() > 8 && utf16_len(sentence) <= LONGEST_SENTENCE
-}
-
-fn is_name(name: &str) -> bool {
-    (3..=LONGEST_NAME).contains(&name.len()) && name.contains(char::is_alphanumeric)
-}
-
-fn is_trivial(text: &str) -> bool {
-    let text = text.trim();
-    let words = normalised(text);
-    text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
-}
-
-fn is_constraint(sentence: &str) -> bool {
-    if !is_short(sentence) || sentence.ends_with('?') {
-        return false;
-    }
-    let words = normalised(sentence);
-    if has_any(&words, REPORTS) || words.split(' ').count() < 4 {
-        return false;
-    }
-    has_any(&words, CONSTRAINT_WORDS) || starts_with_any(&words, CONSTRAINT_STARTS)
-}
-
-/// `**decision**: reason` where the sentence gives one.
-fn decision_line(sentence: &str) -> String {
-    let sentence = sentence.trim().replace("**", "");
-    match sentence.split_once(" because ") {
-        Some((decision, reason)) => format!("**{decision}**: {reason}"),
-        None => sentence,
     }
 }

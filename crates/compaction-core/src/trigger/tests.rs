@@ -342,7 +342,7 @@ fn limits_fit_small_windows() {
     expect![[r#"
         1000000: reserve 16384 keep 20000 threshold 983616
         200000: reserve 16384 keep 20000 threshold 183616
-        56158: reserve 16384 keep 20000 threshold 39775
+        56159: reserve 16384 keep 20000 threshold 39775
         56157: reserve 16384 keep 19999 threshold 39773 scaled
         36385: reserve 16384 keep 5170 threshold 20001 scaled
         36384: reserve 9096 keep 15009 threshold 27288 scaled

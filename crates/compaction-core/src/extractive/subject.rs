@@ -1,0 +1,96 @@
+//! What a call was about: a deed, and the path or command that it was done to.
+
+use super::text::{clip, one_line};
+use crate::json::Json;
+use crate::message::ToolCall;
+
+const READ_TOOLS: &[&str] = &["read", "read_file", "view", "open", "cat"];
+const WRITE_TOOLS: &[&str] = &["write", "write_file", "create", "create_file"];
+const EDIT_TOOLS: &[&str] = &["edit", "edit_file", "multi_edit", "multiedit", "str_replace", "apply_patch", "patch"];
+const PATH_ARGUMENTS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "notebook_path"];
+const COMMAND_ARGUMENTS: &[&str] = &["command", "cmd", "script"];
+/// Programs that look things up and change nothing.
+const LOOKUPS: &[&str] = &[
+    "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
+    "stat", "file", "less", "sleep",
+];
+/// UTF-16 units of a command or an error in an item.
+pub(super) const LONGEST_TEXT: usize = 240;
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Deed {
+    Read,
+    Write,
+    Edit,
+    Run,
+    Call,
+}
+
+impl Deed {
+    /// The deed as the first word of an item.
+    pub(super) fn past(self) -> &'static str {
+        match self {
+            Deed::Read => "Read",
+            Deed::Write => "Wrote",
+            Deed::Edit => "Edited",
+            Deed::Run => "Ran",
+            Deed::Call => "Called",
+        }
+    }
+}
+
+/// A deed and what it was done to: a path, a command, or a call.
+pub(super) type Subject = (Deed, String);
+
+/// Whether a command only looks something up: every program in it does.
+pub(super) fn is_lookup(command: &str) -> bool {
+    let command = without_quoted(command);
+    let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
+    let mut programs = parts.filter_map(|part| part.split(' ').next()).filter(|program| *program != "cd").peekable();
+    programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
+}
+
+/// A command without what stands in quotes, which may hold the marks that part commands.
+fn without_quoted(command: &str) -> String {
+    let mut quote = None;
+    let is_outside = |character: &char| match (quote, *character) {
+        (None, mark @ ('"' | '\'')) => {
+            quote = Some(mark);
+            false
+        }
+        (Some(open), character) => {
+            if open == character {
+                quote = None;
+            }
+            false
+        }
+        (None, _) => true,
+    };
+    command.chars().filter(is_outside).collect()
+}
+
+/// Reads a call. Tools that no list names count as commands if they have one, else as what they are.
+pub(super) fn subject_of(call: &ToolCall) -> Subject {
+    let arguments = call.arguments.as_ref();
+    let argument = |names: &[&str]| {
+        let value = |name: &&str| arguments.and_then(|arguments| arguments.get(name)).and_then(Json::as_str);
+        names.iter().find_map(value).filter(|value| !value.is_empty()).map(one_line)
+    };
+    let name = call.name.to_lowercase();
+    let deed_of_file = [(READ_TOOLS, Deed::Read), (WRITE_TOOLS, Deed::Write), (EDIT_TOOLS, Deed::Edit)];
+    let file_deed = deed_of_file.into_iter().find_map(|(tools, deed)| tools.contains(&name.as_str()).then_some(deed));
+    if let (Some(deed), Some(path)) = (file_deed, argument(PATH_ARGUMENTS)) {
+        return (deed, path);
+    }
+    if let Some(command) = argument(COMMAND_ARGUMENTS) {
+        return (Deed::Run, command);
+    }
+    let arguments = arguments.map(|arguments| clip(&one_line(&arguments.to_compact()), LONGEST_TEXT));
+    (Deed::Call, format!("{}({})", one_line(&call.name), arguments.unwrap_or_default()))
+}
+
+/// A target as items name it.
+pub(super) fn shown(target: &str) -> String {
+    clip(target, LONGEST_TEXT).replace('`', "'")
+}
