@@ -1,8 +1,9 @@
 //! The cut point: the oldest entry that a compaction keeps (compaction spec, Preparation, Cut).
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::entry::{EntryBody, EntryId, EntryKind, Replacement};
+use crate::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement};
 use crate::message::Body;
 use crate::projection::ProjectedEntry;
 
@@ -127,4 +128,23 @@ fn split_turn_start(span: &[ProjectedEntry], first_kept: usize) -> Option<usize>
 
 fn starts_turn(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::Compaction && projected.messages.iter().any(|message| message.starts_turn())
+}
+
+/// A tool call that would be parted from its result if `branch` (root first) were kept from
+/// `first_kept` on; `None` if there is none, or no such entry.
+pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String> {
+    let cut = branch.iter().position(|entry| entry.id() == first_kept)?;
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    for (position, message) in branch.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.message()?))) {
+        for call in message.tool_calls() {
+            calls.insert(&call.id, position);
+        }
+        if let Body::ToolResult { tool_call_id, .. } = message.body()
+            && position >= cut
+            && calls.get(tool_call_id.as_str()).is_some_and(|call| *call < cut)
+        {
+            return Some(tool_call_id.clone());
+        }
+    }
+    None
 }

@@ -1,4 +1,24 @@
 //! The wire of compactd: framing, dispatch, methods, notifications and the command line.
+//!
+//! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
+//! ([`call`]), is served by a handler, and goes out again by [`transport`].
 
+pub mod call;
 pub mod cli;
+mod compactor;
+mod convert;
+pub mod dispatch;
+pub mod errors;
+mod handlers;
+pub mod methods;
+mod navigator;
+pub mod openrpc;
+mod operation;
+mod params;
+pub mod run;
+pub mod server;
+pub mod session;
+pub mod settings;
+pub mod summarizers;
+pub mod transport;
 pub mod wire;

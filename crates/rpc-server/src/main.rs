@@ -1,2 +1,54 @@
-//! compactd
-fn main() {}
+//! `compactd`: the server without arguments, a few commands for people with them.
+
+use std::fs::OpenOptions;
+use std::io::{stdin, stdout};
+use std::process::ExitCode;
+
+use rpc_server::cli::{FramingOption, Invocation, ServerOptions};
+use rpc_server::run::{Options, serve};
+use rpc_server::transport::Framing;
+use tracing_subscriber::filter::LevelFilter;
+
+fn main() -> ExitCode {
+    match Invocation::read(std::env::args_os()) {
+        Ok(Invocation::Serve(options)) => run_server(&options),
+        Ok(Invocation::Run(command)) => {
+            let _ = command;
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            // Where the terminal is gone there is nobody to tell.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+fn run_server(options: &ServerOptions) -> ExitCode {
+    let served = start_log(options).and_then(|()| {
+        let framing = match options.framing {
+            FramingOption::Auto => None,
+            FramingOption::Lines => Some(Framing::Lines),
+            FramingOption::Headers => Some(Framing::Headers),
+        };
+        serve(stdin(), stdout(), Options { framing, max_message_bytes: options.max_message_bytes })
+    });
+    served.unwrap_or_else(|error| {
+        tracing::error!("{error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Logs go to standard error or to a file: standard output is for the protocol alone.
+fn start_log(options: &ServerOptions) -> anyhow::Result<()> {
+    let level: LevelFilter = options.log_level.name().parse()?;
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
+    match &options.log_file {
+        None => subscriber.with_writer(std::io::stderr).init(),
+        Some(path) => {
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            subscriber.with_writer(std::sync::Mutex::new(file)).init();
+        }
+    }
+    Ok(())
+}

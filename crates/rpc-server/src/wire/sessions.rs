@@ -225,8 +225,6 @@ pub struct SessionStats {
     pub compactions: u64,
     /// Branch summaries.
     pub branch_summaries: u64,
-    /// Entries without children.
-    pub leaves: u64,
     /// Tokens, those of summaries included.
     pub tokens: TokenTotals,
     /// Cost, that of summaries included, in the currency of the price list.

@@ -1,0 +1,223 @@
+//! One call: what it may touch, in which order, and how it is cancelled.
+//!
+//! A call that reads or changes a session lines up for it when it arrives, in the server's loop,
+//! before anything waits. The lock is fair, so that calls on one session take effect in the order
+//! in which they came, however long they wait elsewhere.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
+use tokio_util::sync::CancellationToken;
+
+use crate::errors::RpcError;
+use crate::methods::Scope;
+use crate::server::Server;
+use crate::session::{OpenSession, SessionAccess, Slot};
+
+/// What a handler gets beside its parameters.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    /// The server.
+    pub server: Arc<Server>,
+    /// Cancelled when the client cancels the request, or the server ends.
+    pub cancel: CancellationToken,
+    ticket: Arc<Mutex<Option<Ticket>>>,
+}
+
+/// A place in the line.
+pub(crate) enum Ticket {
+    /// For reading a session.
+    Read(Arc<OpenSession>, Place<OwnedRwLockReadGuard<Slot>>),
+    /// For changing a session, or for reading one that must look at its file first.
+    Write(Arc<OpenSession>, Place<OwnedRwLockWriteGuard<Slot>>),
+    /// For adding sessions.
+    Opening(Place<OwnedRwLockWriteGuard<()>>),
+    /// For a session that may be there once those ahead have been opened.
+    Unknown { session_id: String, scope: Scope, opened: Place<OwnedRwLockReadGuard<()>> },
+}
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Ticket::Read(..) => "Read",
+            Ticket::Write(..) => "Write",
+            Ticket::Opening(_) => "Opening",
+            Ticket::Unknown { .. } => "Unknown",
+        })
+    }
+}
+
+/// A lock that is held, or a place in the line for it.
+pub(crate) enum Place<G> {
+    Held(G),
+    Waiting(BoxFuture<'static, G>),
+}
+
+impl<G: Send + 'static> Place<G> {
+    /// Lines up: the first poll of a fair lock takes the place.
+    fn line_up(lock: impl Future<Output = G> + Send + 'static) -> Self {
+        let mut lock = lock.boxed();
+        match lock.as_mut().now_or_never() {
+            Some(guard) => Place::Held(guard),
+            None => Place::Waiting(lock),
+        }
+    }
+
+    async fn guard(self) -> G {
+        match self {
+            Place::Held(guard) => guard,
+            Place::Waiting(lock) => lock.await,
+        }
+    }
+}
+
+impl Ticket {
+    /// Lines up for what a call needs. `session_id` names the session of its parameters.
+    pub(crate) fn take(server: &Server, scope: Scope, session_id: Option<String>) -> Option<Self> {
+        match (scope, session_id) {
+            (Scope::Opening, _) => Some(Self::Opening(Place::line_up(Arc::clone(&server.opening).write_owned()))),
+            (Scope::Read | Scope::Write, Some(session_id)) => Some(match server.sessions.get(&session_id) {
+                Some(session) => Self::of_session(session, scope),
+                None => {
+                    let opened = Place::line_up(Arc::clone(&server.opening).read_owned());
+                    Self::Unknown { session_id, scope, opened }
+                }
+            }),
+            _ => None,
+        }
+    }
+
+    fn of_session(session: Arc<OpenSession>, scope: Scope) -> Self {
+        let slot = Arc::clone(&session.slot);
+        if scope == Scope::Read && !session.must_refresh_to_read() {
+            Self::Read(session, Place::line_up(slot.read_owned()))
+        } else {
+            Self::Write(session, Place::line_up(slot.write_owned()))
+        }
+    }
+
+    /// The ticket with its session known, once those ahead have been opened.
+    async fn resolved(self, server: &Server) -> Result<Self, RpcError> {
+        let Self::Unknown { session_id, scope, opened } = self else {
+            return Ok(self);
+        };
+        drop(opened.guard().await);
+        let session = server.sessions.get(&session_id);
+        session.map(|session| Self::of_session(session, scope)).ok_or(RpcError::SessionNotOpen { session_id })
+    }
+}
+
+impl CallContext {
+    pub(crate) fn new(server: Arc<Server>, cancel: CancellationToken, ticket: Option<Ticket>) -> Self {
+        Self { server, cancel, ticket: Arc::new(Mutex::new(ticket)) }
+    }
+
+    /// Runs `work` with the session of the call, for reading, on a thread for blocking work.
+    /// Cancelling ends the wait at once; the thread finishes by itself.
+    pub async fn read<T, W>(&self, work: W) -> Result<T, RpcError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+    {
+        let reading = async {
+            match self.ticket()?.resolved(&self.server).await? {
+                Ticket::Read(session, place) => {
+                    let guard = place.guard().await;
+                    blocking(move || work(session.opened(guard.as_ref())?, &session)).await
+                }
+                Ticket::Write(session, place) => {
+                    let guard = place.guard().await;
+                    let server = Arc::clone(&self.server);
+                    blocking(move || {
+                        let mut guard = guard;
+                        let mut access = SessionAccess::new(&server, &session, guard.as_mut())?;
+                        access.refresh()?;
+                        work(access.session(), &session)
+                    })
+                    .await
+                }
+                Ticket::Opening(_) | Ticket::Unknown { .. } => Err(no_ticket()),
+            }
+        };
+        self.unless_cancelled(reading).await
+    }
+
+    /// Runs `work` with the session of the call, for changing it. It can be cancelled while it
+    /// waits for its turn; once it has begun, its outcome is what the caller learns.
+    pub async fn write<T, W>(&self, work: W) -> Result<T, RpcError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
+    {
+        let (session, guard) = self.unless_cancelled(self.write_guard()).await?;
+        change(Arc::clone(&self.server), session, guard, work).await
+    }
+
+    /// Waits for the turn to change the session of the call.
+    pub(crate) async fn write_guard(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
+        match self.ticket()?.resolved(&self.server).await? {
+            Ticket::Write(session, place) => Ok((session, place.guard().await)),
+            _ => Err(no_ticket()),
+        }
+    }
+
+    /// Waits for the turn to add sessions.
+    pub(crate) async fn opening_guard(&self) -> Result<OwnedRwLockWriteGuard<()>, RpcError> {
+        let waiting = async {
+            match self.ticket()? {
+                Ticket::Opening(place) => Ok(place.guard().await),
+                _ => Err(no_ticket()),
+            }
+        };
+        self.unless_cancelled(waiting).await
+    }
+
+    /// Runs `work`, or fails with `requestCancelled` when the call is cancelled first.
+    pub async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(RpcError::Cancelled),
+            outcome = work => outcome,
+        }
+    }
+
+    fn ticket(&self) -> Result<Ticket, RpcError> {
+        let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner).take();
+        ticket.ok_or_else(no_ticket)
+    }
+}
+
+fn no_ticket() -> RpcError {
+    RpcError::invalid_params("sessionId", "a value: the member is required")
+}
+
+/// Changes a session whose lock is held, on a thread for blocking work.
+pub(crate) async fn change<T, W>(
+    server: Arc<Server>,
+    session: Arc<OpenSession>,
+    guard: OwnedRwLockWriteGuard<Slot>,
+    work: W,
+) -> Result<T, RpcError>
+where
+    T: Send + 'static,
+    W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
+{
+    blocking(move || {
+        let mut guard = guard;
+        work(&mut SessionAccess::new(&server, &session, guard.as_mut())?)
+    })
+    .await
+}
+
+/// Runs `work` on a thread for blocking work; a panic in it becomes an internal error.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(error) => Err(RpcError::Internal { message: format!("the handler ended early: {error}") }),
+    }
+}

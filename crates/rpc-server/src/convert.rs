@@ -1,0 +1,185 @@
+//! From what the rooms below return to what the wire holds; the only place that knows both.
+
+use std::sync::Arc;
+
+use compaction_core::entry::{Entry, EntryId};
+use compaction_core::file_operations::FileOperations;
+use compaction_core::message::Message;
+use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
+use compaction_core::projection::{Projection, ProjectionDiagnostic};
+use compaction_core::settings::CompactionSettings;
+use compaction_core::tokens::ContextTokens;
+use serde_json::value::RawValue;
+
+use crate::errors::RpcError;
+use crate::wire;
+
+/// An entry as stored.
+pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
+    entry.raw().into()
+}
+
+/// A message as stored.
+pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
+    message.raw().into()
+}
+
+/// A message that a client sent; `path` names the parameter.
+pub(crate) fn read_message(message: &wire::Message, path: &str) -> Result<Message, RpcError> {
+    Message::from_json(message.get())
+        .map_err(|_| RpcError::invalid_params(path, "a message: an object with a string role"))
+}
+
+/// Messages that a client sent; `path` names the parameter.
+pub(crate) fn read_messages(messages: &[wire::Message], path: &str) -> Result<Vec<Arc<Message>>, RpcError> {
+    let read = |(position, message)| read_message(message, &format!("{path}[{position}]")).map(Arc::new);
+    messages.iter().enumerate().map(read).collect()
+}
+
+/// An id, or none, as text.
+pub(crate) fn id(id: Option<&EntryId>) -> Option<String> {
+    id.map(EntryId::to_string)
+}
+
+/// Token counts.
+pub(crate) fn tokens(tokens: ContextTokens) -> wire::ContextTokens {
+    wire::ContextTokens {
+        tokens: tokens.tokens,
+        usage_tokens: tokens.usage_tokens,
+        trailing_tokens: tokens.trailing_tokens,
+    }
+}
+
+/// The model of a projection.
+pub(crate) fn model(projection: &Projection) -> Option<wire::ModelName> {
+    let model = projection.model()?;
+    Some(wire::ModelName { provider: model.provider.clone(), model_id: model.model_id.clone() })
+}
+
+/// A diagnostic of the store.
+pub(crate) fn diagnostic(diagnostic: &session_store::Diagnostic) -> wire::Diagnostic {
+    wire::Diagnostic {
+        kind: diagnostic.kind.name().to_owned(),
+        line: diagnostic.line.map(|line| line as u64),
+        message: diagnostic.message.clone(),
+    }
+}
+
+/// A diagnostic of a projection.
+pub(crate) fn projection_diagnostic(diagnostic: &ProjectionDiagnostic) -> wire::Diagnostic {
+    let (kind, message) = match diagnostic {
+        ProjectionDiagnostic::UnknownFirstKept { compaction_id, first_kept_entry_id } => {
+            let kept = first_kept_entry_id.as_ref().map_or("no entry", EntryId::as_str);
+            let message = format!(
+                "compaction {compaction_id} names {kept} as its first kept entry, which is not before it on its \
+                 branch; nothing before the compaction is kept"
+            );
+            ("unknownFirstKept", message)
+        }
+        ProjectionDiagnostic::OrphanToolResult { entry_id, tool_call_id } => {
+            let message = format!(
+                "the tool result in entry {entry_id} answers call {tool_call_id}, which is not in the context; it is \
+                 left out of the llm format"
+            );
+            ("orphanToolResult", message)
+        }
+    };
+    wire::Diagnostic { kind: kind.to_owned(), line: None, message }
+}
+
+/// A preparation, with messages or with the ids of their entries.
+pub(crate) fn preparation(preparation: &Preparation, with_messages: bool) -> wire::Preparation {
+    let list = |messages: &[PreparedMessage]| {
+        let one = |prepared: &PreparedMessage| match with_messages {
+            true => wire::MessageOrId::Message(message(&prepared.message)),
+            false => wire::MessageOrId::Id(prepared.entry_id.to_string()),
+        };
+        messages.iter().map(one).collect()
+    };
+    wire::Preparation {
+        first_kept_entry_id: preparation.first_kept_entry_id.to_string(),
+        messages_to_summarize: list(&preparation.messages_to_summarize),
+        turn_prefix_messages: list(&preparation.turn_prefix_messages),
+        is_split_turn: preparation.is_split_turn,
+        tokens_before: preparation.tokens_before,
+        previous_summary: preparation.previous_summary.clone(),
+        file_ops: file_operations(&preparation.file_operations),
+        settings: compaction_settings(preparation.settings),
+        leaf_id: preparation.leaf_id.to_string(),
+    }
+}
+
+/// The reason why nothing would be compacted, as the result of a dry run.
+pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
+    let mut result = wire::PrepareCompactionResult {
+        preparation: None,
+        requests: None,
+        reason: None,
+        context_tokens: None,
+        keep_recent_tokens: None,
+        messages: None,
+        compaction_id: None,
+    };
+    match refusal {
+        Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
+            result.reason = Some(wire::RefusalReason::AlreadyCompacted);
+            result.compaction_id = Some(compaction_id.to_string());
+            result.context_tokens = Some(*context_tokens);
+        }
+        Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
+            result.reason = Some(wire::RefusalReason::NothingToCompact);
+            result.messages = Some(*messages as u64);
+            result.context_tokens = Some(*context_tokens);
+            result.keep_recent_tokens = Some(*keep_recent_tokens);
+        }
+    }
+    result
+}
+
+fn file_operations(operations: &FileOperations) -> wire::FileOperations {
+    let owned = |paths: Vec<&str>| paths.into_iter().map(str::to_owned).collect();
+    wire::FileOperations {
+        read: owned(operations.read()),
+        written: owned(operations.written()),
+        edited: owned(operations.edited()),
+    }
+}
+
+fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings {
+    wire::CompactionSettings {
+        enabled: settings.enabled,
+        reserve_tokens: settings.reserve_tokens,
+        keep_recent_tokens: settings.keep_recent_tokens,
+    }
+}
+
+/// A JSON object that was made here.
+pub(crate) fn free_object(value: &serde_json::Value) -> wire::FreeObject {
+    raw(value).into()
+}
+
+fn raw(value: &serde_json::Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("a tree of JSON values can be written")
+}
+
+/// Counts and totals of a session.
+pub(crate) fn stats(session: &session_store::Session, stats: &session_store::SessionStats) -> wire::SessionStats {
+    wire::SessionStats {
+        entry_count: session.entry_count() as u64,
+        message_count: stats.total_messages,
+        user_messages: stats.user_messages,
+        assistant_messages: stats.assistant_messages,
+        tool_calls: stats.tool_calls,
+        tool_results: stats.tool_results,
+        compactions: stats.compactions,
+        branch_summaries: stats.branch_summaries,
+        tokens: wire::TokenTotals {
+            input: stats.tokens.input,
+            output: stats.tokens.output,
+            cache_read: stats.tokens.cache_read,
+            cache_write: stats.tokens.cache_write,
+            total: stats.tokens.total,
+        },
+        cost: stats.cost,
+    }
+}

@@ -1,0 +1,333 @@
+//! From messages to calls: ids, batches, cancellation, limits, panics.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use jsonrpsee::core::server::{MethodCallback, Methods};
+use jsonrpsee::types::{Id, Params};
+use jsonrpsee::{ConnectionId, Extensions, MethodResponse, RpcModule};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{CallContext, Ticket};
+use crate::errors::RpcError;
+use crate::methods::{self, Scope};
+use crate::params;
+use crate::server::Server;
+use crate::transport::{Call, Incoming, Outbound, Part, RawId};
+use crate::wire::CancelParams;
+
+/// Requests that may run or wait at once.
+const MAX_REQUESTS: usize = 1024;
+/// Bytes of parameters that they may hold together.
+const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
+
+/// Serves messages by the registered methods.
+#[derive(Debug)]
+pub struct Dispatcher {
+    server: Arc<Server>,
+    outbound: Outbound,
+    methods: Methods,
+    running: Arc<Running>,
+}
+
+/// What the client said beyond calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// Nothing.
+    None,
+    /// The notification `exit`.
+    Exit,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    /// Requests that can be cancelled. An id that a client uses twice at once names both.
+    by_id: Mutex<HashMap<RawId, Vec<CancellationToken>>>,
+    count: AtomicUsize,
+    bytes: AtomicUsize,
+    ended: tokio::sync::Notify,
+}
+
+impl Dispatcher {
+    /// A dispatcher for all methods.
+    pub fn new(server: Arc<Server>, outbound: Outbound) -> anyhow::Result<Self> {
+        let mut module = RpcModule::new(());
+        methods::register(&mut module)?;
+        Ok(Self { server, outbound, methods: module.into(), running: Arc::default() })
+    }
+
+    /// Starts what a message asks for, in the order of arrival. Waits only for calls that
+    /// everything after them depends on.
+    pub async fn accept(&self, incoming: Incoming) -> Signal {
+        match incoming {
+            Incoming::Single(part) => self.accept_part(part, &Reply::Single(self.outbound.clone())).await,
+            Incoming::Batch(parts) => {
+                let batch = Arc::new(Batch::new(self.outbound.clone(), parts.len()));
+                let mut signal = Signal::None;
+                for part in parts {
+                    let accepted = self.accept_part(part, &Reply::Batch(Arc::clone(&batch))).await;
+                    signal = if accepted == Signal::Exit { accepted } else { signal };
+                }
+                signal
+            }
+        }
+    }
+
+    /// Number of requests that run or wait.
+    pub fn running(&self) -> usize {
+        self.running.count.load(Ordering::Acquire)
+    }
+
+    /// Waits until no request runs or waits.
+    pub async fn idle(&self) {
+        loop {
+            let ended = self.running.ended.notified();
+            if self.running() == 0 {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    async fn accept_part(&self, part: Part, reply: &Reply) -> Signal {
+        match part {
+            Part::Call(call) if call.method == "exit" => {
+                reply.send(None);
+                return Signal::Exit;
+            }
+            Part::Call(call) if call.method == "$/cancelRequest" => self.cancel(&call, reply),
+            Part::Call(call) => self.start(call, reply.clone()).await,
+            Part::Invalid(id, error) => reply.send(Some(error_reply(id.as_ref(), &error))),
+            Part::Answer(answer) => {
+                tracing::debug!(id = answer.id.get(), "an answer to no request was passed over");
+                reply.send(None);
+            }
+        }
+        Signal::None
+    }
+
+    fn cancel(&self, call: &Call, reply: &Reply) {
+        let outcome = params::parse::<CancelParams>(call.params.as_deref().map(|params| params.get()));
+        let cancelled = outcome.map(|params| self.running.cancel(params.id.0.get()));
+        let Some(id) = &call.id else {
+            return reply.send(None);
+        };
+        reply.send(Some(match cancelled {
+            Ok(()) => result_reply(id, "null"),
+            Err(error) => error_reply(Some(id), &error),
+        }));
+    }
+
+    async fn start(&self, call: Call, reply: Reply) {
+        let id = call.id.clone();
+        match self.prepare(call) {
+            Err(error) => reply.send(id.map(|id| error_reply(Some(&id), &error))),
+            Ok((scope, future)) => {
+                let task = tokio::spawn(async move { reply.send(future.await) });
+                if scope == Scope::Barrier {
+                    // A panic was turned into a reply inside the task.
+                    let _ = task.await;
+                }
+            }
+        }
+    }
+
+    /// Checks a call and takes its place in line.
+    fn prepare(
+        &self,
+        call: Call,
+    ) -> Result<(Scope, impl Future<Output = Option<String>> + Send + 'static + use<>), RpcError> {
+        let Some((scope, MethodCallback::Async(callback))) =
+            methods::scope(&call.method).zip(self.methods.method(&call.method).cloned())
+        else {
+            return Err(RpcError::MethodNotFound { method: call.method });
+        };
+        self.check_lifecycle(&call.method)?;
+        let params = call.params.as_deref().map_or("{}", |params| params.get());
+        let session_id = named_session(params)?;
+        let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end)?;
+        let ticket = Ticket::take(&self.server, scope, session_id);
+        let context = CallContext::new(Arc::clone(&self.server), admission.cancel.clone(), ticket);
+        let mut extensions = Extensions::new();
+        extensions.insert(context);
+        let outbound = self.outbound.clone();
+        let params = call.params;
+        let serve = async move {
+            outbound.ready().await;
+            let params = Params::new(params.as_deref().map(|params| params.get())).into_owned();
+            let id = admission.id.clone();
+            let response = callback(Id::Number(0), params, ConnectionId(0), usize::MAX, extensions);
+            let response = AssertUnwindSafe(response).catch_unwind().await;
+            drop(admission);
+            let id = id?;
+            Some(match response {
+                Ok(response) => reply_from(&id, &response),
+                Err(_) => error_reply(Some(&id), &RpcError::Internal { message: "the handler panicked".to_owned() }),
+            })
+        };
+        Ok((scope, serve))
+    }
+
+    fn check_lifecycle(&self, method: &str) -> Result<(), RpcError> {
+        if self.server.is_shut_down() {
+            return Err(RpcError::invalid_request("the server was shut down; only exit may follow"));
+        }
+        if self.server.configuration().is_err() && !matches!(method, "initialize" | "rpc.discover") {
+            return Err(RpcError::NotInitialized);
+        }
+        Ok(())
+    }
+}
+
+/// The session that parameters name. Only what is certainly wrong is refused here, the method's
+/// own types check the rest.
+fn named_session(params: &str) -> Result<Option<String>, RpcError> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(rename = "sessionId", borrow)]
+        session_id: Option<&'a serde_json::value::RawValue>,
+    }
+    if !params.starts_with('{') {
+        return Err(RpcError::invalid_params("params", "an object"));
+    }
+    let Ok(named) = serde_json::from_str::<Named<'_>>(params) else {
+        return Ok(None);
+    };
+    Ok(named.session_id.and_then(|id| compaction_core::json::decode_string(id.get())))
+}
+
+/// A request that was let in; leaving, it makes room for another.
+struct Admission {
+    running: Arc<Running>,
+    id: Option<RawId>,
+    bytes: usize,
+    cancel: CancellationToken,
+}
+
+impl Running {
+    fn admit(
+        running: &Arc<Self>,
+        id: Option<RawId>,
+        bytes: usize,
+        end: &CancellationToken,
+    ) -> Result<Admission, RpcError> {
+        let waiting = running.count.load(Ordering::Acquire);
+        if waiting >= MAX_REQUESTS {
+            return Err(RpcError::ServerBusy { waiting, limit: MAX_REQUESTS });
+        }
+        let held = running.bytes.load(Ordering::Acquire);
+        if waiting > 0 && held.saturating_add(bytes) > MAX_REQUEST_BYTES {
+            return Err(RpcError::ServerBusy { waiting, limit: MAX_REQUESTS });
+        }
+        running.count.fetch_add(1, Ordering::AcqRel);
+        running.bytes.fetch_add(bytes, Ordering::AcqRel);
+        let cancel = end.child_token();
+        if let Some(id) = &id {
+            running.lock().entry(id.clone()).or_default().push(cancel.clone());
+        }
+        Ok(Admission { running: Arc::clone(running), id, bytes, cancel })
+    }
+
+    fn cancel(&self, id: &str) {
+        let tokens = RawId::parse(id).and_then(|id| self.lock().get(&id).cloned());
+        for token in tokens.into_iter().flatten() {
+            token.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RawId, Vec<CancellationToken>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            let mut by_id = self.running.lock();
+            // Tokens of one id are interchangeable here: whichever is removed, as many stay as run.
+            if by_id.get_mut(id).is_some_and(|tokens| {
+                tokens.pop();
+                tokens.is_empty()
+            }) {
+                by_id.remove(id);
+            }
+        }
+        self.running.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.running.count.fetch_sub(1, Ordering::AcqRel);
+        self.running.ended.notify_waiters();
+    }
+}
+
+/// Where a reply goes.
+#[derive(Debug, Clone)]
+enum Reply {
+    Single(Outbound),
+    Batch(Arc<Batch>),
+}
+
+impl Reply {
+    /// Sends a reply; `None` where there is nothing to say.
+    fn send(&self, reply: Option<String>) {
+        match self {
+            Reply::Single(outbound) => {
+                if let Some(reply) = reply {
+                    outbound.push(reply);
+                }
+            }
+            Reply::Batch(batch) => batch.add(reply),
+        }
+    }
+}
+
+/// The replies to a batch, sent together when the last part is done.
+#[derive(Debug)]
+struct Batch {
+    outbound: Outbound,
+    state: Mutex<BatchState>,
+}
+
+#[derive(Debug)]
+struct BatchState {
+    missing: usize,
+    replies: Vec<String>,
+}
+
+impl Batch {
+    fn new(outbound: Outbound, parts: usize) -> Self {
+        Self { outbound, state: Mutex::new(BatchState { missing: parts, replies: Vec::new() }) }
+    }
+
+    fn add(&self, reply: Option<String>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.replies.extend(reply);
+        state.missing -= 1;
+        if state.missing == 0 && !state.replies.is_empty() {
+            self.outbound.push(format!("[{}]", state.replies.join(",")));
+        }
+    }
+}
+
+fn result_reply(id: &RawId, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", id.get())
+}
+
+fn error_reply(id: Option<&RawId>, error: &RpcError) -> String {
+    let id = id.map_or("null", RawId::get);
+    let body = serde_json::to_string(&error.to_body()).expect("an error of texts and numbers can be written");
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{body}}}")
+}
+
+/// The registry knows only some ids, so that it answers under id 0; the client's own id, as it was
+/// written, takes its place.
+fn reply_from(id: &RawId, response: &MethodResponse) -> String {
+    const START: &str = "{\"jsonrpc\":\"2.0\",\"id\":0,";
+    let json = response.as_ref();
+    match json.strip_prefix(START) {
+        Some(rest) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{rest}", id.get()),
+        None => error_reply(Some(id), &RpcError::Internal { message: format!("unexpected reply form: {json}") }),
+    }
+}

@@ -1,0 +1,280 @@
+//! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
+//! become them (protocol spec, Calls in general).
+
+use compaction_core::preparation::Refusal;
+use jsonrpsee::types::ErrorObjectOwned;
+use serde_json::{Value, json};
+use session_store::StoreError;
+
+use crate::wire::ErrorBody;
+
+/// Why a request failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[expect(missing_docs, reason = "the members are the numbers and ids of the message, and the messages are here")]
+pub enum RpcError {
+    #[error("{message}")]
+    Parse { message: String },
+    #[error("{message}")]
+    InvalidRequest { message: String },
+    #[error("there is no method {method}")]
+    MethodNotFound { method: String },
+    #[error("{path}: expected {expected}")]
+    InvalidParams { path: String, expected: String },
+    #[error("protocol version {version} is not supported; supported: 1")]
+    UnsupportedVersion { version: u64 },
+    #[error("{message}")]
+    Internal { message: String },
+    #[error("the first request must be initialize")]
+    NotInitialized,
+    #[error("the request was cancelled")]
+    Cancelled,
+    #[error("no open session has the id {session_id}; open it first")]
+    SessionNotOpen { session_id: String },
+    #[error("there is no session at {path}")]
+    NoSessionAt { path: String },
+    #[error("no session of {cwd} was found to continue")]
+    NothingToContinue { cwd: String },
+    #[error("session {session_id} has no entry {entry_id}")]
+    EntryNotFound { session_id: String, entry_id: String },
+    #[error("{message}")]
+    SessionLocked { message: String, path: String, pid: Option<u32>, host: Option<String> },
+    #[error("{path} is no session and was left untouched: {reason}")]
+    NotASession { path: String, reason: String },
+    #[error("nothing was changed: {message}")]
+    WriteFailed { message: String, path: Option<String> },
+    #[error("the leaf is {}, not {}", id_or_root(.actual), id_or_root(.expected))]
+    LeafMoved { expected: Option<String>, actual: Option<String> },
+    #[error("{message}")]
+    ReadOnly { message: String },
+    #[error("{waiting} requests wait; the limit is {limit}")]
+    ServerBusy { waiting: usize, limit: usize },
+    #[error("the session id {session_id} is in use by {}", .path.as_deref().unwrap_or("a session in memory"))]
+    SessionIdInUse { session_id: String, path: Option<String> },
+    #[error("nothing to compact: {message}")]
+    NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
+    #[error("already compacted: nothing that the model sees follows compaction {compaction_id}")]
+    AlreadyCompacted { compaction_id: String, context_tokens: u64 },
+    #[error("operation {operation_id} is in progress on this session")]
+    OperationInProgress { operation_id: String },
+    #[error("the summarizer failed: {cause}")]
+    SummarizerFailed { cause: String, retryable: bool, attempts: u32 },
+    #[error("the summary was rejected: {reason}")]
+    SummaryRejected { reason: String },
+    #[error("a hook cancelled the operation")]
+    CancelledByHook,
+    #[error("the hook's result is wrong: {path}: expected {expected}")]
+    InvalidHookResult { path: String, expected: String },
+    #[error("setting {path}: expected {expected}")]
+    InvalidSettings { path: String, expected: String },
+}
+
+/// Codes, kinds and what they mean, as clients find them in the generated documents.
+pub const TABLE: &[(i32, &str, &str)] = &[
+    (-32700, "parseError", "The message is not JSON; reading goes on at the next frame."),
+    (-32600, "invalidRequest", "The message is JSON, but no request, or it is over the size limit."),
+    (-32601, "methodNotFound", "There is no such method."),
+    (-32602, "invalidParams", "A parameter is missing or wrong; `path` and `expected` say which and how."),
+    (-32603, "internalError", "A defect of the server; the server goes on."),
+    (-32002, "notInitialized", "The first request must be `initialize`."),
+    (-32800, "requestCancelled", "The request was cancelled."),
+    (1001, "sessionNotFound", "No open session has this id, or no session is at this path."),
+    (1002, "entryNotFound", "The session has no entry with this id."),
+    (1003, "sessionLocked", "Another process has the session open for writing; `pid` and `host` say which, if known."),
+    (1004, "notASession", "The file is no session; it was left untouched."),
+    (1005, "writeFailed", "Writing failed; nothing was changed."),
+    (1006, "leafMoved", "The leaf is not the expected one; `expectedLeafId` and `leafId` say which."),
+    (1007, "readOnly", "The session is open for reading alone."),
+    (1008, "serverBusy", "Too many requests wait; send fewer at once."),
+    (1009, "sessionIdInUse", "Another open file has the same session id; `path` says which."),
+    (1101, "nothingToCompact", "Everything would be kept; the numbers say why."),
+    (1102, "alreadyCompacted", "Nothing that the model sees follows the last compaction."),
+    (1103, "operationInProgress", "A compaction, navigation or fork runs on the session; `operationId` says which."),
+    (1104, "summarizerFailed", "The summarizer failed: `cause`, `retryable`, `attempts`."),
+    (1105, "summaryRejected", "The summary is empty, cut off, or lacks what it must hold."),
+    (1106, "cancelledByHook", "A hook of the client cancelled the operation."),
+    (1107, "invalidHookResult", "A hook of the client gave a wrong result."),
+    (1201, "invalidSettings", "A setting is wrong; `path` says which."),
+];
+
+fn id_or_root(id: &Option<String>) -> &str {
+    id.as_deref().unwrap_or("root")
+}
+
+impl RpcError {
+    /// An envelope that is no request.
+    pub fn invalid_request(message: &str) -> Self {
+        Self::InvalidRequest { message: message.to_owned() }
+    }
+
+    /// A parameter that is missing or wrong.
+    pub fn invalid_params(path: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::InvalidParams { path: path.into(), expected: expected.into() }
+    }
+
+    /// The error's name in `data.kind`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Parse { .. } => "parseError",
+            Self::InvalidRequest { .. } => "invalidRequest",
+            Self::MethodNotFound { .. } => "methodNotFound",
+            Self::InvalidParams { .. } | Self::UnsupportedVersion { .. } => "invalidParams",
+            Self::Internal { .. } => "internalError",
+            Self::NotInitialized => "notInitialized",
+            Self::Cancelled => "requestCancelled",
+            Self::SessionNotOpen { .. } | Self::NoSessionAt { .. } | Self::NothingToContinue { .. } => {
+                "sessionNotFound"
+            }
+            Self::EntryNotFound { .. } => "entryNotFound",
+            Self::SessionLocked { .. } => "sessionLocked",
+            Self::NotASession { .. } => "notASession",
+            Self::WriteFailed { .. } => "writeFailed",
+            Self::LeafMoved { .. } => "leafMoved",
+            Self::ReadOnly { .. } => "readOnly",
+            Self::ServerBusy { .. } => "serverBusy",
+            Self::SessionIdInUse { .. } => "sessionIdInUse",
+            Self::NothingToCompact { .. } => "nothingToCompact",
+            Self::AlreadyCompacted { .. } => "alreadyCompacted",
+            Self::OperationInProgress { .. } => "operationInProgress",
+            Self::SummarizerFailed { .. } => "summarizerFailed",
+            Self::SummaryRejected { .. } => "summaryRejected",
+            Self::CancelledByHook => "cancelledByHook",
+            Self::InvalidHookResult { .. } => "invalidHookResult",
+            Self::InvalidSettings { .. } => "invalidSettings",
+        }
+    }
+
+    /// The error's code.
+    pub fn code(&self) -> i32 {
+        let row = TABLE.iter().find(|(_, kind, _)| *kind == self.kind());
+        row.map_or(-32603, |(code, ..)| *code)
+    }
+
+    /// The error's `data`: its kind, and the ids and numbers needed to act.
+    pub fn data(&self) -> Value {
+        let mut data = self.details();
+        data["kind"] = Value::from(self.kind());
+        data
+    }
+
+    fn details(&self) -> Value {
+        match self {
+            Self::Parse { .. }
+            | Self::InvalidRequest { .. }
+            | Self::Internal { .. }
+            | Self::NotInitialized
+            | Self::Cancelled
+            | Self::ReadOnly { .. }
+            | Self::CancelledByHook => json!({}),
+            Self::MethodNotFound { method } => json!({ "method": method }),
+            Self::InvalidParams { path, expected }
+            | Self::InvalidHookResult { path, expected }
+            | Self::InvalidSettings { path, expected } => json!({ "path": path, "expected": expected }),
+            Self::UnsupportedVersion { version } => {
+                json!({ "path": "protocolVersion", "expected": "1", "version": version, "supportedVersions": [1] })
+            }
+            Self::SessionNotOpen { session_id } => json!({ "sessionId": session_id }),
+            Self::NoSessionAt { path } => json!({ "path": path }),
+            Self::NothingToContinue { cwd } => json!({ "cwd": cwd }),
+            Self::EntryNotFound { session_id, entry_id } => json!({ "sessionId": session_id, "entryId": entry_id }),
+            Self::SessionLocked { path, pid, host, .. } => json!({ "path": path, "pid": pid, "host": host }),
+            Self::NotASession { path, reason } => json!({ "path": path, "reason": reason }),
+            Self::WriteFailed { path, .. } => json!({ "path": path }),
+            Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
+            Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
+            Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
+            Self::NothingToCompact { messages, context_tokens, keep_recent_tokens, .. } => json!({
+                "reason": "allRecent",
+                "messages": messages,
+                "contextTokens": context_tokens,
+                "keepRecentTokens": keep_recent_tokens,
+            }),
+            Self::AlreadyCompacted { compaction_id, context_tokens } => {
+                json!({ "compactionId": compaction_id, "contextTokens": context_tokens })
+            }
+            Self::OperationInProgress { operation_id } => json!({ "operationId": operation_id }),
+            Self::SummarizerFailed { cause, retryable, attempts } => {
+                json!({ "cause": cause, "retryable": retryable, "attempts": attempts })
+            }
+            Self::SummaryRejected { reason } => json!({ "reason": reason }),
+        }
+    }
+
+    /// The error as a reply or a notification holds it.
+    pub fn to_body(&self) -> ErrorBody {
+        let data = serde_json::value::to_raw_value(&self.data()).expect("a tree of JSON values can be written");
+        ErrorBody { code: self.code(), message: self.to_string(), data: data.into() }
+    }
+
+    /// An error of the store, met while serving `session_id`.
+    pub fn from_store(error: &StoreError, session_id: &str) -> Self {
+        let shown = |path: &std::path::Path| path.display().to_string();
+        let message = sentence(error);
+        match error {
+            StoreError::SessionNotFound { path } => Self::NoSessionAt { path: shown(path) },
+            StoreError::EntryNotFound { id } => {
+                Self::EntryNotFound { session_id: session_id.to_owned(), entry_id: id.to_string() }
+            }
+            StoreError::Locked { path, pid, host } => {
+                Self::SessionLocked { message, path: shown(path), pid: *pid, host: host.clone() }
+            }
+            StoreError::NotASession { path, reason } => Self::NotASession { path: shown(path), reason: reason.clone() },
+            StoreError::WriteFailed { path, .. } => Self::WriteFailed { message, path: path.as_deref().map(shown) },
+            StoreError::LeafMoved { expected, actual } => Self::LeafMoved {
+                expected: expected.as_ref().map(ToString::to_string),
+                actual: actual.as_ref().map(ToString::to_string),
+            },
+            StoreError::ReadOnly { .. } => Self::ReadOnly { message },
+            StoreError::InvalidSessionId { .. } => Self::invalid_params("sessionId", message),
+            StoreError::InvalidEntry { reason } => Self::invalid_params("entry", reason.clone()),
+            StoreError::AlreadyExists { path } => {
+                Self::WriteFailed { message: format!("{} exists", path.display()), path: Some(shown(path)) }
+            }
+            StoreError::BrokenEntry { .. } | StoreError::Io { .. } => Self::Internal { message },
+        }
+    }
+}
+
+/// An error with its sources, as one sentence.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let mut text = format!("failed to {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+impl From<Refusal> for RpcError {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
+                Self::AlreadyCompacted { compaction_id: compaction_id.to_string(), context_tokens }
+            }
+            Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
+                Self::NothingToCompact { message, messages, context_tokens, keep_recent_tokens }
+            }
+        }
+    }
+}
+
+impl From<RpcError> for ErrorObjectOwned {
+    fn from(error: RpcError) -> Self {
+        ErrorObjectOwned::owned(error.code(), error.to_string(), Some(error.data()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_code() {
+        let error = RpcError::ServerBusy { waiting: 2, limit: 1 };
+        assert_eq!((error.code(), error.kind()), (1008, "serverBusy"));
+        assert_eq!(error.data(), json!({ "kind": "serverBusy", "waiting": 2, "limit": 1 }));
+        let unsupported = RpcError::UnsupportedVersion { version: 9 };
+        assert_eq!((unsupported.code(), unsupported.data()["supportedVersions"].clone()), (-32602, json!([1])));
+    }
+}

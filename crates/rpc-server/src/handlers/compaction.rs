@@ -1,0 +1,175 @@
+//! `checkCompaction`, `prepareCompaction`, `compact`, `abortCompaction`.
+
+use compaction_core::conversation::serialize_conversation;
+use compaction_core::entry::Role;
+use compaction_core::message::Message;
+use compaction_core::preparation::{Preparation, PreparedMessage};
+use compaction_core::projection::Projection;
+use compaction_core::prompts::{HistoryPrompt, OutputLimits, PromptTexts, RequestKind};
+use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
+use compaction_core::{prompts, trigger};
+
+use super::context::project;
+use super::entries::branch_end;
+use crate::call::CallContext;
+use crate::compactor;
+use crate::convert;
+use crate::errors::RpcError;
+use crate::settings::Settings;
+use crate::wire::{self, *};
+
+/// Decides whether a compaction is due.
+pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
+    let settings = settings_of_call(&call, params.settings.as_ref())?;
+    let message = params.message.as_ref().map(|message| convert::read_message(message, "message")).transpose()?;
+    call.read(move |session, open| {
+        let projection = project(session, open, session.leaf_id())?;
+        let model = &params.model;
+        let mut compaction = settings.compaction_for(&model.provider, &model.id);
+        compaction.enabled &= std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() != Ok("1");
+        let decision = check_compaction(&TriggerInput {
+            projection: &projection,
+            model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
+            settings: compaction,
+            message: message.as_ref(),
+            overflow_recovery_tried: recovery_tried(&projection),
+        });
+        Ok(decided(&decision))
+    })
+    .await
+}
+
+fn decided(decision: &trigger::TriggerDecision) -> CheckCompactionResult {
+    CheckCompactionResult {
+        action: match decision.action {
+            TriggerAction::None => CompactionAction::None,
+            TriggerAction::Compact => CompactionAction::Compact,
+        },
+        reason: decision.reason.map(|reason| match reason {
+            TriggerReason::Threshold => CompactionReason::Threshold,
+            TriggerReason::Overflow => CompactionReason::Overflow,
+        }),
+        will_retry: decision.will_retry,
+        context_tokens: decision.context_tokens,
+        threshold: decision.threshold,
+        skipped: decision.skipped.map(str::to_owned),
+    }
+}
+
+/// Whether the branch was compacted since the last user message and no answer has succeeded since:
+/// another compaction would answer the same overflow again (compaction spec, Triggers, Guards).
+fn recovery_tried(projection: &Projection) -> bool {
+    let Some(compaction) = projection.compaction() else {
+        return false;
+    };
+    let later = || projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
+    let has_user = later().any(|projected| projected.entry.header().role == Some(Role::User));
+    let succeeded =
+        |message: &Message| message.as_assistant().is_some_and(|answer| answer.stop_reason.as_deref() != Some("error"));
+    let has_answer = later().flat_map(|projected| &projected.messages).any(|message| succeeded(message));
+    !has_user && !has_answer
+}
+
+/// The settings of a call: those of the server with the call's `compaction` members over them.
+pub(crate) fn settings_of_call(call: &CallContext, settings: Option<&FreeObject>) -> Result<Settings, RpcError> {
+    let configured = &call.server.configuration()?.settings;
+    configured.with_compaction(settings.map(FreeObject::get))
+}
+
+/// Tells what a compaction would do.
+pub(crate) async fn prepare(
+    call: CallContext,
+    params: PrepareCompactionParams,
+) -> Result<PrepareCompactionResult, RpcError> {
+    let settings = settings_of_call(&call, params.settings.as_ref())?;
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let projection = project(session, open, leaf.as_ref())?;
+        let preparation = Preparation::of(&projection, leaf.as_ref(), settings.compaction(), &settings.file_tools());
+        let preparation = match preparation {
+            Ok(preparation) => preparation,
+            Err(refusal) => return Ok(convert::refusal(&refusal)),
+        };
+        let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
+        let requests = wants(PreparationPart::Requests)
+            .then(|| requests(&preparation, &settings, params.custom_instructions.as_deref()));
+        Ok(PrepareCompactionResult {
+            preparation: Some(convert::preparation(&preparation, wants(PreparationPart::Messages))),
+            requests,
+            reason: None,
+            context_tokens: None,
+            keep_recent_tokens: None,
+            messages: None,
+            compaction_id: None,
+        })
+    })
+    .await
+}
+
+/// What would be sent to a summarizer, in order.
+fn requests(preparation: &Preparation, settings: &Settings, focus: Option<&str>) -> Vec<wire::SummaryRequest> {
+    let texts = prompt_texts(settings);
+    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+    let mut requests = Vec::new();
+    if !preparation.messages_to_summarize.is_empty() {
+        let conversation = conversation_text(&preparation.messages_to_summarize);
+        let prompt = HistoryPrompt {
+            conversation: &conversation,
+            previous_summary: preparation.previous_summary.as_deref(),
+            custom_instructions: focus,
+        };
+        requests.push(texts.history_request(prompt, &limits));
+    }
+    if !preparation.turn_prefix_messages.is_empty() {
+        let conversation = conversation_text(&preparation.turn_prefix_messages);
+        requests.push(texts.turn_prefix_request(&conversation, focus, &limits));
+    }
+    requests.into_iter().map(request).collect()
+}
+
+fn conversation_text(messages: &[PreparedMessage]) -> String {
+    serialize_conversation(messages.iter().map(|prepared| prepared.message.as_ref()))
+}
+
+fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
+    wire::SummaryRequest {
+        kind: match request.kind {
+            RequestKind::History => wire::RequestKind::History,
+            RequestKind::TurnPrefix => wire::RequestKind::TurnPrefix,
+            RequestKind::Branch => wire::RequestKind::Branch,
+        },
+        system_prompt: request.system_prompt,
+        prompt: request.prompt,
+        max_tokens: request.max_tokens,
+        estimated_tokens: request.estimated_tokens,
+    }
+}
+
+/// The prompts, with those that the settings replace.
+fn prompt_texts(settings: &Settings) -> PromptTexts {
+    let mut texts = PromptTexts::default();
+    for (name, text) in [
+        ("system", &mut texts.system),
+        ("history", &mut texts.first),
+        ("update", &mut texts.update),
+        ("turnPrefix", &mut texts.turn_prefix),
+        ("branch", &mut texts.branch),
+    ] {
+        if let Some(replacement) = settings.prompt(name) {
+            *text = replacement.to_owned();
+        }
+    }
+    texts
+}
+
+/// Puts a summary in the place of the older part of the context.
+pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+    compactor::compact(call, params).await
+}
+
+/// Ends a running compaction or branch summary.
+pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<AbortResult, RpcError> {
+    let session_id = params.session_id;
+    let session = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
+    Ok(AbortResult { aborted: session.abort_operation() })
+}

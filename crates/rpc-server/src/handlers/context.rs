@@ -1,0 +1,162 @@
+//! `getContext`, `getContextUsage`, `estimateTokens`, `serializeConversation`.
+
+use std::sync::Arc;
+
+use compaction_core::conversation::{self, llm_message};
+use compaction_core::entry::{EntryBody, EntryId};
+use compaction_core::message::Message;
+use compaction_core::projection::{ProjectedEntry, Projection};
+use compaction_core::tokens;
+use session_store::Session;
+
+use super::entries::branch_end;
+use crate::call::{CallContext, blocking};
+use crate::convert;
+use crate::errors::RpcError;
+use crate::session::OpenSession;
+use crate::wire::{self, *};
+
+/// Gives what the model sees.
+pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let mut branch = session.branch(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        let projection = Projection::of(&mut branch).map_err(|error| open.store_error(&error))?;
+        let after = params.after.map(EntryId::new);
+        let delta = after.as_ref().map(|after| position_after(&projection, after));
+        let messages = match delta.flatten() {
+            Some(position) => messages_from(&projection, position, params.format),
+            None => whole_context(&projection, params.format),
+        };
+        let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
+        Ok(GetContextResult {
+            messages: messages.iter().map(convert::message).collect(),
+            leaf_id: convert::id(leaf.as_ref()),
+            thinking_level: projection.thinking_level().to_owned(),
+            model: convert::model(&projection),
+            tokens: convert::tokens(tokens::context_tokens(&projection)),
+            delta: delta.map(|position| position.is_some()),
+            diagnostics: branch.diagnostics().iter().map(convert::diagnostic).chain(found).collect(),
+        })
+    })
+    .await
+}
+
+/// What the model sees of the branch that ends at `leaf`.
+pub(crate) fn project(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Projection, RpcError> {
+    let branch = session.branch(leaf).map_err(|error| open.store_error(&error))?;
+    Projection::of(branch).map_err(|error| open.store_error(&error))
+}
+
+fn whole_context(projection: &Projection, format: ContextFormat) -> Vec<Arc<Message>> {
+    match format {
+        ContextFormat::Agent => projection.shared_messages().cloned().collect(),
+        ContextFormat::Llm => conversation::llm_context(projection),
+    }
+}
+
+/// Messages of the entries from `position` on. Tool results keep their calls: an entry that holds
+/// a result without a call in the context is left out wherever the context starts.
+fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Vec<Arc<Message>> {
+    let later = projection.entries()[position..].iter().flat_map(|entry| &entry.messages);
+    match format {
+        ContextFormat::Agent => later.cloned().collect(),
+        ContextFormat::Llm => {
+            let whole = conversation::llm_context(projection);
+            let before = projection.entries()[..position].iter().flat_map(|entry| &entry.messages);
+            let known = before.filter(|message| llm_message(message).is_some());
+            let orphans = orphans_before(projection, position);
+            whole[known.count() - orphans..].to_vec()
+        }
+    }
+}
+
+/// Tool results before `position` that the `llm` format leaves out.
+fn orphans_before(projection: &Projection, position: usize) -> usize {
+    let is_before =
+        |entry_id: &EntryId| projection.entries()[..position].iter().any(|projected| projected.entry.id() == entry_id);
+    let orphans = projection.diagnostics().iter().filter(|diagnostic| match diagnostic {
+        compaction_core::projection::ProjectionDiagnostic::OrphanToolResult { entry_id, .. } => is_before(entry_id),
+        _ => false,
+    });
+    orphans.count()
+}
+
+/// The position in the context that follows entry `after`, if the context up to that entry is the
+/// one that its branch had: no compaction after it, and no edit after it of anything before.
+fn position_after(projection: &Projection, after: &EntryId) -> Option<usize> {
+    let entries = projection.entries();
+    let found = entries.iter().find(|projected| projected.entry.id() == after)?;
+    let compaction = projection.compaction();
+    if compaction.is_some_and(|compaction| compaction.depth < found.depth) {
+        return None;
+    }
+    let is_later = |projected: &ProjectedEntry| projected.depth < found.depth;
+    let position = entries.iter().position(is_later).unwrap_or(entries.len());
+    let (earlier, later) = entries.split_at(position);
+    let is_rewritten = |edit: &ProjectedEntry| match edit.entry.body() {
+        EntryBody::ContextEdit { target_id, .. } => earlier.iter().any(|projected| projected.entry.id() == target_id),
+        _ => false,
+    };
+    (!later.iter().any(is_rewritten)).then_some(position)
+}
+
+/// Tells how full a window is.
+pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) -> Result<ContextUsage, RpcError> {
+    let context_window = params.model.context_window;
+    if context_window == 0 {
+        return Err(RpcError::invalid_params("model.contextWindow", "a number of tokens above 0"));
+    }
+    call.read(move |session, open| {
+        let projection = project(session, open, session.leaf_id())?;
+        Ok(usage(&projection, context_window))
+    })
+    .await
+}
+
+/// How full a window is; unknown between a compaction and the first answer after it, since the
+/// numbers at hand are those of the context before.
+fn usage(projection: &Projection, context_window: u64) -> wire::ContextUsage {
+    let answered = |compaction: &ProjectedEntry| {
+        let later = projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
+        later.flat_map(|projected| &projected.messages).any(|message| tokens::trusted_usage(message).is_some())
+    };
+    let is_known = projection.compaction().is_none_or(answered);
+    let tokens = is_known.then(|| tokens::context_tokens(projection).tokens);
+    let percent = tokens.map(|tokens| tokens as f64 / context_window as f64 * 100.0);
+    wire::ContextUsage { tokens, context_window, percent }
+}
+
+/// Estimates the tokens of messages or of a text.
+pub(crate) async fn estimate_tokens(
+    _: CallContext,
+    params: EstimateTokensParams,
+) -> Result<EstimateTokensResult, RpcError> {
+    blocking(move || {
+        let tokens = match (&params.messages, &params.text) {
+            (Some(messages), _) => {
+                let messages = convert::read_messages(messages, "messages")?;
+                tokens::estimate_messages(messages.iter().map(Arc::as_ref))
+            }
+            (None, Some(text)) => tokens::estimate_text(text),
+            (None, None) => {
+                return Err(RpcError::invalid_params("messages", "a list of messages, or a text in `text`"));
+            }
+        };
+        Ok(EstimateTokensResult { tokens })
+    })
+    .await
+}
+
+/// Gives messages as the text that a summarizer reads.
+pub(crate) async fn serialize(
+    _: CallContext,
+    params: SerializeConversationParams,
+) -> Result<SerializeConversationResult, RpcError> {
+    blocking(move || {
+        let messages = convert::read_messages(&params.messages, "messages")?;
+        let text = conversation::serialize_conversation(messages.iter().map(Arc::as_ref));
+        Ok(SerializeConversationResult { text })
+    })
+    .await
+}

@@ -1,0 +1,206 @@
+//! `appendMessage`, `appendEntry`, `getEntry`, `getEntries`, `getBranch`, `getTree`, `setLabel`.
+
+use compaction_core::entry::{EntryId, EntryKind, Role};
+use compaction_core::json::{self, RawObject};
+use session_store::{NewEntry, Parent, Precondition, Session};
+
+use crate::call::CallContext;
+use crate::convert;
+use crate::errors::RpcError;
+use crate::session::{OpenSession, SessionAccess};
+use crate::wire::{self, *};
+
+/// Appends a message at the leaf.
+pub(crate) async fn append_message(
+    call: CallContext,
+    params: AppendMessageParams,
+) -> Result<AppendMessageResult, RpcError> {
+    let message = convert::read_message(&params.message, "message")?;
+    if matches!(message.role(), "compactionSummary" | "branchSummary") {
+        return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
+    }
+    let appended = call.write(move |access| {
+        let members = format!("{{\"message\":{}}}", message.raw().get());
+        append(access, NewEntry::new("message", &members), params.expected_leaf_id)
+    });
+    let AppendedResult { entry_id, leaf_id } = appended.await?;
+    Ok(AppendMessageResult { entry_id, leaf_id, context_usage: None })
+}
+
+/// Appends an entry that is no message at the leaf.
+pub(crate) async fn append_entry(call: CallContext, params: AppendEntryParams) -> Result<AppendedResult, RpcError> {
+    let appended = call.write(move |access| {
+        let entry = RawObject::parse(params.entry.get())
+            .map_err(|_| RpcError::invalid_params("entry", "an object with a string type"))?;
+        let kind = check_new_entry(&entry, access)?;
+        append(access, NewEntry::new(&kind, params.entry.get()), params.expected_leaf_id)
+    });
+    appended.await
+}
+
+fn append(
+    access: &mut SessionAccess<'_>,
+    new: NewEntry<'_>,
+    expected_leaf_id: Option<String>,
+) -> Result<AppendedResult, RpcError> {
+    let condition = match expected_leaf_id {
+        Some(leaf_id) => Precondition::LeafIs(Some(EntryId::new(leaf_id))),
+        None => Precondition::None,
+    };
+    let entry = access.append(new, Parent::Leaf, &condition)?;
+    Ok(appended(&entry))
+}
+
+/// The result for an entry that was appended and so is the leaf.
+pub(crate) fn appended(entry: &compaction_core::entry::Entry) -> AppendedResult {
+    AppendedResult { entry_id: entry.id().to_string(), leaf_id: entry.id().to_string() }
+}
+
+/// What a member of a new entry must be.
+type Check = fn(&str) -> bool;
+
+const STRING: (&str, Check) = ("a string", |json| json.starts_with('"'));
+const CONTENT: (&str, Check) = ("a string or a list of blocks", |json| json.starts_with(['"', '[']));
+const BOOLEAN: (&str, Check) = ("true or false", |json| matches!(json, "true" | "false"));
+const OBJECT: (&str, Check) = ("an object", |json| json.starts_with('{'));
+
+/// Checks type and members of a new entry; returns the type.
+fn check_new_entry(entry: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<String, RpcError> {
+    let kind = entry.string("type").ok_or_else(|| RpcError::invalid_params("entry.type", "a string"))?;
+    let required: &[(&str, (&str, Check))] = match EntryKind::from_name(&kind) {
+        EntryKind::ModelChange => &[("provider", STRING), ("modelId", STRING)],
+        EntryKind::ThinkingLevelChange => &[("thinkingLevel", STRING)],
+        EntryKind::Custom => &[("customType", STRING)],
+        EntryKind::CustomMessage => &[("customType", STRING), ("content", CONTENT), ("display", BOOLEAN)],
+        EntryKind::SessionInfo => &[],
+        EntryKind::ContextEdit => &[("targetId", STRING)],
+        EntryKind::Usage => &[("kind", STRING), ("provider", STRING), ("model", STRING), ("usage", OBJECT)],
+        _ => {
+            let kinds =
+                "model_change, thinking_level_change, custom, custom_message, session_info, context_edit or usage";
+            return Err(RpcError::invalid_params("entry.type", kinds));
+        }
+    };
+    for (member, (expected, is_right)) in required {
+        if !entry.get(member).is_some_and(is_right) {
+            return Err(RpcError::invalid_params(format!("entry.{member}"), *expected));
+        }
+    }
+    if kind == "context_edit" {
+        check_edit(entry, access)?;
+    }
+    Ok(kind)
+}
+
+/// An edit must hide or rewrite an entry on the branch that shows something to the model.
+fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), RpcError> {
+    let replacement = edit.get("replacement").unwrap_or("");
+    let content = || RawObject::parse(replacement).ok().and_then(|object| object.get("content").map(str::to_owned));
+    if replacement != "null" && !content().is_some_and(|content| content.starts_with(['"', '['])) {
+        return Err(RpcError::invalid_params(
+            "entry.replacement",
+            "null, or an object with content: a string or a list of blocks",
+        ));
+    }
+    let target = EntryId::new(edit.string("targetId").unwrap_or_default());
+    let (session, open) = (access.session(), access.open());
+    let header = session.entry_header(&target).ok_or_else(|| entry_not_found(open, &target))?;
+    let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let is_shown = header.kind == EntryKind::CustomMessage
+        || matches!(header.role, Some(Role::User | Role::Assistant | Role::ToolResult));
+    if is_on_branch && is_shown {
+        return Ok(());
+    }
+    Err(RpcError::invalid_params(
+        "entry.targetId",
+        "an entry on the current branch: a user, assistant or toolResult message, or a custom_message",
+    ))
+}
+
+/// The error for an id that the session does not have.
+pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> RpcError {
+    RpcError::EntryNotFound { session_id: open.id.clone(), entry_id: id.to_string() }
+}
+
+/// Gives one entry.
+pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
+    call.read(move |session, open| {
+        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
+        Ok(GetEntryResult { entry: convert::entry(&entry) })
+    })
+    .await
+}
+
+/// Gives entries in file order.
+pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
+    call.read(move |session, open| {
+        let since = params.since.map(EntryId::new);
+        let limit = params.limit.map(|limit| limit as usize);
+        let entries = session.entries(since.as_ref(), limit).map_err(|error| open.store_error(&error))?;
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect() })
+    })
+    .await
+}
+
+/// Gives the entries from the root to a leaf.
+pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect() })
+    })
+    .await
+}
+
+/// The end of a branch that a caller named, or the leaf.
+pub(crate) fn branch_end(
+    session: &Session,
+    open: &OpenSession,
+    leaf_id: Option<String>,
+) -> Result<Option<EntryId>, RpcError> {
+    let Some(leaf_id) = leaf_id.map(EntryId::new) else {
+        return Ok(session.leaf_id().cloned());
+    };
+    match session.entry_header(&leaf_id) {
+        Some(_) => Ok(Some(leaf_id)),
+        None => Err(entry_not_found(open, &leaf_id)),
+    }
+}
+
+/// Gives the tree as a flat list.
+pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
+    call.read(|session, open| {
+        let nodes = session.tree().map_err(|error| open.store_error(&error))?;
+        let nodes = nodes.into_iter().map(tree_node).collect();
+        Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
+    })
+    .await
+}
+
+fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
+    wire::TreeNode {
+        id: node.id.to_string(),
+        parent_id: convert::id(node.parent_id.as_ref()),
+        entry_type: node.kind_name,
+        role: node.role,
+        preview: node.preview,
+        label: node.label,
+        timestamp: node.timestamp,
+        children: node.children.iter().map(EntryId::to_string).collect(),
+    }
+}
+
+/// Sets or clears the label of an entry.
+pub(crate) async fn set_label(call: CallContext, params: SetLabelParams) -> Result<AppendedResult, RpcError> {
+    call.write(move |access| {
+        let target = EntryId::new(params.target_id);
+        let entry = access.append_with(|session| session.set_label(&target, params.label.as_deref()))?;
+        Ok(appended(&entry))
+    })
+    .await
+}
+
+/// A member of a JSON object that is being written.
+pub(crate) fn member(key: &str, json_text: &str) -> String {
+    format!("{}:{json_text}", json::encode_string(key))
+}

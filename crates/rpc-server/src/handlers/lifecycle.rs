@@ -1,0 +1,87 @@
+//! `initialize`, `shutdown`, `rpc.discover`.
+
+use std::path::PathBuf;
+
+use crate::call::{CallContext, blocking};
+use crate::convert;
+use crate::errors::RpcError;
+use crate::methods::{METHODS, NOTIFICATIONS};
+use crate::openrpc;
+use crate::server::{Configuration, Server};
+use crate::settings::Settings;
+use crate::wire::*;
+
+/// The version of the protocol that this server speaks.
+pub(crate) const PROTOCOL_VERSION: u64 = 1;
+
+/// Starts the conversation with the server.
+pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> Result<InitializeResult, RpcError> {
+    if params.protocol_version != PROTOCOL_VERSION {
+        return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
+    }
+    let (configuration, diagnostics) = blocking(move || configure(&params)).await?;
+    let configuration = call.server.configure(configuration)?;
+    Ok(InitializeResult {
+        protocol_version: PROTOCOL_VERSION,
+        server_info: ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        capabilities: capabilities(),
+        settings: convert::free_object(configuration.settings.as_json()),
+        diagnostics,
+    })
+}
+
+fn configure(params: &InitializeParams) -> Result<(Configuration, Vec<String>), RpcError> {
+    let own_directory = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let cwd = params.cwd.as_ref().map_or_else(own_directory, |cwd| own_directory().join(expand_home(cwd)));
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let directory = |given: Option<&String>, name: &str| {
+        let text = given.cloned().or_else(|| variable(name));
+        text.map(|text| cwd.join(expand_home(&text)))
+    };
+    let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
+        .or_else(|| std::env::home_dir().map(|home| home.join(".pi").join("agent")));
+    let (mut settings, diagnostics) = Settings::load(agent_dir.as_deref(), &cwd)?;
+    if let Some(layer) = &params.settings {
+        let layer = serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null);
+        settings = settings.with(&layer)?;
+    }
+    let setting = settings.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
+    let configuration = Configuration {
+        session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
+        agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
+        wants_progress: params.capabilities.progress.unwrap_or(true),
+        process_id: params.process_id,
+        settings,
+        cwd,
+    };
+    Ok((configuration, diagnostics))
+}
+
+/// A path with a leading `~` replaced by the home directory.
+pub(crate) fn expand_home(path: &str) -> PathBuf {
+    let rest = if path == "~" { Some("") } else { path.strip_prefix("~/") };
+    match rest.zip(std::env::home_dir()) {
+        Some((rest, home)) => home.join(rest),
+        None => PathBuf::from(path),
+    }
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities {
+        methods: METHODS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        notifications: NOTIFICATIONS.iter().map(|name| (*name).to_owned()).collect(),
+        hooks: Vec::new(),
+        summarizers: vec!["extractive".to_owned()],
+    }
+}
+
+/// Ends all operations and closes all sessions.
+pub(crate) async fn shutdown(call: CallContext, _: NoParams) -> Result<Null, RpcError> {
+    Server::shut_down(&call.server).await;
+    Ok(Null)
+}
+
+/// Gives the OpenRPC document.
+pub(crate) async fn discover(_: CallContext, _: NoParams) -> Result<FreeObject, RpcError> {
+    blocking(|| Ok(convert::free_object(&openrpc::document()))).await
+}

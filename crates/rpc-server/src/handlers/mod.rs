@@ -1,0 +1,8 @@
+//! What each method does: parameters in, store and core called, result out.
+
+pub(crate) mod compaction;
+pub(crate) mod context;
+pub(crate) mod entries;
+pub(crate) mod lifecycle;
+pub(crate) mod navigation;
+pub(crate) mod sessions;

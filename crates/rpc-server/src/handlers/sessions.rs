@@ -1,0 +1,264 @@
+//! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`,
+//! `forkSession`, `setSessionName`, `getSessionStats`, `checkSession`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use compaction_core::entry::{EntryId, iso_timestamp};
+use compaction_core::navigation::Destination;
+use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
+
+use super::entries::appended;
+use crate::call::{CallContext, blocking};
+use crate::convert;
+use crate::errors::RpcError;
+use crate::server::Server;
+use crate::session::OpenSession;
+use crate::wire::{self, *};
+
+/// Creates a session and opens it.
+pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let _turn = call.opening_guard().await?;
+    let server = Arc::clone(&call.server);
+    blocking(move || {
+        let configuration = server.configuration()?;
+        let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
+        let given_dir = params.session_dir.as_deref().map(|path| server.resolve(path)).transpose()?;
+        let options = CreateOptions {
+            cwd: text(cwd.as_deref().unwrap_or(&configuration.cwd)),
+            session_dir: given_dir.or_else(|| configuration.session_dir.clone()),
+            path: params.path.as_deref().map(|path| server.resolve(path)).transpose()?,
+            name: params.name,
+            parent_session: params.parent_session,
+            id: None,
+        };
+        let store: Box<dyn SessionStore> =
+            if params.ephemeral { Box::new(MemoryStore) } else { Box::new(server.store()?) };
+        let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
+        add(&server, session, None)
+    })
+    .await
+}
+
+/// Opens a session file.
+pub(crate) async fn open(call: CallContext, params: OpenSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let _turn = call.opening_guard().await?;
+    let path = call.server.resolve(&params.path)?;
+    open_path(&call, path, params.read_only).await
+}
+
+/// Opens the most recent session of a working directory.
+pub(crate) async fn continue_recent(
+    call: CallContext,
+    params: ContinueSessionParams,
+) -> Result<OpenSessionResult, RpcError> {
+    let _turn = call.opening_guard().await?;
+    let server = Arc::clone(&call.server);
+    let path = blocking(move || {
+        let configuration = server.configuration()?;
+        let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
+        let cwd = text(cwd.as_deref().unwrap_or(&configuration.cwd));
+        let found = server.store()?.most_recent(&cwd, configuration.session_dir.as_deref());
+        found.map_err(|error| RpcError::from_store(&error, ""))?.ok_or(RpcError::NothingToContinue { cwd })
+    });
+    let path = path.await?;
+    open_path(&call, path, false).await
+}
+
+async fn open_path(call: &CallContext, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
+    if let Some(open) = find_open(&call.server, &path) {
+        return reopen(call, open, path, read_only).await;
+    }
+    let server = Arc::clone(&call.server);
+    blocking(move || add(&server, open_file(&server, &path, read_only)?, None)).await
+}
+
+fn open_file(server: &Server, path: &Path, read_only: bool) -> Result<Session, RpcError> {
+    let options = OpenOptions { read_only, cwd: text(&server.configuration()?.cwd) };
+    server.store()?.open(path, &options).map_err(|error| RpcError::from_store(&error, ""))
+}
+
+/// A path that is open already gives the same session; one that was open for reading alone is
+/// opened for writing now, if that is asked for.
+async fn reopen(
+    call: &CallContext,
+    open: Arc<OpenSession>,
+    path: PathBuf,
+    read_only: bool,
+) -> Result<OpenSessionResult, RpcError> {
+    let mut slot = Arc::clone(&open.slot).write_owned().await;
+    let server = Arc::clone(&call.server);
+    blocking(move || {
+        let session = slot.as_ref().ok_or_else(|| open.not_open())?;
+        if session.is_read_only() && !read_only {
+            let writable = open_file(&server, &path, false)?;
+            open.set_read_only(writable.is_read_only());
+            *slot = Some(writable);
+        }
+        Ok(opened(open.opened(slot.as_ref())?, None))
+    })
+    .await
+}
+
+fn find_open(server: &Server, path: &Path) -> Option<Arc<OpenSession>> {
+    let path = path.canonicalize().ok()?;
+    server.sessions.all().into_iter().find(|open| open.path.as_deref() == Some(&path))
+}
+
+/// Adds a session that was just opened; its id must not be in use.
+fn add(server: &Server, mut session: Session, editor_text: Option<String>) -> Result<OpenSessionResult, RpcError> {
+    let session_id = session.header().id.clone();
+    if let Some(other) = server.sessions.get(&session_id) {
+        if let Err(error) = session.close() {
+            tracing::warn!(%error, session = session_id, "closing a session failed");
+        }
+        return Err(RpcError::SessionIdInUse { session_id, path: other.path.as_deref().map(text) });
+    }
+    let result = opened(&session, editor_text);
+    server.sessions.insert(Arc::new(OpenSession::new(session)));
+    Ok(result)
+}
+
+fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {
+    OpenSessionResult {
+        session_id: session.header().id.clone(),
+        path: session.path().map(text),
+        header: Header::from(&*session.header().raw),
+        leaf_id: convert::id(session.leaf_id()),
+        entry_count: Some(session.entry_count() as u64),
+        read_only: session.is_read_only(),
+        migrated_from: session.migrated_from(),
+        diagnostics: session.diagnostics().iter().map(convert::diagnostic).collect(),
+        editor_text,
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Flushes a session and frees its lock.
+pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, RpcError> {
+    let (open, mut slot) = call.unless_cancelled(call.write_guard()).await?;
+    // A summary that is being written has nowhere to go any more.
+    open.abort_operation();
+    let server = Arc::clone(&call.server);
+    blocking(move || {
+        let mut session = slot.take().ok_or_else(|| open.not_open())?;
+        server.sessions.remove(&open.id);
+        session.close().map_err(|error| open.store_error(&error))?;
+        Ok(Null)
+    })
+    .await
+}
+
+/// Lists sessions, newest activity first.
+pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Result<ListSessionsResult, RpcError> {
+    let server = Arc::clone(&call.server);
+    let listing = blocking(move || {
+        let configuration = server.configuration()?;
+        let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
+        let given_dir = params.session_dir.as_deref().map(|path| server.resolve(path)).transpose()?;
+        let options = ListOptions {
+            cwd: text(cwd.as_deref().unwrap_or(&configuration.cwd)),
+            session_dir: given_dir.or_else(|| configuration.session_dir.clone()),
+            all: params.all,
+            limit: params.limit.map(|limit| limit as usize),
+            cursor: params.cursor.as_deref().map(read_cursor).transpose()?,
+        };
+        let page = server.store()?.list(&options).map_err(|error| RpcError::from_store(&error, ""))?;
+        Ok(ListSessionsResult {
+            sessions: page.sessions.into_iter().map(summary).collect(),
+            next_cursor: page.next.map(|cursor| format!("{}:{}", cursor.modified, cursor.path.display())),
+        })
+    });
+    call.unless_cancelled(listing).await
+}
+
+fn read_cursor(cursor: &str) -> Result<Cursor, RpcError> {
+    let parts = cursor.split_once(':').and_then(|(modified, path)| Some((modified.parse().ok()?, path)));
+    let (modified, path) = parts.ok_or_else(|| RpcError::invalid_params("cursor", "a nextCursor of this method"))?;
+    Ok(Cursor { modified, path: PathBuf::from(path) })
+}
+
+fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
+    wire::SessionSummary {
+        path: text(&summary.path),
+        session_id: summary.session_id,
+        cwd: summary.cwd,
+        name: summary.name,
+        parent_session: summary.parent_session,
+        created: summary.created,
+        modified: iso_timestamp(summary.modified),
+        message_count: summary.message_count as u64,
+        first_message: summary.first_message,
+    }
+}
+
+/// Copies one branch of a session into a new file and opens it.
+pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let _turn = call.opening_guard().await?;
+    let session_id = params.session_id.clone();
+    let open = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
+    let operation = open.begin_operation(&call.cancel)?;
+    let slot = call.unless_cancelled(async { Ok(Arc::clone(&open.slot).read_owned().await) }).await?;
+    let server = Arc::clone(&call.server);
+    blocking(move || {
+        let _operation = operation;
+        let session = open.opened(slot.as_ref())?;
+        let target = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
+        let destination = Destination::of(&target);
+        let (leaf, editor_text) = match params.position {
+            ForkPosition::At => (Some(target.id().clone()), None),
+            ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
+        };
+        let fork = match open.path {
+            Some(_) => server.store()?.fork(session, leaf.as_ref()),
+            None => MemoryStore.fork(session, leaf.as_ref()),
+        };
+        add(&server, fork.map_err(|error| open.store_error(&error))?, editor_text)
+    })
+    .await
+}
+
+/// Names a session.
+pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) -> Result<AppendedResult, RpcError> {
+    call.write(move |access| {
+        let entry = access.append_with(|session| session.set_name(&params.name))?;
+        Ok(appended(&entry))
+    })
+    .await
+}
+
+/// Counts messages, tokens and cost of a session.
+pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<SessionStats, RpcError> {
+    call.read(|session, open| {
+        let stats = session.stats().map_err(|error| open.store_error(&error))?;
+        Ok(convert::stats(session, &stats))
+    })
+    .await
+}
+
+/// Reads every body of a session and tells what is odd.
+pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Result<CheckSessionResult, RpcError> {
+    let checking = async {
+        match (params.session_id, params.path) {
+            (Some(session_id), _) => check_open(&call, session_id).await,
+            (None, Some(path)) => {
+                let (store, path) = (call.server.store()?, call.server.resolve(&path)?);
+                blocking(move || store.check(&path).map_err(|error| RpcError::from_store(&error, ""))).await
+            }
+            (None, None) => {
+                Err(RpcError::invalid_params("sessionId", "the id of an open session, or a file in `path`"))
+            }
+        }
+    };
+    let diagnostics = call.unless_cancelled(checking).await?;
+    Ok(CheckSessionResult { diagnostics: diagnostics.iter().map(convert::diagnostic).collect() })
+}
+
+async fn check_open(call: &CallContext, session_id: String) -> Result<Vec<session_store::Diagnostic>, RpcError> {
+    let open = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
+    let slot = Arc::clone(&open.slot).read_owned().await;
+    blocking(move || open.opened(slot.as_ref())?.check().map_err(|error| open.store_error(&error))).await
+}

@@ -1,0 +1,216 @@
+//! The list of methods: name, handler, parameters, result, ordering scope. Dispatch, the OpenRPC
+//! document, the schemas and the clients' types are all derived from it.
+
+use std::future::Future;
+
+use jsonrpsee::RpcModule;
+use jsonrpsee::core::RegisterMethodError;
+use jsonrpsee::types::{ErrorObjectOwned, Params};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::call::CallContext;
+use crate::errors::RpcError;
+use crate::handlers::{compaction, context, entries, lifecycle, navigation, sessions};
+use crate::params;
+use crate::wire::*;
+
+/// What a call has to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing.
+    Free,
+    /// Everything after it waits for it.
+    Barrier,
+    /// It adds sessions: one at a time, and calls that name a session not known yet wait for it.
+    Opening,
+    /// It reads one session: beside other reads, after the changes that arrived before it.
+    Read,
+    /// It changes one session: in the order of arrival.
+    Write,
+}
+
+impl Scope {
+    /// The scope's name in the generated documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Free => "free",
+            Scope::Barrier => "barrier",
+            Scope::Opening => "opening",
+            Scope::Read => "read",
+            Scope::Write => "write",
+        }
+    }
+}
+
+/// A method as the generated documents describe it.
+#[derive(Debug)]
+pub struct MethodDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What it waits for.
+    pub scope: Scope,
+    /// Schema of the parameters.
+    pub params: Schema,
+    /// Schema of the result.
+    pub result: Schema,
+}
+
+/// A notification as the generated documents describe it.
+#[derive(Debug)]
+pub struct NotificationDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Schema of the parameters.
+    pub params: Schema,
+}
+
+macro_rules! methods {
+    ($($name:literal $handler:path, $params:ty => $result:ty, $scope:ident, $summary:literal;)*) => {
+        /// Names and scopes, in the order of the documents.
+        pub const METHODS: &[(&str, Scope)] = &[$(($name, Scope::$scope)),*];
+
+        /// Registers every method.
+        pub fn register(module: &mut RpcModule<()>) -> Result<(), RegisterMethodError> {
+            $(register_one::<$params, $result, _, _>(module, $name, $handler)?;)*
+            Ok(())
+        }
+
+        /// Describes every method.
+        pub fn describe(generator: &mut SchemaGenerator) -> Vec<MethodDescription> {
+            vec![$(MethodDescription {
+                name: $name,
+                summary: $summary,
+                scope: Scope::$scope,
+                params: generator.subschema_for::<$params>(),
+                result: generator.subschema_for::<$result>(),
+            }),*]
+        }
+    };
+}
+
+methods! {
+    "initialize" lifecycle::initialize, InitializeParams => InitializeResult, Barrier,
+        "Starts the conversation with the server; the first request.";
+    "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
+        "Ends all operations and closes all sessions; the notification `exit` follows.";
+    "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
+        "The OpenRPC document of this server.";
+
+    "createSession" sessions::create, CreateSessionParams => OpenSessionResult, Opening,
+        "Creates a session and opens it.";
+    "openSession" sessions::open, OpenSessionParams => OpenSessionResult, Opening,
+        "Opens a session file.";
+    "continueSession" sessions::continue_recent, ContinueSessionParams => OpenSessionResult, Opening,
+        "Opens the most recent session of a working directory.";
+    "closeSession" sessions::close, SessionParams => Null, Write,
+        "Flushes a session and frees its lock.";
+    "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
+        "Lists sessions, newest activity first.";
+    "forkSession" sessions::fork, ForkSessionParams => OpenSessionResult, Opening,
+        "Copies one branch of a session into a new file and opens it.";
+    "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,
+        "Names a session.";
+    "getSessionStats" sessions::stats, SessionParams => SessionStats, Read,
+        "Counts messages, tokens and cost of a session.";
+    "checkSession" sessions::check, CheckSessionParams => CheckSessionResult, Free,
+        "Reads every body of a session and tells what is odd.";
+
+    "appendMessage" entries::append_message, AppendMessageParams => AppendMessageResult, Write,
+        "Appends a message at the leaf.";
+    "appendEntry" entries::append_entry, AppendEntryParams => AppendedResult, Write,
+        "Appends an entry that is no message at the leaf.";
+    "getEntry" entries::get_entry, EntryParams => GetEntryResult, Read,
+        "Gives one entry.";
+    "getEntries" entries::get_entries, GetEntriesParams => EntriesResult, Read,
+        "Gives entries in file order.";
+    "getBranch" entries::get_branch, GetBranchParams => EntriesResult, Read,
+        "Gives the entries from the root to a leaf.";
+    "getTree" entries::get_tree, SessionParams => GetTreeResult, Read,
+        "Gives the tree as a flat list.";
+    "setLabel" entries::set_label, SetLabelParams => AppendedResult, Write,
+        "Sets or clears the label of an entry.";
+
+    "getContext" context::get_context, GetContextParams => GetContextResult, Read,
+        "Gives what the model sees.";
+    "getContextUsage" context::get_usage, GetContextUsageParams => ContextUsage, Read,
+        "Tells how full a window is.";
+    "estimateTokens" context::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
+        "Estimates the tokens of messages or of a text.";
+    "serializeConversation" context::serialize, SerializeConversationParams => SerializeConversationResult, Free,
+        "Gives messages as the text that a summarizer reads.";
+
+    "checkCompaction" compaction::check, CheckCompactionParams => CheckCompactionResult, Read,
+        "Decides whether a compaction is due; changes nothing.";
+    "prepareCompaction" compaction::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
+        "Tells what a compaction would do; changes nothing.";
+    "compact" compaction::compact, CompactParams => CompactResult, Write,
+        "Puts a summary in the place of the older part of the context.";
+    "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
+        "Ends a running compaction or branch summary.";
+
+    "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
+        "Tells what a navigation would do; changes nothing.";
+    "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
+        "Moves the leaf to another place in the tree.";
+}
+
+macro_rules! notifications {
+    ($($name:literal $params:ty, $summary:literal;)*) => {
+        /// Names of the notifications that the server sends.
+        pub const NOTIFICATIONS: &[&str] = &[$($name),*];
+
+        /// Describes every notification.
+        pub fn describe_notifications(generator: &mut SchemaGenerator) -> Vec<NotificationDescription> {
+            vec![$(NotificationDescription {
+                name: $name,
+                summary: $summary,
+                params: generator.subschema_for::<$params>(),
+            }),*]
+        }
+    };
+}
+
+notifications! {
+    "entryAppended" EntryAppended, "An entry was written, whoever caused it.";
+    "sessionChanged" SessionChanged, "Another program added entries to the file.";
+    "leafChanged" LeafChanged, "A navigation moved the leaf.";
+    "compactionStart" CompactionStart, "A compaction started.";
+    "compactionProgress" OperationProgress, "A compaction goes on.";
+    "compactionEnd" CompactionEnd, "A compaction ended; exactly one for every start.";
+    "branchSummaryStart" BranchSummaryStart, "A branch summary started.";
+    "branchSummaryProgress" OperationProgress, "A branch summary goes on.";
+    "branchSummaryEnd" BranchSummaryEnd, "A branch summary ended; exactly one for every start.";
+}
+
+/// The scope of a method; `None` if there is no such method.
+pub fn scope(method: &str) -> Option<Scope> {
+    METHODS.iter().find_map(|(name, scope)| (*name == method).then_some(*scope))
+}
+
+fn register_one<P, R, H, F>(
+    module: &mut RpcModule<()>,
+    name: &'static str,
+    handler: H,
+) -> Result<(), RegisterMethodError>
+where
+    P: DeserializeOwned + JsonSchema + Send + 'static,
+    R: Serialize + JsonSchema + Clone + Send + 'static,
+    H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
+    F: Future<Output = Result<R, RpcError>> + Send + 'static,
+{
+    let serve = move |params: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
+        let outcome = match (extensions.get::<CallContext>().cloned(), params::parse::<P>(params.as_str())) {
+            (Some(call), Ok(params)) => handler(call, params).await,
+            (_, Err(error)) => Err(error),
+            (None, _) => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
+        };
+        outcome.map_err(ErrorObjectOwned::from)
+    };
+    module.register_async_method(name, serve).map(|_| ())
+}

@@ -1,0 +1,94 @@
+//! The OpenRPC document, made from the list of methods and the wire types.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::errors;
+use crate::methods::{self, MethodDescription};
+
+/// The document. OpenRPC 1.2.6 with schemas of JSON Schema draft 7, which is what its tools read;
+/// notifications, errors and scopes are in members that start with `x-`.
+pub fn document() -> Value {
+    let mut settings = SchemaSettings::draft07();
+    settings.definitions_path = "/components/schemas".into();
+    let settings = settings.with_transform(WithoutFormats);
+    let mut generator = SchemaGenerator::new(settings);
+    let descriptions = methods::describe(&mut generator);
+    let notifications = methods::describe_notifications(&mut generator);
+    let schemas = generator.take_definitions(true);
+    let methods: Vec<Value> = descriptions.iter().map(|method| describe(method, &schemas)).collect();
+    let notifications: Vec<Value> = notifications
+        .iter()
+        .map(|notification| {
+            json!({ "name": notification.name, "summary": notification.summary, "params": notification.params })
+        })
+        .collect();
+    let errors: Vec<Value> = errors::TABLE
+        .iter()
+        .map(|(code, kind, description)| json!({ "code": code, "kind": kind, "description": description }))
+        .collect();
+    json!({
+        "openrpc": "1.2.6",
+        "info": {
+            "title": "compactd",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Keeps an LLM agent's conversation tree on disk and its context small.",
+            "license": { "name": "MIT" },
+        },
+        "methods": methods,
+        "x-notifications": notifications,
+        "x-clientNotifications": client_notifications(),
+        "x-errors": errors,
+        "components": { "schemas": schemas },
+    })
+}
+
+fn client_notifications() -> Value {
+    json!([
+        { "name": "exit", "summary": "Ends the server; code 1 without `shutdown` before it.", "params": null },
+        { "name": "$/cancelRequest", "summary": "Cancels a request, which then fails with -32800.", "params": {
+            "type": "object",
+            "properties": { "id": { "type": ["string", "number"] } },
+            "required": ["id"],
+        } },
+    ])
+}
+
+fn describe(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
+    json!({
+        "name": method.name,
+        "summary": method.summary,
+        "paramStructure": "by-name",
+        "params": parameters(&method.params, schemas),
+        "result": { "name": "result", "schema": method.result },
+        "x-params": method.params,
+        "x-scope": method.scope.name(),
+    })
+}
+
+/// The members of a parameter type as a list, which is how OpenRPC wants them.
+fn parameters(params: &Schema, schemas: &Map<String, Value>) -> Vec<Value> {
+    let name = params.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
+    let schema = name.and_then(|name| schemas.get(name)).unwrap_or(params.as_value());
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let members = schema["properties"].as_object().into_iter().flatten();
+    let mut list: Vec<Value> = members
+        .map(|(name, schema)| json!({ "name": name, "required": required.contains(&name.as_str()), "schema": schema }))
+        .collect();
+    // Tools want required parameters before optional ones.
+    list.sort_by_key(|parameter| parameter["required"] != json!(true));
+    list
+}
+
+/// Takes out integer formats, which are no part of JSON Schema and trip its tools.
+#[derive(Debug, Clone)]
+struct WithoutFormats;
+
+impl Transform for WithoutFormats {
+    fn transform(&mut self, schema: &mut Schema) {
+        schema.remove("format");
+        transform_subschemas(self, schema);
+    }
+}

@@ -1,0 +1,105 @@
+//! What compactions and branch summaries have in common while they run.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::errors::RpcError;
+use crate::server::Server;
+use crate::session::OperationGuard;
+use crate::summarizers::{Summarizer, SummaryJob};
+use crate::wire::{FreeObject, OperationPhase, OperationProgress};
+
+/// A summary operation that runs: who writes, and how the client hears of it.
+pub(crate) struct SummaryOperation {
+    /// The server.
+    pub(crate) server: Arc<Server>,
+    /// The claim on the session.
+    pub(crate) guard: OperationGuard,
+    /// The session's id.
+    pub(crate) session_id: String,
+    /// Who writes.
+    pub(crate) summarizer: Arc<dyn Summarizer>,
+    /// Name of the progress notification.
+    pub(crate) progress: &'static str,
+}
+
+impl SummaryOperation {
+    /// Writes the summaries of `jobs` in order, telling the client before each. One after the
+    /// other, because some servers of models take one request at a time.
+    pub(crate) async fn summarize(&self, jobs: Vec<SummaryJob>) -> Result<Vec<String>, RpcError> {
+        let requests = jobs.len() as u32;
+        let mut summaries = Vec::new();
+        for (position, job) in jobs.into_iter().enumerate() {
+            self.tell(OperationPhase::Summarizing, position as u32 + 1, requests);
+            let summary = tokio::select! {
+                biased;
+                () = self.guard.cancel.cancelled() => return Err(RpcError::Cancelled),
+                summary = self.summarizer.summarize(job, &self.guard.cancel) => summary?,
+            };
+            summaries.push(checked(summary)?);
+        }
+        self.tell(OperationPhase::Committing, requests, requests);
+        Ok(summaries)
+    }
+
+    fn tell(&self, phase: OperationPhase, request: u32, requests: u32) {
+        let wants_progress = self.server.configuration().is_ok_and(|configuration| configuration.wants_progress);
+        if !wants_progress {
+            return;
+        }
+        let progress = OperationProgress {
+            session_id: self.session_id.clone(),
+            operation_id: self.guard.id.clone(),
+            phase,
+            request,
+            requests,
+            output_tokens: 0,
+            delta: None,
+        };
+        self.server.notify(self.progress, &progress);
+    }
+}
+
+/// A summary that says nothing must never stand in the place of what was said.
+pub(crate) fn checked(summary: String) -> Result<String, RpcError> {
+    if summary.trim().is_empty() {
+        return Err(RpcError::SummaryRejected { reason: "it is empty".to_owned() });
+    }
+    Ok(summary)
+}
+
+/// The `details` of a summary entry: files, what the project adds, what the client gave. The
+/// client's own members win, but for the lists, which later summaries build on.
+pub(crate) fn details(
+    files: &compaction_core::entry::FileLists,
+    own: Value,
+    given: Option<&FreeObject>,
+    path: &str,
+) -> Result<Value, RpcError> {
+    let mut details = json!({ "compactd": own });
+    if let Some(given) = given {
+        let given = serde_json::from_str::<serde_json::Map<String, Value>>(given.get())
+            .map_err(|_| RpcError::invalid_params(path, "an object"))?;
+        for (key, value) in given {
+            details[key] = value;
+        }
+    }
+    for (key, paths) in [("readFiles", &files.read_files), ("modifiedFiles", &files.modified_files)] {
+        if !details[key].is_array() {
+            details[key] = json!(paths);
+        }
+    }
+    Ok(details)
+}
+
+/// The usage that a client gave; must be an object.
+pub(crate) fn usage(given: Option<&FreeObject>, path: &str) -> Result<Option<String>, RpcError> {
+    let Some(usage) = given else {
+        return Ok(None);
+    };
+    match usage.get().starts_with('{') {
+        true => Ok(Some(usage.get().to_owned())),
+        false => Err(RpcError::invalid_params(path, "an object")),
+    }
+}

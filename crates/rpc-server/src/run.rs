@@ -1,0 +1,124 @@
+//! The server's life: from the first byte to the exit code.
+
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::dispatch::{Dispatcher, Signal};
+use crate::server::Server;
+use crate::transport::{Framing, Input, Outbound, spawn_reader};
+
+/// How the server talks.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The framing; `None` to tell it from the first byte.
+    pub framing: Option<Framing>,
+    /// Bytes of a message at most.
+    pub max_message_bytes: usize,
+}
+
+/// After the end of input, requests that were read get this long to finish by themselves, so that a
+/// script may write its calls and close the pipe. Then they are cancelled.
+const GRACE: Duration = Duration::from_millis(500);
+/// What cancelled requests get to end, and the client to read what it is owed.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How often it is checked that the parent lives.
+const PARENT_CHECK: Duration = Duration::from_secs(1);
+
+/// Why the server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Input,
+    Exit,
+    Signal,
+    ParentDied,
+}
+
+/// Serves `input` until it ends, `exit` comes, SIGTERM or SIGINT is received, or the parent dies.
+///
+/// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    options: Options,
+) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(run(input, output, options));
+    // The reading thread may still wait for input, and a cancelled read may still run.
+    runtime.shutdown_background();
+    code
+}
+
+async fn run(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    options: Options,
+) -> anyhow::Result<ExitCode> {
+    let outbound = Outbound::spawn(output)?;
+    let server = Arc::new(Server::new(outbound.clone()));
+    let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
+    let inputs = spawn_reader(input, options.framing, options.max_message_bytes, outbound.clone())?;
+    let end = listen(&server, &dispatcher, &outbound, inputs).await?;
+    tracing::debug!(?end, "ending");
+    let was_shut_down = server.is_shut_down();
+    if end == End::Input {
+        // What remains after the grace is cancelled below.
+        let _ = tokio::time::timeout(GRACE, dispatcher.idle()).await;
+    }
+    server.end.cancel();
+    let ending = async {
+        dispatcher.idle().await;
+        server.shut_down().await;
+    };
+    if tokio::time::timeout(LAST_WORDS, ending).await.is_err() {
+        tracing::warn!(running = dispatcher.running(), "requests did not end in time");
+    }
+    outbound.close(LAST_WORDS);
+    Ok(if end == End::Exit && !was_shut_down { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn listen(
+    server: &Arc<Server>,
+    dispatcher: &Dispatcher,
+    outbound: &Outbound,
+    mut inputs: tokio::sync::mpsc::Receiver<Input>,
+) -> anyhow::Result<End> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut parent_check = tokio::time::interval(PARENT_CHECK);
+    loop {
+        let input = tokio::select! {
+            input = inputs.recv() => input,
+            _ = terminate.recv() => return Ok(End::Signal),
+            _ = interrupt.recv() => return Ok(End::Signal),
+            _ = parent_check.tick() => {
+                if parent_died(server) {
+                    return Ok(End::ParentDied);
+                }
+                continue;
+            }
+        };
+        let Some(Input::Message(incoming, bytes)) = input else {
+            return Ok(End::Input);
+        };
+        tracing::trace!(bytes, "message");
+        tokio::select! {
+            // A client that does not read is not read from, so that what it is owed stays bounded.
+            () = outbound.ready() => {}
+            _ = terminate.recv() => return Ok(End::Signal),
+            _ = interrupt.recv() => return Ok(End::Signal),
+        }
+        if dispatcher.accept(incoming).await == Signal::Exit {
+            return Ok(End::Exit);
+        }
+    }
+}
+
+fn parent_died(server: &Server) -> bool {
+    let process_id = server.configuration().ok().and_then(|configuration| configuration.process_id);
+    let parent = process_id.and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+    parent.is_some_and(|parent| rustix::process::test_kill_process(parent) == Err(rustix::io::Errno::SRCH))
+}

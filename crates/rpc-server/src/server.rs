@@ -1,0 +1,113 @@
+//! What all calls share: the configuration of `initialize`, the open sessions, the way out.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use session_store::FileStore;
+use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
+
+use crate::errors::RpcError;
+use crate::handlers::lifecycle::expand_home;
+use crate::session::Sessions;
+use crate::settings::Settings;
+use crate::transport::Outbound;
+
+/// The server, shared by all calls.
+#[derive(Debug)]
+pub struct Server {
+    /// Sessions that are open.
+    pub sessions: Sessions,
+    /// Held by calls that add sessions.
+    pub(crate) opening: Arc<RwLock<()>>,
+    /// Cancelled when the server ends.
+    pub end: CancellationToken,
+    outbound: Outbound,
+    configuration: OnceLock<Configuration>,
+    is_shut_down: AtomicBool,
+}
+
+/// What `initialize` settled.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Working directory for sessions that name none.
+    pub cwd: PathBuf,
+    /// A flat directory of sessions, instead of one per working directory.
+    pub session_dir: Option<PathBuf>,
+    /// Where the agent keeps its files.
+    pub agent_dir: PathBuf,
+    /// Settings of all layers but the call's.
+    pub settings: Settings,
+    /// Whether the client wants progress notifications.
+    pub wants_progress: bool,
+    /// Process id of the parent.
+    pub process_id: Option<u32>,
+}
+
+impl Server {
+    /// A server that talks to its client through `outbound`.
+    pub fn new(outbound: Outbound) -> Self {
+        Self {
+            sessions: Sessions::default(),
+            opening: Arc::default(),
+            end: CancellationToken::new(),
+            outbound,
+            configuration: OnceLock::new(),
+            is_shut_down: AtomicBool::new(false),
+        }
+    }
+
+    /// What `initialize` settled; fails before it.
+    pub fn configuration(&self) -> Result<&Configuration, RpcError> {
+        self.configuration.get().ok_or(RpcError::NotInitialized)
+    }
+
+    /// Settles the configuration; fails the second time.
+    pub fn configure(&self, configuration: Configuration) -> Result<&Configuration, RpcError> {
+        self.configuration.set(configuration).map_err(|_| RpcError::invalid_request("initialize was called before"))?;
+        self.configuration()
+    }
+
+    /// The store of session files.
+    pub fn store(&self) -> Result<FileStore, RpcError> {
+        let configuration = self.configuration()?;
+        Ok(FileStore::new(&configuration.agent_dir, configuration.settings.durability()))
+    }
+
+    /// An absolute path from one that a client gave.
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, RpcError> {
+        Ok(self.configuration()?.cwd.join(expand_home(path)))
+    }
+
+    /// Tells the client something. Waits for nothing, so that it can be called under a lock.
+    pub fn notify<P: Serialize>(&self, method: &str, params: &P) {
+        match serde_json::to_string(params) {
+            Ok(params) => {
+                self.outbound.push(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}"));
+            }
+            Err(error) => tracing::error!(method, %error, "a notification could not be written"),
+        }
+    }
+
+    /// Whether `shutdown` was called.
+    pub fn is_shut_down(&self) -> bool {
+        self.is_shut_down.load(Ordering::Relaxed)
+    }
+
+    /// Ends all operations, then closes all sessions: each once the calls before it are done.
+    pub async fn shut_down(&self) {
+        self.is_shut_down.store(true, Ordering::Relaxed);
+        for session in self.sessions.all() {
+            session.abort_operation();
+            let mut slot = session.slot.write().await;
+            if let Some(mut opened) = slot.take()
+                && let Err(error) = opened.close()
+            {
+                tracing::warn!(%error, session = session.id, "closing a session failed");
+            }
+            self.sessions.remove(&session.id);
+        }
+    }
+}

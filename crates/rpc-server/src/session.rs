@@ -1,0 +1,254 @@
+//! Sessions that are open, and the operations that run on them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use compaction_core::entry::{Entry, EntryId};
+use session_store::{Appended, ForeignChange, NewEntry, Parent, Precondition, Session, StoreError};
+use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
+
+use crate::errors::RpcError;
+use crate::server::Server;
+use crate::wire;
+
+/// A session, until it is closed.
+pub type Slot = Option<Session>;
+
+/// An open session and the structural operation that runs on it.
+#[derive(Debug)]
+pub struct OpenSession {
+    /// The header's id.
+    pub id: String,
+    /// The session. Calls line up for it in the order of arrival.
+    pub slot: Arc<RwLock<Slot>>,
+    /// The session's file, as the store names it; `None` for sessions in memory.
+    pub path: Option<PathBuf>,
+    operation: Mutex<Option<RunningOperation>>,
+    is_read_only: AtomicBool,
+}
+
+#[derive(Debug)]
+struct RunningOperation {
+    id: String,
+    cancel: CancellationToken,
+}
+
+impl OpenSession {
+    /// Wraps a session that was just opened.
+    pub fn new(session: Session) -> Self {
+        Self {
+            id: session.header().id.clone(),
+            path: session.path().map(Path::to_owned),
+            operation: Mutex::default(),
+            is_read_only: AtomicBool::new(session.is_read_only()),
+            slot: Arc::new(RwLock::new(Some(session))),
+        }
+    }
+
+    /// Whether reads look at the file first: a session that is never written here has no other
+    /// occasion to notice what others write.
+    pub fn must_refresh_to_read(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether the session is open for reading alone.
+    pub fn set_read_only(&self, is_read_only: bool) {
+        self.is_read_only.store(is_read_only, Ordering::Relaxed);
+    }
+
+    /// The session, unless it was closed meanwhile.
+    pub fn opened<'a>(&self, slot: Option<&'a Session>) -> Result<&'a Session, RpcError> {
+        slot.ok_or_else(|| self.not_open())
+    }
+
+    /// The error of a session that was closed.
+    pub fn not_open(&self) -> RpcError {
+        RpcError::SessionNotOpen { session_id: self.id.clone() }
+    }
+
+    /// An error of the store, as the wire knows it.
+    pub fn store_error(&self, error: &StoreError) -> RpcError {
+        RpcError::from_store(error, &self.id)
+    }
+
+    /// Claims the session for a structural operation: a compaction, a navigation, a fork. One at a
+    /// time; it ends when the guard is dropped. `parent` cancels it.
+    pub fn begin_operation(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, RpcError> {
+        let mut operation = self.running();
+        if let Some(running) = operation.as_ref() {
+            return Err(RpcError::OperationInProgress { operation_id: running.id.clone() });
+        }
+        let id = uuid::Uuid::now_v7().to_string();
+        let cancel = parent.child_token();
+        *operation = Some(RunningOperation { id: id.clone(), cancel: cancel.clone() });
+        Ok(OperationGuard { session: Arc::clone(self), id, cancel })
+    }
+
+    /// Cancels the operation that runs; whether there was one.
+    pub fn abort_operation(&self) -> bool {
+        let operation = self.running();
+        operation.as_ref().inspect(|running| running.cancel.cancel()).is_some()
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<RunningOperation>> {
+        self.operation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to run a structural operation on a session.
+#[derive(Debug)]
+pub struct OperationGuard {
+    session: Arc<OpenSession>,
+    /// Names the operation.
+    pub id: String,
+    /// Cancelled when the operation shall end.
+    pub cancel: CancellationToken,
+}
+
+impl Drop for OperationGuard {
+    fn drop(&mut self) {
+        *self.session.running() = None;
+    }
+}
+
+/// All open sessions by id.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    by_id: Mutex<HashMap<String, Arc<OpenSession>>>,
+}
+
+impl Sessions {
+    /// The open session with this id.
+    pub fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Adds a session; its id must not be in use.
+    pub fn insert(&self, session: Arc<OpenSession>) {
+        self.lock().insert(session.id.clone(), session);
+    }
+
+    /// Forgets a session.
+    pub fn remove(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// All open sessions.
+    pub fn all(&self) -> Vec<Arc<OpenSession>> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session that may be changed, with the notifications that changes bring.
+#[derive(Debug)]
+pub struct SessionAccess<'a> {
+    server: &'a Server,
+    open: &'a Arc<OpenSession>,
+    session: &'a mut Session,
+}
+
+impl<'a> SessionAccess<'a> {
+    /// Access to the session in `slot`; fails if it was closed meanwhile.
+    pub fn new(
+        server: &'a Server,
+        open: &'a Arc<OpenSession>,
+        slot: Option<&'a mut Session>,
+    ) -> Result<Self, RpcError> {
+        let session = slot.ok_or_else(|| open.not_open())?;
+        Ok(Self { server, open, session })
+    }
+
+    /// The session, for reading.
+    pub fn session(&self) -> &Session {
+        self.session
+    }
+
+    /// The open session around it.
+    pub fn open(&self) -> &'a Arc<OpenSession> {
+        self.open
+    }
+
+    /// The server.
+    pub fn server(&self) -> &'a Server {
+        self.server
+    }
+
+    /// Reads what other programs added and tells the client.
+    pub fn refresh(&mut self) -> Result<(), RpcError> {
+        let foreign = self.session.refresh();
+        let foreign = foreign.map_err(|error| self.open.store_error(&error))?;
+        self.announce_foreign(foreign);
+        Ok(())
+    }
+
+    /// Appends an entry and tells the client.
+    pub fn append(
+        &mut self,
+        new: NewEntry<'_>,
+        parent: Parent,
+        condition: &Precondition,
+    ) -> Result<std::sync::Arc<Entry>, RpcError> {
+        let outcome = self.session.append_if(new, parent, condition);
+        self.announce(outcome)
+    }
+
+    /// Changes the session by one of the store's own ways to append, and tells the client.
+    pub fn append_with(
+        &mut self,
+        append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
+    ) -> Result<std::sync::Arc<Entry>, RpcError> {
+        let outcome = append(self.session);
+        self.announce(outcome)
+    }
+
+    /// Fails if the session is open for reading alone.
+    pub fn check_writable(&self) -> Result<(), RpcError> {
+        if !self.session.is_read_only() {
+            return Ok(());
+        }
+        let path = self.session.path().map(Path::display).map(|path| path.to_string()).unwrap_or_default();
+        Err(RpcError::ReadOnly { message: format!("session {} is open for reading alone: {path}", self.open.id) })
+    }
+
+    /// The leaf as the wire names it.
+    pub fn leaf_id(&self) -> Option<String> {
+        self.session.leaf_id().map(EntryId::to_string)
+    }
+
+    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<std::sync::Arc<Entry>, RpcError> {
+        match outcome {
+            Ok(appended) => {
+                self.announce_foreign(appended.foreign);
+                let entry = wire::Entry::from(appended.entry.raw());
+                self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
+                Ok(appended.entry)
+            }
+            Err(error) => {
+                let foreign = self.session.take_foreign();
+                self.announce_foreign(foreign);
+                Err(self.open.store_error(&error))
+            }
+        }
+    }
+
+    fn announce_foreign(&self, foreign: Option<ForeignChange>) {
+        let Some(foreign) = foreign else {
+            return;
+        };
+        self.server.notify(
+            "sessionChanged",
+            &wire::SessionChanged {
+                session_id: self.open.id.clone(),
+                entry_ids: foreign.entry_ids.iter().map(EntryId::to_string).collect(),
+                leaf_id: foreign.leaf_id.as_ref().map(EntryId::to_string),
+            },
+        );
+    }
+}

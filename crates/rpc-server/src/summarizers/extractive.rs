@@ -1,0 +1,35 @@
+//! The summarizer that needs no model: see `compaction_core::extractive`.
+
+use async_trait::async_trait;
+use compaction_core::extractive::{ExtractiveInput, summarize};
+use tokio_util::sync::CancellationToken;
+
+use super::{Summarizer, SummaryJob};
+use crate::call::blocking;
+use crate::errors::RpcError;
+
+/// Fills the summary format from the conversation itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Extractive;
+
+#[async_trait]
+impl Summarizer for Extractive {
+    fn name(&self) -> &'static str {
+        "extractive"
+    }
+
+    async fn summarize(&self, job: SummaryJob, cancel: &CancellationToken) -> Result<String, RpcError> {
+        let cancel = cancel.clone();
+        blocking(move || {
+            let input = ExtractiveInput {
+                kind: job.kind,
+                messages: &job.messages,
+                previous_summary: job.previous_summary.as_deref(),
+                custom_instructions: job.custom_instructions.as_deref(),
+                max_tokens: job.max_tokens,
+            };
+            summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)
+        })
+        .await
+    }
+}

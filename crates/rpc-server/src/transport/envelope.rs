@@ -1,0 +1,141 @@
+//! Envelopes: what a frame says in JSON-RPC 2.0, parsed by our own rules because ids are echoed as
+//! they came and nothing with an id goes unanswered (protocol spec, Calls in general).
+
+use compaction_core::json::RawObject;
+use serde_json::value::RawValue;
+
+use crate::errors::RpcError;
+
+/// The id of a request: the JSON text of a string or a number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RawId(Box<str>);
+
+impl RawId {
+    /// Takes the JSON text of a string or a number; `None` for anything else.
+    pub fn parse(json: &str) -> Option<Self> {
+        let starts_well = json.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit());
+        starts_well.then(|| Self(json.into()))
+    }
+
+    /// The JSON text.
+    pub fn get(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A request or a notification.
+#[derive(Debug)]
+pub struct Call {
+    /// The id; `None` for notifications.
+    pub id: Option<RawId>,
+    /// The method.
+    pub method: String,
+    /// The parameters as they came.
+    pub params: Option<Box<RawValue>>,
+}
+
+/// The client's answer to a request of the server.
+#[derive(Debug)]
+pub struct Answer {
+    /// The id of the server's request.
+    pub id: RawId,
+    /// The result, or the error object.
+    pub outcome: Result<Box<RawValue>, Box<RawValue>>,
+}
+
+/// One message, alone or in a batch.
+#[derive(Debug)]
+pub enum Part {
+    /// A request or a notification.
+    Call(Call),
+    /// An answer of the client.
+    Answer(Answer),
+    /// Something that cannot be served, with the id under which to say so.
+    Invalid(Option<RawId>, RpcError),
+}
+
+/// What one frame holds.
+#[derive(Debug)]
+pub enum Incoming {
+    /// One message.
+    Single(Part),
+    /// Several messages that are answered together.
+    Batch(Vec<Part>),
+}
+
+impl Incoming {
+    /// Reads a frame. What cannot be read becomes [`Part::Invalid`].
+    pub fn parse(frame: &[u8]) -> Self {
+        let Ok(text) = std::str::from_utf8(frame) else {
+            return Self::invalid(RpcError::Parse { message: "the message is not UTF-8".to_owned() });
+        };
+        match text.trim_ascii_start().bytes().next() {
+            Some(b'[') => Self::parse_batch(text),
+            _ => Self::Single(Part::parse(text)),
+        }
+    }
+
+    /// A message that was refused before it was read.
+    pub fn invalid(error: RpcError) -> Self {
+        Self::Single(Part::Invalid(None, error))
+    }
+
+    fn parse_batch(text: &str) -> Self {
+        match serde_json::from_str::<Vec<&RawValue>>(text) {
+            Err(error) => Self::invalid(parse_error(&error)),
+            Ok(parts) if parts.is_empty() => {
+                Self::invalid(RpcError::invalid_request("a batch holds at least one call"))
+            }
+            Ok(parts) => Self::Batch(parts.into_iter().map(|part| Part::parse(part.get())).collect()),
+        }
+    }
+}
+
+impl Part {
+    fn parse(text: &str) -> Self {
+        match RawObject::parse(text) {
+            Ok(object) => Self::read(&object),
+            Err(error) => match serde_json::from_str::<&RawValue>(text) {
+                Ok(_) => Part::Invalid(None, RpcError::invalid_request("a message is a JSON object")),
+                Err(_) => Part::Invalid(None, parse_error(&error)),
+            },
+        }
+    }
+
+    fn read(object: &RawObject<'_>) -> Self {
+        let id = object.get("id").map(RawId::parse);
+        let known_id = id.clone().flatten();
+        let invalid = |what: &str| Part::Invalid(known_id.clone(), RpcError::invalid_request(what));
+        if object.string("jsonrpc").as_deref() != Some("2.0") {
+            return invalid("jsonrpc must be \"2.0\"");
+        }
+        if id == Some(None) && object.get("method").is_some() {
+            return invalid("an id is a string or a number");
+        }
+        let Some(method) = object.get("method") else {
+            return Self::read_answer(object, known_id.clone()).unwrap_or_else(|| invalid("method is missing"));
+        };
+        let Some(method) = compaction_core::json::decode_string(method) else {
+            return invalid("method must be a string");
+        };
+        let params = object.get("params").map(|params| RawValue::from_string(params.to_owned()));
+        match params.transpose() {
+            Ok(params) => Part::Call(Call { id: known_id, method, params }),
+            Err(error) => Part::Invalid(known_id, parse_error(&error)),
+        }
+    }
+
+    fn read_answer(object: &RawObject<'_>, id: Option<RawId>) -> Option<Self> {
+        let owned = |json: &str| RawValue::from_string(json.to_owned()).ok();
+        let outcome = match (object.get("result"), object.get("error")) {
+            (Some(result), None) => Ok(owned(result)?),
+            (_, Some(error)) => Err(owned(error)?),
+            (None, None) => return None,
+        };
+        Some(Part::Answer(Answer { id: id?, outcome }))
+    }
+}
+
+fn parse_error(error: &serde_json::Error) -> RpcError {
+    RpcError::Parse { message: format!("the message is not JSON: {error}") }
+}

@@ -1,0 +1,319 @@
+//! Frames: one JSON text per line, or behind `Content-Length` headers (protocol spec, Framing).
+
+use std::io::{self, Read};
+
+/// How messages are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// One JSON text per line.
+    Lines,
+    /// `Content-Length` headers, as in the Language Server Protocol.
+    Headers,
+}
+
+/// One step of reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// The bytes of one message.
+    Message(Vec<u8>),
+    /// A message over the limit, which was skipped.
+    TooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+    },
+    /// Headers without a usable length, or bytes that are no headers; reading goes on at the next
+    /// `Content-Length`.
+    BadHeaders {
+        /// The first bad line, cut short.
+        line: String,
+    },
+}
+
+/// Bytes of one header line at most.
+const MAX_HEADER_LINE: usize = 4096;
+const CHUNK: usize = 64 * 1024;
+const CONTENT_LENGTH: &[u8] = b"content-length";
+
+/// Splits a stream of bytes into frames, holding no more than one message of the allowed size.
+#[derive(Debug)]
+pub struct FrameReader<R> {
+    source: R,
+    chunk: Vec<u8>,
+    position: usize,
+    framing: Option<Framing>,
+    max_message_bytes: usize,
+}
+
+impl<R: Read> FrameReader<R> {
+    /// Reads from `source`. Without `framing` the first byte that is not white space decides.
+    pub fn new(source: R, framing: Option<Framing>, max_message_bytes: usize) -> Self {
+        Self { source, chunk: Vec::new(), position: 0, framing, max_message_bytes }
+    }
+
+    /// The framing, once it is known.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing
+    }
+
+    /// The next frame; `None` at the end of the stream. A last line without a line end counts, a
+    /// body that ends early does not.
+    pub fn next_frame(&mut self) -> io::Result<Option<Frame>> {
+        let framing = match self.framing {
+            Some(framing) => framing,
+            None => match self.detect()? {
+                Some(framing) => *self.framing.insert(framing),
+                None => return Ok(None),
+            },
+        };
+        match framing {
+            Framing::Lines => self.next_line_frame(),
+            Framing::Headers => self.next_header_frame(),
+        }
+    }
+
+    fn detect(&mut self) -> io::Result<Option<Framing>> {
+        // A byte order mark is what some shells put before the first text that they pipe.
+        let is_skipped = |byte: u8| byte.is_ascii_whitespace() || [0xEF, 0xBB, 0xBF].contains(&byte);
+        while self.fill()? {
+            let rest = &self.chunk[self.position..];
+            match rest.iter().position(|byte| !is_skipped(*byte)) {
+                None => self.position = self.chunk.len(),
+                Some(found) => {
+                    self.position += found;
+                    let is_header = self.chunk[self.position].eq_ignore_ascii_case(&b'c');
+                    return Ok(Some(if is_header { Framing::Headers } else { Framing::Lines }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_line_frame(&mut self) -> io::Result<Option<Frame>> {
+        loop {
+            let Some((line, bytes)) = self.line(self.max_message_bytes)? else {
+                return Ok(None);
+            };
+            if bytes > self.max_message_bytes as u64 {
+                return Ok(Some(Frame::TooLarge { bytes }));
+            }
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                return Ok(Some(Frame::Message(line)));
+            }
+        }
+    }
+
+    fn next_header_frame(&mut self) -> io::Result<Option<Frame>> {
+        let mut length = None;
+        let mut saw_header = false;
+        loop {
+            let Some((line, bytes)) = self.line(MAX_HEADER_LINE)? else {
+                return Ok(None);
+            };
+            if line.is_empty() && bytes == 0 {
+                match length {
+                    Some(length) => return self.body(length),
+                    None if saw_header => return Ok(Some(bad_headers(b"no Content-Length"))),
+                    None => continue,
+                }
+            }
+            match header(&line) {
+                Some((name, value)) if name.eq_ignore_ascii_case(CONTENT_LENGTH) => match parse_length(value) {
+                    Some(parsed) => length = Some(parsed),
+                    None => return self.resynchronise(&line),
+                },
+                Some(_) => {}
+                None => return self.resynchronise(&line),
+            }
+            saw_header = true;
+        }
+    }
+
+    /// Skips lines up to the next one that starts with `Content-Length`.
+    fn resynchronise(&mut self, bad_line: &[u8]) -> io::Result<Option<Frame>> {
+        let bad = bad_headers(bad_line);
+        loop {
+            if !self.fill()? {
+                return Ok(Some(bad));
+            }
+            while self.chunk.len() - self.position < CONTENT_LENGTH.len() && self.fill_more()? {}
+            let rest = &self.chunk[self.position..];
+            let starts_here =
+                rest.get(..CONTENT_LENGTH.len()).is_some_and(|start| start.eq_ignore_ascii_case(CONTENT_LENGTH));
+            if starts_here || self.line(MAX_HEADER_LINE)?.is_none() {
+                return Ok(Some(bad));
+            }
+        }
+    }
+
+    fn body(&mut self, length: u64) -> io::Result<Option<Frame>> {
+        if length > self.max_message_bytes as u64 {
+            let is_whole = self.skip(length)?;
+            return Ok(is_whole.then_some(Frame::TooLarge { bytes: length }));
+        }
+        let mut body = Vec::new();
+        let mut missing = usize::try_from(length).unwrap_or(usize::MAX);
+        while missing > 0 {
+            if !self.fill()? {
+                return Ok(None);
+            }
+            let taken = self.take(missing);
+            missing -= taken.len();
+            body.extend_from_slice(taken);
+        }
+        Ok(Some(Frame::Message(body)))
+    }
+
+    fn skip(&mut self, mut bytes: u64) -> io::Result<bool> {
+        while bytes > 0 {
+            if !self.fill()? {
+                return Ok(false);
+            }
+            bytes -= self.take(usize::try_from(bytes).unwrap_or(usize::MAX)).len() as u64;
+        }
+        Ok(true)
+    }
+
+    /// One line without its end, of which at most `limit` bytes are kept, and its whole length.
+    fn line(&mut self, limit: usize) -> io::Result<Option<(Vec<u8>, u64)>> {
+        let mut line = Vec::new();
+        let mut bytes = 0;
+        loop {
+            if !self.fill()? {
+                return Ok((bytes > 0).then(|| without_carriage_return(line, bytes)));
+            }
+            let rest = &self.chunk[self.position..];
+            let end = memchr::memchr(b'\n', rest);
+            let piece = &rest[..end.unwrap_or(rest.len())];
+            bytes += piece.len() as u64;
+            // One byte over the limit is kept for a carriage return that does not count.
+            let room = (limit + 1).saturating_sub(line.len());
+            line.extend_from_slice(&piece[..piece.len().min(room)]);
+            self.position += piece.len() + usize::from(end.is_some());
+            if end.is_some() {
+                return Ok(Some(without_carriage_return(line, bytes)));
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: usize) -> &[u8] {
+        let start = self.position;
+        self.position = self.chunk.len().min(start.saturating_add(bytes));
+        &self.chunk[start..self.position]
+    }
+
+    /// Makes sure that unread bytes are there; `false` at the end of the stream.
+    fn fill(&mut self) -> io::Result<bool> {
+        Ok(self.position < self.chunk.len() || self.fill_more()?)
+    }
+
+    fn fill_more(&mut self) -> io::Result<bool> {
+        self.chunk.drain(..self.position);
+        self.position = 0;
+        let filled = self.chunk.len();
+        self.chunk.resize(filled + CHUNK, 0);
+        let read = loop {
+            match self.source.read(&mut self.chunk[filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.chunk.truncate(filled + *read.as_ref().unwrap_or(&0));
+        Ok(read? > 0)
+    }
+}
+
+fn without_carriage_return(mut line: Vec<u8>, mut bytes: u64) -> (Vec<u8>, u64) {
+    if line.len() as u64 == bytes && line.last() == Some(&b'\r') {
+        line.pop();
+        bytes -= 1;
+    }
+    (line, bytes)
+}
+
+fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+    (!name.is_empty() && name.iter().all(is_name)).then_some((name, value))
+}
+
+fn parse_length(value: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(value).ok()?.trim();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+fn bad_headers(line: &[u8]) -> Frame {
+    let start = &line[..line.len().min(80)];
+    Frame::BadHeaders { line: String::from_utf8_lossy(start).into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time, the most awkward split there is.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let (Some((first, rest)), Some(slot)) = (self.0.split_first(), buffer.first_mut()) else {
+                return Ok(0);
+            };
+            *slot = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    fn frames(source: impl Read) -> Vec<Frame> {
+        let mut reader = FrameReader::new(source, None, 16);
+        std::iter::from_fn(|| reader.next_frame().unwrap()).collect()
+    }
+
+    #[track_caller]
+    fn check(input: &[u8], expected: &[Frame]) {
+        assert_eq!(frames(input), expected);
+        assert_eq!(frames(Trickle(input)), expected, "one byte at a time");
+    }
+
+    fn message(text: &str) -> Frame {
+        Frame::Message(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn lines() {
+        check(b"", &[]);
+        check(
+            b" \n\r\n\xEF\xBB\xBF{}\r\n\n[1]\n{\"a\":\"\xE2\x80\xA8\"}",
+            &[message("{}"), message("[1]"), message("{\"a\":\"\u{2028}\"}")],
+        );
+        check(b"{234567890123456\n{}\n", &[message("{234567890123456"), message("{}")]);
+        check(b"{2345678901234567\r\n{}\n", &[Frame::TooLarge { bytes: 17 }, message("{}")]);
+        check(b"{234567890123456\r\n", &[message("{234567890123456")]);
+    }
+
+    #[test]
+    fn headers() {
+        check(
+            b"Content-Length: 2\r\n\r\n{}content-length:3\r\nContent-Type: x; charset=utf-8\r\n\r\n[1]",
+            &[message("{}"), message("[1]")],
+        );
+        check(
+            b"Content-Length: 17\r\n\r\n{23456789012345}7Content-Length: 2\r\n\r\n{}",
+            &[Frame::TooLarge { bytes: 17 }, message("{}")],
+        );
+        check(b"Content-Length: 9\r\n\r\n{}", &[]);
+    }
+
+    #[test]
+    fn bad_headers_lose_nothing_after_them() {
+        let bad = |line: &str| Frame::BadHeaders { line: line.to_owned() };
+        check(b"Content-Length: x\r\n\r\n{}\nContent-Length: 2\r\n\r\n{}", &[bad("Content-Length: x"), message("{}")]);
+        check(b"Content-Type: x\r\n\r\nContent-Length: 2\r\n\r\n{}", &[bad("no Content-Length"), message("{}")]);
+        check(b"Content-Length: 99999999999999999999\r\n\r\n", &[bad("Content-Length: 99999999999999999999")]);
+        check(
+            b"Content-Length: 2\r\n\r\n{}garbage\nmore\nContent-Length: 2\r\n\r\n[]",
+            &[message("{}"), bad("garbage"), message("[]")],
+        );
+    }
+}

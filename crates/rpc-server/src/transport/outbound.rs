@@ -1,0 +1,174 @@
+//! The queue of what goes to the client, and the thread that writes it.
+//!
+//! Putting something into the queue never waits, so that replies and notifications keep their
+//! order even when they come out of a locked section. What keeps the queue bounded is that nobody
+//! starts new work while it is full: calls wait at [`Outbound::ready`].
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use super::frame::Framing;
+
+/// Bytes in the queue above which no new work is started.
+const FULL_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes that are gathered into one write.
+const GATHER_BYTES: usize = 64 * 1024;
+
+/// The sending end; clones share one queue.
+#[derive(Debug, Clone)]
+pub struct Outbound {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Something was put into the queue, or it was closed.
+    filled: Condvar,
+    /// Something was written.
+    drained: Notify,
+    /// The queue is empty and everything is written.
+    idle: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    frames: VecDeque<String>,
+    bytes: usize,
+    framing: Option<Framing>,
+    is_writing: bool,
+    is_closed: bool,
+    is_broken: bool,
+}
+
+impl Outbound {
+    /// Starts the writing thread over `sink`.
+    pub fn spawn(sink: impl Write + Send + 'static) -> std::io::Result<Self> {
+        let outbound = Self { shared: Arc::default() };
+        let shared = Arc::clone(&outbound.shared);
+        let write = move || write_frames(&shared, sink);
+        std::thread::Builder::new().name("writer".to_owned()).spawn(write)?;
+        Ok(outbound)
+    }
+
+    /// Replies use the framing of the requests.
+    pub fn set_framing(&self, framing: Framing) {
+        self.lock().framing = Some(framing);
+    }
+
+    /// Queues one JSON text. Once the client has closed its end, it is dropped.
+    pub fn push(&self, json: String) {
+        let mut queue = self.lock();
+        if queue.is_broken || queue.is_closed {
+            return;
+        }
+        queue.bytes += json.len();
+        queue.frames.push_back(json);
+        drop(queue);
+        self.shared.filled.notify_one();
+    }
+
+    /// Waits until the client has read enough that new work may start.
+    pub async fn ready(&self) {
+        loop {
+            let drained = self.shared.drained.notified();
+            if self.lock().bytes < FULL_BYTES {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// Writes out what is queued, for at most `limit`, and stops the thread.
+    pub fn close(&self, limit: Duration) {
+        let deadline = Instant::now() + limit;
+        let mut queue = self.lock();
+        while !queue.is_broken && (queue.is_writing || !queue.frames.is_empty()) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.idle.wait_timeout(queue, left);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        queue.is_closed = true;
+        drop(queue);
+        self.shared.filled.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.shared.queue)
+    }
+}
+
+/// No code that holds the lock can panic halfway through a change, so a poisoned queue is whole.
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_frames(shared: &Shared, mut sink: impl Write) {
+    let mut buffer = Vec::with_capacity(GATHER_BYTES);
+    while let Some(written) = gather(shared, &mut buffer) {
+        let outcome = sink.write_all(&buffer).and_then(|()| sink.flush());
+        let mut queue = lock(&shared.queue);
+        queue.is_writing = false;
+        queue.bytes -= written;
+        if let Err(error) = outcome {
+            tracing::warn!(%error, "writing standard output failed; replies are dropped from here on");
+            queue.is_broken = true;
+            queue.bytes = 0;
+            queue.frames.clear();
+        }
+        if queue.frames.is_empty() {
+            shared.idle.notify_all();
+        }
+        drop(queue);
+        shared.drained.notify_waiters();
+    }
+}
+
+/// Waits for frames and puts as many as fit one write into `buffer`; their size as queued.
+fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<usize> {
+    let mut queue = lock(&shared.queue);
+    while queue.frames.is_empty() {
+        if queue.is_closed || queue.is_broken {
+            return None;
+        }
+        queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+    }
+    buffer.clear();
+    let mut written = 0;
+    let framing = queue.framing.unwrap_or(Framing::Lines);
+    while buffer.len() < GATHER_BYTES
+        && let Some(frame) = queue.frames.pop_front()
+    {
+        written += frame.len();
+        write_frame(framing, &frame, buffer);
+    }
+    queue.is_writing = true;
+    Some(written)
+}
+
+/// Editors expect exactly this header and nothing else; some search only its first bytes.
+fn write_frame(framing: Framing, json: &str, buffer: &mut Vec<u8>) {
+    match framing {
+        Framing::Lines => {
+            let start = buffer.len();
+            buffer.extend_from_slice(json.as_bytes());
+            // A client's own JSON may come back as it was written, line breaks between tokens
+            // included; inside strings they are escaped, so a space says the same.
+            for byte in buffer[start..].iter_mut().filter(|byte| **byte == b'\n') {
+                *byte = b' ';
+            }
+            buffer.push(b'\n');
+        }
+        Framing::Headers => {
+            buffer.extend_from_slice(format!("Content-Length: {}\r\n\r\n", json.len()).as_bytes());
+            buffer.extend_from_slice(json.as_bytes());
+        }
+    }
+}
