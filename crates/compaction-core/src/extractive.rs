@@ -2,8 +2,9 @@
 //! a model, a key or a network (compaction spec, Summarizers).
 //!
 //! The messages are read once, in order, and leave candidates for the sections (`pool`): what
-//! people and models said (`speech`, by the words of `cues`), what tools did (`actions`), and what earlier summaries
-//! told (`previous`). What fits the budget of tokens is then chosen (`budget`).
+//! people and models said (`speech`, by the words of `cues`), what tools did (`actions`, to a
+//! `subject`), and what earlier summaries told (`previous`). What fits the budget of tokens is then
+//! chosen (`budget`). Nothing that was said or printed can bend the format: an item is one line.
 
 mod actions;
 mod budget;
