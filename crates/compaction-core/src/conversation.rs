@@ -69,6 +69,11 @@ fn compaction_summary_text(summary: &str) -> String {
     )
 }
 
+/// A summary that cannot end the element around it.
+fn enclosed(summary: &str) -> String {
+    summary.replace("</summary", "<\\/summary")
+}
+
 fn branch_summary_text(summary: &str) -> String {
     format!(
         "Another branch of this conversation was followed and then left. This summary tells what happened there:\n\n<summary>\n{summary}\n</summary>"

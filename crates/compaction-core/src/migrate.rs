@@ -199,11 +199,11 @@ mod tests {
                 r#"{"type":"compaction","timestamp":"T","summary":"s","firstKeptEntryIndex":5}"#,
             ],
             expect![[r#"
-                {"type":"message","id":"a07bfe23","parentId":null,"timestamp":"T","message":{"role":"user","content":"a"},"x":[1 ,2]}
-                {"type":"compaction","id":"32e65bc2","parentId":"a07bfe23","timestamp":"T","summary":"s","tokensBefore":9,"firstKeptEntryId":"a07bfe23"}
-                {"type":"compaction","id":"84f4d5e5","parentId":"32e65bc2","timestamp":"T","summary":"s"}
-                {"type":"compaction","id":"16e88784","parentId":"84f4d5e5","timestamp":"T","summary":"s"}
-                {"type":"compaction","id":"69021da7","parentId":"16e88784","timestamp":"T","summary":"s","firstKeptEntryId":"69021da7"}
+                {"type":"message","id":"9d712daf","parentId":null,"timestamp":"T","message":{"role":"user","content":"a"},"x":[1 ,2]}
+                {"type":"compaction","id":"5f33e431","parentId":"9d712daf","timestamp":"T","summary":"s","tokensBefore":9,"firstKeptEntryId":"9d712daf"}
+                {"type":"compaction","id":"752deb5b","parentId":"5f33e431","timestamp":"T","summary":"s"}
+                {"type":"compaction","id":"58bf9ea1","parentId":"752deb5b","timestamp":"T","summary":"s"}
+                {"type":"compaction","id":"74a10a57","parentId":"58bf9ea1","timestamp":"T","summary":"s","firstKeptEntryId":"74a10a57"}
             "#]],
         );
     }
@@ -219,9 +219,9 @@ mod tests {
                 r#"{"type":"compaction","firstKeptEntryIndex":2}"#,
             ],
             expect![[r#"
-                {"type":"message","id":"32e65bc2","parentId":null,"message":{}}
-                {"type":"compaction","id":"84f4d5e5","parentId":"32e65bc2"}
-                {"type":"compaction","id":"16e88784","parentId":"84f4d5e5","firstKeptEntryId":"32e65bc2"}
+                {"type":"message","id":"5f33e431","parentId":null,"message":{}}
+                {"type":"compaction","id":"752deb5b","parentId":"5f33e431"}
+                {"type":"compaction","id":"58bf9ea1","parentId":"752deb5b","firstKeptEntryId":"5f33e431"}
             "#]],
         );
     }

@@ -1,0 +1,167 @@
+//! Cuts and refusals, as a table (compaction spec, Preparation).
+
+mod common;
+
+use common::{branch, leaf, project};
+use compaction_core::preparation::{Preparation, PreparedMessage};
+use compaction_core::settings::CompactionSettings;
+use expect_test::{Expect, expect};
+
+fn check(keep_recent_tokens: u64, text: &str, expected: Expect) {
+    let branch = branch(text);
+    let settings = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
+    let preparation = Preparation::of(&project(&branch), leaf(&branch), settings, &Default::default());
+    let ids = |messages: &[PreparedMessage]| {
+        messages.iter().map(|prepared| prepared.entry_id.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let actual = match preparation {
+        Err(refusal) => refusal.to_string(),
+        Ok(preparation) => format!(
+            "keeps from {}; history: {}; turn prefix: {}; previous: {}; before: {}",
+            preparation.first_kept_entry_id,
+            ids(&preparation.messages_to_summarize),
+            ids(&preparation.turn_prefix_messages),
+            preparation.previous_summary.as_deref().unwrap_or("-"),
+            preparation.tokens_before,
+        ),
+    };
+    expected.assert_eq(&actual);
+}
+
+#[test]
+fn the_cut_is_the_first_candidate_at_or_after_the_budget() {
+    let turns = "user 5\nassistant 5\nuser 5\nassistant 5";
+    check(10, turns, expect!["keeps from 2; history: 0 1; turn prefix: ; previous: -; before: 20"]);
+    check(11, turns, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 20"]);
+    check(5, turns, expect!["keeps from 3; history: 0 1; turn prefix: 2; previous: -; before: 20"]);
+    check(
+        20,
+        turns,
+        expect![
+            "compact: all of the 4 messages since the last compaction (20 tokens of context) fall into the 20 recent tokens that are kept"
+        ],
+    );
+    check(0, turns, expect!["keeps from 3; history: 0 1; turn prefix: 2; previous: -; before: 20"]);
+    check(
+        9,
+        "",
+        expect![
+            "compact: all of the 0 messages since the last compaction (0 tokens of context) fall into the 9 recent tokens that are kept"
+        ],
+    );
+}
+
+#[test]
+fn results_stay_with_their_calls() {
+    // Trailing results over the budget keep the call that they answer (field bug 54).
+    check(
+        5,
+        "user 2\nassistant 2 calls a\nresult a 50",
+        expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 55"],
+    );
+    // A message between call and result is no place to cut (field bug 46).
+    let steered = "user 2\nassistant 2 calls a\nuser 9\nresult a 3\nassistant 4";
+    check(10, steered, expect!["keeps from 4; history: 0 1; turn prefix: 2 3; previous: -; before: 21"]);
+    let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nresult b 1\nuser 3";
+    check(9, parallel, expect!["keeps from 5; history: 0 1 2 3 4; turn prefix: ; previous: -; before: 18"]);
+}
+
+#[test]
+fn a_second_compaction_starts_at_what_the_first_one_kept() {
+    // Field bug 44: entries 2 and 3 were kept by the first and must not vanish.
+    let text = "user 5\nassistant 5\nuser 5\nassistant 5\ncompaction keeps 2\nuser 5\nassistant 5";
+    check(10, text, expect!["keeps from 5; history: 2 3; turn prefix: ; previous: the past; before: 22"]);
+    check(15, text, expect!["keeps from 3; history: ; turn prefix: 2; previous: the past; before: 22"]);
+    // A compaction that keeps nothing names itself.
+    check(
+        5,
+        "user 5\ncompaction keeps 1\nuser 6\nassistant 5",
+        expect!["keeps from 3; history: ; turn prefix: 2; previous: the past; before: 13"],
+    );
+}
+
+#[test]
+fn metadata_after_a_compaction_does_not_make_it_compactable() {
+    // Field bug 69: what follows gives the model nothing.
+    let text = "user 5\nassistant 5\ncompaction keeps 1\nlabel\nlevel high";
+    check(1, text, expect!["compact again: nothing that the model sees follows compaction 2"]);
+}
+
+#[test]
+fn metadata_before_the_cut_stays_with_it() {
+    let text = "user 5\nassistant 5\nlevel high\nlabel\nuser 5\nassistant 5";
+    check(10, text, expect!["keeps from 2; history: ; turn prefix: 0 1; previous: -; before: 20"]);
+}
+
+#[test]
+fn every_visible_entry_counts_against_the_budget() {
+    // Field bug 55: custom messages and branch summaries are kept context, too.
+    check(
+        10,
+        "user 5\nassistant 5\nuser 1\ncustom 5\nbranch 5",
+        expect!["keeps from 3; history: 0 1 2; turn prefix: ; previous: -; before: 21"],
+    );
+}
+
+#[test]
+fn prompts_are_neither_summarised_nor_cut_points() {
+    check(
+        5,
+        "system 9\nuser 5\nassistant 5\nsystem 2\nuser 5",
+        expect!["keeps from 4; history: 1 2; turn prefix: ; previous: -; before: 27"],
+    );
+}
+
+#[test]
+fn hidden_entries_are_not_summarised() {
+    check(
+        5,
+        "user 5\nassistant 5\nhide 1\nuser 5",
+        expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 10"],
+    );
+    check(
+        5,
+        "user 5\nassistant 5\nrewrite 1 1\nuser 5",
+        expect!["keeps from 2; history: ; turn prefix: 0 1; previous: -; before: 11"],
+    );
+}
+
+#[test]
+fn an_abandoned_attempt_does_not_keep_the_input_that_failed() {
+    check(
+        5,
+        "user 5\nassistant 5\nuser 50\nerror\nhide 3",
+        expect!["keeps from 3; history: 0 1; turn prefix: 2; previous: -; before: 60"],
+    );
+    check(
+        5,
+        "user 5\nassistant 5\nuser 50\nlabel",
+        expect!["keeps from 2; history: 0 1; turn prefix: ; previous: -; before: 60"],
+    );
+}
+
+#[test]
+fn usage_counts_only_if_it_is_newer_than_compaction_and_edits() {
+    check(
+        5,
+        "user 5\nusage 900\nuser 8",
+        expect!["keeps from 2; history: 0 1; turn prefix: ; previous: -; before: 908"],
+    );
+    // Field bugs 77 and 97: usage from before a compaction or an edit says nothing any more.
+    check(
+        5,
+        "user 5\nusage 900\nhide 0\nuser 8",
+        expect!["keeps from 2; history: 1; turn prefix: ; previous: -; before: 8"],
+    );
+    check(
+        5,
+        "user 5\nusage 900\ncompaction keeps 1\nuser 8",
+        expect!["keeps from 3; history: 1; turn prefix: ; previous: the past; before: 10"],
+    );
+    // Usage of failed answers is not trusted.
+    check(
+        5,
+        "user 5\nusage 900\nerror\nuser 8",
+        expect!["keeps from 3; history: 0 1 2; turn prefix: ; previous: -; before: 908"],
+    );
+}

@@ -1,0 +1,134 @@
+//! What the model sees, as a table (session spec, What the model sees).
+
+mod common;
+
+use common::{branch, project};
+use compaction_core::conversation::llm_context;
+use expect_test::{Expect, expect};
+
+fn check(text: &str, expected: Expect) {
+    let branch = branch(text);
+    let projection = project(&branch);
+    let mut lines: Vec<String> = projection
+        .entries()
+        .iter()
+        .flat_map(|projected| {
+            let name = |message: &std::sync::Arc<compaction_core::message::Message>| {
+                format!("{}:{} {}", projected.entry.id(), message.role(), message.tokens())
+            };
+            projected.messages.iter().map(name).collect::<Vec<_>>()
+        })
+        .collect();
+    let model = projection.model().map_or("none".to_owned(), |model| format!("{}/{}", model.provider, model.model_id));
+    lines.push(format!("model {model}, level {}", projection.thinking_level()));
+    let llm: Vec<String> = llm_context(&projection).iter().map(|message| message.role().to_owned()).collect();
+    lines.push(format!("llm: {}", llm.join(" ")));
+    lines.extend(projection.diagnostics().iter().map(|diagnostic| format!("{diagnostic:?}")));
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn without_a_compaction_everything_is_seen() {
+    check(
+        "system 3\nuser 1\nlabel\nassistant 2\ncustom 1\nbranch 1\nbranch 0",
+        expect![[r#"
+        0:system 3
+        1:user 1
+        3:assistant 2
+        4:custom 1
+        5:branchSummary 1
+        model /, level off
+        llm: user assistant user user"#]],
+    );
+}
+
+#[test]
+fn the_latest_compaction_wins() {
+    check(
+        "level high\nmodel p/m\nuser 1\ncompaction keeps 2\nuser 2\nsystem 9\nuser 3\ncompaction keeps 4\nuser 4",
+        expect![[r#"
+            7:compactionSummary 2
+            4:user 2
+            6:user 3
+            8:user 4
+            model p/m, level high
+            llm: user user user user"#]],
+    );
+    // An older compaction in the kept range adds nothing.
+    check(
+        "user 1\nuser 2\ncompaction keeps 1\nuser 3\ncompaction keeps 1\nuser 4",
+        expect![[r#"
+        4:compactionSummary 2
+        1:user 2
+        3:user 3
+        5:user 4
+        model none, level off
+        llm: user user user user"#]],
+    );
+}
+
+#[test]
+fn a_compaction_may_keep_nothing() {
+    check(
+        "user 1\ncompaction keeps 1\nuser 2",
+        expect![[r#"
+        1:compactionSummary 2
+        2:user 2
+        model none, level off
+        llm: user user"#]],
+    );
+    check(
+        "user 1\ncompaction keeps elsewhere\nuser 2",
+        expect![[r#"
+        1:compactionSummary 2
+        2:user 2
+        model none, level off
+        llm: user user
+        UnknownFirstKept { compaction_id: EntryId("1"), first_kept_entry_id: Some(EntryId("elsewhere")) }"#]],
+    );
+}
+
+#[test]
+fn the_last_edit_of_an_entry_applies() {
+    check(
+        "user 1\nuser 2\nhide 0\nrewrite 0 7\nrewrite 1 3\nhide 1",
+        expect![[r#"
+        0:user 7
+        model none, level off
+        llm: user"#]],
+    );
+    // An edit before the compaction that is not kept has no effect on what is.
+    check(
+        "user 1\nhide 2\nuser 5\ncompaction keeps 2",
+        expect![[r#"
+        3:compactionSummary 2
+        2:user 5
+        model none, level off
+        llm: user user"#]],
+    );
+}
+
+#[test]
+fn a_result_without_its_call_is_left_out_for_models() {
+    // Field bug 46: the call was compacted away.
+    check(
+        "assistant 1 calls a\ncompaction keeps 1\nresult a 1\nassistant 1 calls b",
+        expect![[r#"
+        1:compactionSummary 2
+        2:toolResult 1
+        3:assistant 2
+        model /, level off
+        llm: user assistant
+        OrphanToolResult { entry_id: EntryId("2"), tool_call_id: "a" }"#]],
+    );
+}
+
+#[test]
+fn an_empty_branch_is_an_empty_context() {
+    check(
+        "",
+        expect![[r#"
+        model none, level off
+        llm: "#]],
+    );
+}

@@ -1,0 +1,111 @@
+//! The promises, over random branches: no message vanishes, no pair is parted, it always ends.
+
+mod common;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use common::{branch, entry, leaf, project};
+use compaction_core::entry::Entry;
+use compaction_core::message::Body;
+use compaction_core::preparation::Preparation;
+use compaction_core::projection::Projection;
+use compaction_core::settings::CompactionSettings;
+use proptest::prelude::*;
+
+fn lines() -> impl Strategy<Value = Vec<String>> {
+    let calls = "[a-d]( [a-d]){0,2}";
+    let line = prop_oneof![
+        4 => (0..30usize).prop_map(|tokens| format!("user {tokens}")),
+        4 => (0..30usize, calls).prop_map(|(tokens, calls)| format!("assistant {tokens} calls {calls}")),
+        2 => (0..30usize).prop_map(|tokens| format!("assistant {tokens}")),
+        6 => ("[a-d]", 0..60usize).prop_map(|(call, tokens)| format!("result {call} {tokens}")),
+        1 => (0..30usize).prop_map(|tokens| format!("bash {tokens}")),
+        1 => (0..30usize).prop_map(|tokens| format!("custom {tokens}")),
+        1 => (0..30usize).prop_map(|tokens| format!("branch {tokens}")),
+        1 => (0..30usize).prop_map(|tokens| format!("system {tokens}")),
+        1 => (0..40usize).prop_map(|target| format!("hide {target}")),
+        1 => (0..40usize, 0..30usize).prop_map(|(target, tokens)| format!("rewrite {target} {tokens}")),
+        1 => (0..40usize).prop_map(|kept| format!("compaction keeps {kept}")),
+        1 => Just("label".to_owned()),
+        1 => Just("error".to_owned()),
+        1 => (1..900usize).prop_map(|tokens| format!("usage {tokens}")),
+    ];
+    proptest::collection::vec(line, 0..40).prop_map(|lines| {
+        let lines = lines.into_iter().enumerate();
+        lines.map(|(position, line)| edits_something_earlier(position, line)).collect()
+    })
+}
+
+/// An edit names an entry before it (session spec, Lines); the first entry has none.
+fn edits_something_earlier(position: usize, line: String) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    match words[..] {
+        ["hide" | "rewrite", ..] if position == 0 => "label".to_owned(),
+        ["hide", target] => format!("hide {}", target.parse::<usize>().unwrap() % position),
+        ["rewrite", target, tokens] => format!("rewrite {} {tokens}", target.parse::<usize>().unwrap() % position),
+        _ => line,
+    }
+}
+
+fn settings(keep_recent_tokens: u64) -> CompactionSettings {
+    CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() }
+}
+
+/// Texts of the conversation in a context: everything but prompts and the compaction's summary.
+fn conversation(projection: &Projection) -> Vec<String> {
+    let messages = projection.messages();
+    let told = messages.filter(|message| !matches!(message.body(), Body::System(_) | Body::CompactionSummary { .. }));
+    told.map(|message| message.raw().get().to_owned()).collect()
+}
+
+proptest! {
+    #[test]
+    fn every_message_is_kept_or_summarised(lines in lines(), keep in 0u64..200) {
+        let mut entries = branch(&lines.join("\n"));
+        let before = project(&entries);
+        let Ok(preparation) = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()) else {
+            return Ok(());
+        };
+        let summarised = preparation.messages_to_summarize.iter().chain(&preparation.turn_prefix_messages);
+        let mut accounted: Vec<String> =
+            summarised.map(|prepared| prepared.message.raw().get().to_owned()).collect();
+        entries.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
+        let after = project(&entries);
+        accounted.extend(conversation(&after));
+        // An edit that was summarised away would show its target again; hence the cut keeps edits
+        // of kept entries, as they lie after them, and the texts agree.
+        prop_assert_eq!(accounted, conversation(&before));
+    }
+
+    #[test]
+    fn no_pair_is_parted(lines in lines(), keep in 0u64..200) {
+        let entries = branch(&lines.join("\n"));
+        let before = project(&entries);
+        let Ok(preparation) = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()) else {
+            return Ok(());
+        };
+        let mut after = entries.clone();
+        after.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
+        let orphans = |entries: &[Arc<Entry>]| -> HashSet<String> {
+            project(entries).diagnostics().iter().map(|diagnostic| format!("{diagnostic:?}")).collect()
+        };
+        let (was, is) = (orphans(&entries), orphans(&after));
+        prop_assert!(is.is_subset(&was), "{is:?} but before {was:?}");
+    }
+
+    #[test]
+    fn chained_compactions_end(lines in lines(), keep in 0u64..100) {
+        let mut entries = branch(&lines.join("\n"));
+        for _ in 0..entries.len() + 2 {
+            match Preparation::of(&project(&entries), leaf(&entries), settings(keep), &Default::default()) {
+                Ok(preparation) => {
+                    let line = format!("compaction keeps {}", preparation.first_kept_entry_id);
+                    entries.push(Arc::new(entry(entries.len(), &line)));
+                }
+                Err(_) => return Ok(()),
+            }
+        }
+        prop_assert!(false, "compactions follow each other for ever");
+    }
+}
