@@ -17,7 +17,8 @@ const { convertToLlm } = await load("messages.js");
 class Session {
   constructor(file) {
     this.manager = SessionManager.open(file);
-    this.entries = this.manager.getEntries();
+    // Of entries with one id the last one counts.
+    this.entries = this.manager.getEntries().filter((entry) => this.manager.getEntry(entry.id) === entry);
     this.positions = new Map(this.entries.map((entry, position) => [entry.id, position]));
   }
 

@@ -35,6 +35,11 @@ impl Members {
         if random.chance(100) {
             random.shuffle(&mut self.0);
         }
+        if random.chance(5) && !self.0.is_empty() {
+            // A member twice: the last one counts.
+            let (key, _) = random.pick(&self.0).clone();
+            self.0.insert(0, (key, "null".to_owned()));
+        }
         let space = if random.chance(40) { " " } else { "" };
         self.join(space)
     }

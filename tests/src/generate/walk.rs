@@ -346,8 +346,11 @@ impl Walk {
 
     fn entry(&mut self, kind: &str, members: Members) {
         let id = format!("{:08x}", self.writer.random.bits() as u32);
-        let parent = self.leaf.map_or_else(|| "null".to_owned(), |leaf| json::plain_string(&self.entries[leaf].id));
-        let timestamp = iso_timestamp(self.time());
+        let parent = match self.leaf {
+            Some(leaf) => json::plain_string(&self.entries[leaf].id),
+            None => self.no_parent(),
+        };
+        let timestamp = self.timestamp();
         let head = Members::new().text("type", kind);
         let head = match self.version {
             Version::V1 => head,
@@ -357,18 +360,39 @@ impl Walk {
         self.lines.push(line.replace(OWN_ID, &id));
         self.entries.push(Written { id, parent: self.leaf, is_message: kind.ends_with("message") });
         self.leaf = Some(self.entries.len() - 1);
-        if self.version == Version::V3 && self.chance(6) {
+        if self.version == Version::V3 && self.chance(9) {
             self.harm();
         }
     }
 
-    /// What crashes and editors do to files: blank lines, torn lines, lines that are lost.
+    /// What stands in place of a parent: nothing, or now and then an entry that is lost.
+    fn no_parent(&mut self) -> String {
+        let is_lost = !self.entries.is_empty() && self.chance(400);
+        if is_lost { "\"ffffffff\"".to_owned() } else { "null".to_owned() }
+    }
+
+    /// The time of a new entry, mostly in the form that we write ourselves.
+    fn timestamp(&mut self) -> String {
+        let usual = iso_timestamp(self.time());
+        match self.writer.random.below(60) {
+            0 => usual.replace('Z', "+00:00"),
+            1 => usual.replace('Z', "456Z"),
+            2 => format!("{}Z", &usual[..19]),
+            3 => "yesterday".to_owned(),
+            _ => usual,
+        }
+    }
+
+    /// What crashes and editors do to files: blank lines, torn lines, lines that are lost or doubled.
     fn harm(&mut self) {
-        match self.writer.random.below(5) {
+        match self.writer.random.below(8) {
             0 => self.lines.push(String::new()),
             1 => self.lines.push("   ".to_owned()),
             2 => self.lines.push(r#"{"type":"message","id"#.to_owned()),
-            3 => {
+            3 => self.lines.push(self.lines[0].clone()),
+            4 => self.lines.extend(self.lines.last().cloned()),
+            5 => self.leaf = None,
+            6 => {
                 let last = self.lines.last_mut().expect("the header is a line");
                 last.push('\r');
             }

@@ -59,11 +59,6 @@ pub(crate) fn canonical(value: &Json<'_>) -> String {
     }
 }
 
-/// [`canonical`] of a text.
-pub(crate) fn canonical_text(text: &str) -> anyhow::Result<String> {
-    Ok(canonical(&Json::parse(text)?))
-}
-
 impl Answer {
     /// The first difference, in a few lines; `None` if there is none.
     pub(crate) fn difference(&self, expected: &Answer) -> Option<String> {
@@ -97,7 +92,7 @@ fn value<T: PartialEq + std::fmt::Debug>(name: &str, ours: &T, expected: &T) -> 
     (ours != expected).then(|| format!("{name}\n    ours     {}\n    expected {}", short(ours), short(expected)))
 }
 
-fn list<T: PartialEq + std::fmt::Debug>(name: &str, ours: &[T], expected: &[T]) -> Option<String> {
+pub(crate) fn list<T: PartialEq + std::fmt::Debug>(name: &str, ours: &[T], expected: &[T]) -> Option<String> {
     let at = (0..ours.len().max(expected.len())).find(|at| ours.get(*at) != expected.get(*at))?;
     let (ours_length, expected_length) = (ours.len(), expected.len());
     value(&format!("{name}[{at}] of {ours_length}, expected {expected_length}"), &ours.get(at), &expected.get(at))

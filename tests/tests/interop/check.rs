@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use compactd_tests::generate::{self, Version, random::Random};
 use tempfile::TempDir;
 
-use super::answer::Answer;
+use super::answer::{Answer, list};
 use super::expected::expect;
 use super::files::{self, Rewritten};
 use super::ours;
@@ -52,7 +52,7 @@ impl Check {
         let answers = self.peer.ask(copy, &questions)?;
         let mut ours = ours::Session::open(&mut self.server, file)?;
         if version != Version::V1 {
-            anyhow::ensure!(ours.ids() == answers.ids, "ids\n    ours {:?}\n    peer {:?}", ours.ids(), answers.ids);
+            same_ids(ours.ids(), &answers.ids)?;
         }
         for (case, facts) in questions.cases.iter().zip(&answers.cases) {
             let facts = facts.as_ref().map_err(|error| anyhow::anyhow!("{case:?}: {error:#}"))?;
@@ -63,6 +63,7 @@ impl Check {
             }
         }
         for ((from, to), expected) in questions.pairs.iter().zip(&answers.pairs) {
+            let expected = expected.as_ref().map_err(|error| anyhow::anyhow!("from {from} to {to}: {error:#}"))?;
             let ours = ours.navigation(*from, *to)?;
             anyhow::ensure!(ours == *expected, "from {from} to {to}\n    ours     {ours:?}\n    expected {expected:?}");
         }
@@ -123,6 +124,14 @@ impl Check {
     }
 }
 
+/// Fails where the entries of both sides begin to differ.
+pub(crate) fn same_ids(ours: &[String], peer: &[String]) -> anyhow::Result<()> {
+    match list("ids", ours, peer) {
+        Some(difference) => anyhow::bail!("{difference}"),
+        None => Ok(()),
+    }
+}
+
 /// The rule that alone rewrote a file, if it has not been seen to matter yet.
 fn only_new(rules: &Seen, seen: &Seen) -> Option<super::Rule> {
     let rule = rules.first().filter(|_| rules.len() == 1)?;
@@ -130,7 +139,7 @@ fn only_new(rules: &Seen, seen: &Seen) -> Option<super::Rule> {
 }
 
 fn differ(before: &Answers, after: &Answers) -> bool {
-    let text = |answers: &Answers| format!("{:?}", answers.cases);
+    let text = |answers: &Answers| format!("{:?} {:?}", answers.cases, answers.pairs);
     text(before) != text(after)
 }
 

@@ -59,9 +59,7 @@ impl Projected {
 
 impl Facts {
     pub(crate) fn read(json: &Json<'_>) -> anyhow::Result<Self> {
-        if let Some(error) = json.get("error").and_then(Json::as_str) {
-            anyhow::bail!("the peer failed: {error}");
-        }
+        refuse_error(json)?;
         let tokens = array(json, "tokens")?.iter().map(count).collect::<anyhow::Result<Vec<u64>>>()?;
         Ok(Self {
             projected: array(json, "projected")?.iter().map(projected).collect::<anyhow::Result<_>>()?,
@@ -83,11 +81,20 @@ impl Facts {
 
 impl Navigation {
     pub(crate) fn read(json: &Json<'_>) -> anyhow::Result<Self> {
+        refuse_error(json)?;
         let entries = array(json, "entries")?.iter().map(count).collect::<anyhow::Result<Vec<u64>>>()?;
         Ok(Self {
             common_ancestor: member(json, "commonAncestor")?.as_f64().map(|position| position as usize),
             entries: entries.into_iter().map(|position| position as usize).collect(),
         })
+    }
+}
+
+/// Fails with the error that the peer threw, if it did.
+pub(crate) fn refuse_error(json: &Json<'_>) -> anyhow::Result<()> {
+    match json.get("error").and_then(Json::as_str) {
+        Some(error) => anyhow::bail!("the peer failed: {error}"),
+        None => Ok(()),
     }
 }
 

@@ -31,7 +31,31 @@ pub(crate) fn for_us(text: &str) -> Rewritten {
 
 /// The file that the peer reads.
 pub(crate) fn for_the_peer(text: &str) -> Rewritten {
-    rewrite(text, &FOR_THE_PEER)
+    let mut rewritten = rewrite(text, &FOR_THE_PEER);
+    let lines: Vec<Cow<'_, str>> = rewritten.text.split('\n').map(with_whole_body).collect();
+    if lines.iter().any(|line| matches!(line, Cow::Owned(_))) {
+        rewritten.rules.insert(Rule::BrokenBodiesKeepTheirPlace);
+    }
+    rewritten.text = lines.join("\n");
+    rewritten
+}
+
+/// An entry of no known type in place of one whose body breaks off after its header.
+fn with_whole_body(line: &str) -> Cow<'_, str> {
+    if Json::parse(line).is_ok() {
+        return Cow::Borrowed(line);
+    }
+    let ends = line.match_indices(',').map(|(comma, _)| comma).rev();
+    let prefixes = [line.len()].into_iter().chain(ends).map(|end| format!("{}}}", &line[..end]));
+    let header = prefixes.into_iter().find_map(|prefix| header_line(&prefix));
+    header.map_or(Cow::Borrowed(line), Cow::Owned)
+}
+
+fn header_line(prefix: &str) -> Option<String> {
+    let json = Json::parse(prefix).ok()?;
+    json.get("type")?.as_str()?;
+    let (id, parent) = (json.get("id")?.as_str()?, json.get("parentId")?.to_compact());
+    Some(format!(r#"{{"type":"broken","id":"{id}","parentId":{parent},"timestamp":""}}"#))
 }
 
 fn rewrite(text: &str, rewrites: &[Rewrite]) -> Rewritten {

@@ -24,7 +24,7 @@ pub(crate) struct Answers {
     pub(crate) ids: Vec<String>,
     pub(crate) leaf: Option<usize>,
     pub(crate) cases: Vec<anyhow::Result<Facts>>,
-    pub(crate) pairs: Vec<Navigation>,
+    pub(crate) pairs: Vec<anyhow::Result<Navigation>>,
 }
 
 #[derive(Debug)]
@@ -49,15 +49,13 @@ impl Peer {
     pub(crate) fn ask(&mut self, file: &Path, questions: &Questions) -> anyhow::Result<Answers> {
         let line = self.exchange(&request(file, questions))?;
         let json = Json::parse(&line).with_context(|| format!("answer of the peer: {line}"))?;
-        if let Some(error) = json.get("error").and_then(Json::as_str) {
-            anyhow::bail!("the peer failed: {error}");
-        }
+        facts::refuse_error(&json)?;
         let id = |id: &Json<'_>| id.as_str().unwrap_or_default().to_owned();
         Ok(Answers {
             ids: facts::array(&json, "ids")?.iter().map(id).collect(),
             leaf: facts::member(&json, "leaf")?.as_f64().map(|position| position as usize),
             cases: facts::array(&json, "cases")?.iter().map(Facts::read).collect(),
-            pairs: facts::array(&json, "pairs")?.iter().map(Navigation::read).collect::<anyhow::Result<_>>()?,
+            pairs: facts::array(&json, "pairs")?.iter().map(Navigation::read).collect(),
         })
     }
 

@@ -17,6 +17,10 @@ pub(crate) enum Rule {
     /// The peer fails on null content of custom messages and of a compaction's system message; null
     /// content counts as empty. The peer is asked with empty content.
     NullContentIsEmpty,
+    /// The peer drops a line that breaks off, and with it all that came before it on the branch; we
+    /// keep the entry's place as long as its header can be read (field bug 31). The peer is asked
+    /// with an entry of no known type in that place.
+    BrokenBodiesKeepTheirPlace,
     /// The peer looks at the last line alone; for us a compaction is the last word until something
     /// follows that a model sees (field bug 69).
     CompactedIsDecidedByContext,
@@ -44,11 +48,12 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 15] = [
+    pub(crate) const ALL: [Rule; 16] = [
         Rule::IntegersKeepTheirDigits,
         Rule::KeysStayInStoredOrder,
         Rule::HalfSurrogatesAreOneUnit,
         Rule::NullContentIsEmpty,
+        Rule::BrokenBodiesKeepTheirPlace,
         Rule::CompactedIsDecidedByContext,
         Rule::CutsPartNoPair,
         Rule::BranchSummariesNameFiles,
