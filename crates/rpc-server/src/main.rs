@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{stdin, stdout};
 use std::process::ExitCode;
 
-use rpc_server::cli::{FramingOption, Invocation, ServerOptions};
+use rpc_server::cli::{self, FramingOption, Invocation, ServerOptions};
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
 use tracing_subscriber::filter::LevelFilter;
@@ -12,10 +12,7 @@ use tracing_subscriber::filter::LevelFilter;
 fn main() -> ExitCode {
     match Invocation::read(std::env::args_os()) {
         Ok(Invocation::Serve(options)) => run_server(&options),
-        Ok(Invocation::Run(command)) => {
-            let _ = command;
-            ExitCode::FAILURE
-        }
+        Ok(Invocation::Run(command)) => cli::run(&command),
         Err(error) => {
             // Where the terminal is gone there is nobody to tell.
             let _ = error.print();

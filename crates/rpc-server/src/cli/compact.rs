@@ -1,0 +1,104 @@
+//! `compactd compact FILE`: a compaction, or what one would do.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::arguments::CompactOptions;
+use super::connection::Connection;
+use super::failure::{Failure, already_compacted, nothing_to_compact};
+use super::line_numbers::line_of;
+use super::progress::Progress;
+use super::report::{Plan, compacted, planned};
+use super::terminal::Terminal;
+
+/// Runs the command and writes its report to `output`.
+pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
+    let connection = Connection::start(&options.file)?;
+    connection.initialize(json!({})).await?;
+    let session = open(&connection, options).await?;
+    let preparation = prepare(&connection, &session, options).await?;
+    let text = if options.dry_run {
+        let plan = plan(&connection, &session, &preparation, options).await?;
+        if options.json { plan.to_json().to_string() } else { planned(&plan, terminal) }
+    } else {
+        let plan = plan(&connection, &session, &preparation, options).await?;
+        let done = compact(&connection, &session, options).await?;
+        if options.json { done.0.to_string() } else { compacted(&plan, &done.0, done.1, terminal) }
+    };
+    connection.shutdown().await?;
+    writeln!(output, "{}", text.trim_end()).map_err(Failure::Output)
+}
+
+async fn open(connection: &Connection, options: &CompactOptions) -> Result<Value, Failure> {
+    let path = std::path::absolute(&options.file);
+    let path = path.map_err(|source| Failure::File { path: options.file.clone(), source })?;
+    let params = json!({ "path": path, "readOnly": options.dry_run });
+    connection.call("openSession", &params).await
+}
+
+/// The preparation with ids in place of messages, and the requests; refusals are failures.
+async fn prepare(connection: &Connection, session: &Value, options: &CompactOptions) -> Result<Value, Failure> {
+    let mut params = call_params(session, options);
+    params["include"] = json!(["requests"]);
+    let prepared = connection.call("prepareCompaction", &params).await?;
+    match prepared["reason"].as_str() {
+        None => Ok(prepared),
+        Some("alreadyCompacted") => Err(Failure::Refused(already_compacted(&prepared))),
+        Some(_) => Err(Failure::Refused(nothing_to_compact(&prepared))),
+    }
+}
+
+async fn plan(
+    connection: &Connection,
+    session: &Value,
+    prepared: &Value,
+    options: &CompactOptions,
+) -> Result<Plan, Failure> {
+    let id = &session["sessionId"];
+    let context = connection.call("getContext", &json!({ "sessionId": id })).await?;
+    let mut plan = Plan::new(session, prepared, &context, &options.file);
+    let kept = json!({ "messages": plan.kept_messages(&context) });
+    let estimate = connection.call("estimateTokens", &kept).await?;
+    plan.kept_tokens = estimate["tokens"].as_u64().unwrap_or_default();
+    plan.first_kept_line = line_of(&options.file, &plan.first_kept_entry);
+    Ok(plan)
+}
+
+/// The result, with the line of the compaction entry, and the time it took.
+async fn compact(
+    connection: &Connection,
+    session: &Value,
+    options: &CompactOptions,
+) -> Result<(Value, std::time::Duration), Failure> {
+    let started = Instant::now();
+    let progress = Progress::start();
+    let params = call_params(session, options);
+    let outcome = connection.call_watching("compact", &params, |notification| progress.follow(notification)).await;
+    progress.finish();
+    let mut result = outcome?;
+    result["line"] = json!(entry_line(&options.file, &result));
+    Ok((result, started.elapsed()))
+}
+
+fn entry_line(file: &Path, result: &Value) -> Option<u64> {
+    line_of(file, result["entryId"].as_str()?)
+}
+
+/// What `prepareCompaction` and `compact` have in common.
+fn call_params(session: &Value, options: &CompactOptions) -> Value {
+    let mut params = Map::new();
+    params.insert("sessionId".to_owned(), session["sessionId"].clone());
+    if let Some(instructions) = &options.instructions {
+        params.insert("customInstructions".to_owned(), json!(instructions));
+    }
+    if let Some(summarizer) = &options.summarizer {
+        params.insert("summarizer".to_owned(), json!(summarizer));
+    }
+    if let Some(tokens) = options.keep_recent {
+        params.insert("settings".to_owned(), json!({ "keepRecentTokens": tokens }));
+    }
+    Value::Object(params)
+}

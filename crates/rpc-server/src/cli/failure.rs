@@ -1,0 +1,152 @@
+//! Why a command failed, in words that say what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use compactd_client::{ClientError, RpcError};
+use serde_json::Value;
+
+use super::terminal::one_line;
+use super::text::{count, thousands};
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The output could not be written; a reader that went away is no failure to report.
+    #[error("write the output: {0}")]
+    Output(io::Error),
+    /// The runtime, the temporary directory or the program itself could not be used.
+    #[error("{doing}: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file that was named cannot be read.
+    #[error("{}: {source}", one_line(&path.display().to_string()))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The server refused a call; the text says why and what to do.
+    #[error("{0}")]
+    Refused(String),
+    /// The call got no answer.
+    #[error("{method}: {source}")]
+    Call {
+        /// The method.
+        method: &'static str,
+        /// Why not.
+        source: ClientError,
+    },
+}
+
+impl Failure {
+    /// A call that failed; refusals are explained with the file that they are about.
+    pub(super) fn of_call(method: &'static str, source: ClientError, file: &Path) -> Self {
+        match source.rpc() {
+            Some(error) => Self::Refused(explain(method, error, file)),
+            None => Self::Call { method, source },
+        }
+    }
+}
+
+/// What the error means for the file, and what to do about it.
+pub(super) fn explain(method: &str, error: &RpcError, file: &Path) -> String {
+    let data = error.data.as_ref().unwrap_or(&Value::Null);
+    let file = one_line(&file.display().to_string());
+    let message = one_line(&error.message);
+    match data["kind"].as_str().unwrap_or_default() {
+        "sessionLocked" => locked(data, &file),
+        "notASession" => format!("{file} is not a session file; it was left untouched ({message})"),
+        "sessionNotFound" => format!("{file} cannot be opened: {message}"),
+        "readOnly" => format!("{file} cannot be written: {message}"),
+        "nothingToCompact" => nothing_to_compact(data),
+        "alreadyCompacted" => already_compacted(data),
+        "summarizerFailed" => format!("the summarizer failed: {message}. The session is unchanged; {}", retry(data)),
+        "summaryRejected" => format!("the summary was rejected: {message}. The session is unchanged; try again"),
+        "writeFailed" => format!("{file} could not be written: {message}. Nothing was changed"),
+        "invalidSettings" => format!("a setting is wrong: {message}"),
+        _ => format!("{method}: {message} (code {})", error.code),
+    }
+}
+
+/// Why nothing would be compacted, with the numbers; also for `prepareCompaction`, which answers
+/// them as a result.
+pub(super) fn nothing_to_compact(data: &Value) -> String {
+    let mut text = "nothing to compact".to_owned();
+    if let (Some(tokens), Some(keep)) = (data["contextTokens"].as_u64(), data["keepRecentTokens"].as_u64()) {
+        let (tokens, keep) = (thousands(tokens), thousands(keep));
+        text += &format!(": the context has {tokens} tokens, and the {keep} most recent ones are always kept");
+    }
+    text + ". A smaller --keep-recent would compact more"
+}
+
+/// Says which compaction is the last one.
+pub(super) fn already_compacted(data: &Value) -> String {
+    let compaction = data["compactionId"].as_str().map(one_line);
+    let id = compaction.map(|id| format!(" ({id})")).unwrap_or_default();
+    format!("already compacted: nothing follows the last compaction{id}. Go on with the session first")
+}
+
+fn locked(data: &Value, file: &str) -> String {
+    let holder = data["pid"].as_u64().map_or("another program".to_owned(), |pid| format!("process {pid}"));
+    let host = data["host"].as_str().map(|host| format!(" on {}", one_line(host))).unwrap_or_default();
+    format!("{file} is open in {holder}{host}. Close it there and try again; reading works: compactd tree {file}")
+}
+
+fn retry(data: &Value) -> String {
+    let attempts = data["attempts"].as_u64().map(|attempts| format!(" after {}", count(attempts, "attempt")));
+    match data["retryable"].as_bool() {
+        Some(true) => format!("gave up{}, a later try may work", attempts.unwrap_or_default()),
+        _ => "check its settings, or take another one with --summarizer".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(data: Value, expected: Expect) {
+        let error = RpcError { code: 1003, message: "open \u{1b}[2Jthe file".to_owned(), data: Some(data) };
+        expected.assert_eq(&explain("openSession", &error, Path::new("work.jsonl")));
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_do() {
+        check(
+            json!({"kind": "sessionLocked", "pid": 4711, "host": "box"}),
+            expect![
+                "work.jsonl is open in process 4711 on box. Close it there and try again; reading works: compactd tree work.jsonl"
+            ],
+        );
+        check(
+            json!({"kind": "notASession"}),
+            expect!["work.jsonl is not a session file; it was left untouched (open [2Jthe file)"],
+        );
+        check(
+            json!({"kind": "nothingToCompact", "contextTokens": 1200, "keepRecentTokens": 20000, "messages": 8}),
+            expect![
+                "nothing to compact: the context has 1,200 tokens, and the 20,000 most recent ones are always kept. A smaller --keep-recent would compact more"
+            ],
+        );
+        check(
+            json!({"kind": "alreadyCompacted", "compactionId": "0a1b2c3d"}),
+            expect!["already compacted: nothing follows the last compaction (0a1b2c3d). Go on with the session first"],
+        );
+        check(
+            json!({"kind": "summarizerFailed", "retryable": true, "attempts": 3}),
+            expect![
+                "the summarizer failed: open [2Jthe file. The session is unchanged; gave up after 3 attempts, a later try may work"
+            ],
+        );
+        check(json!({"kind": "internalError"}), expect!["openSession: open [2Jthe file (code 1003)"]);
+        check(Value::Null, expect!["openSession: open [2Jthe file (code 1003)"]);
+    }
+}

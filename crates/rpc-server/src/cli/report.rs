@@ -1,0 +1,252 @@
+//! What a compaction would do, and what it did.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::terminal::{Terminal, cut, one_line};
+use super::text::{change, count, thousands, time};
+
+/// Files of each kind that a report names; more are counted.
+const SHOWN_FILES: usize = 6;
+
+/// What a compaction would do, with the numbers that a report names.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    file: String,
+    entry_count: Option<u64>,
+    tokens_before: u64,
+    summarized: u64,
+    turn_prefix: u64,
+    kept: u64,
+    /// Estimated tokens of the messages that are kept.
+    pub(super) kept_tokens: u64,
+    /// The oldest entry that stays verbatim.
+    pub(super) first_kept_entry: String,
+    /// Its line in the file.
+    pub(super) first_kept_line: Option<u64>,
+    has_previous_summary: bool,
+    read: Vec<String>,
+    modified: Vec<String>,
+    requests: Vec<u64>,
+    oddities: Vec<String>,
+}
+
+impl Plan {
+    /// Reads it from the results of `openSession`, `prepareCompaction` (without messages) and
+    /// `getContext`.
+    pub(super) fn new(session: &Value, prepared: &Value, context: &Value, file: &Path) -> Self {
+        let preparation = &prepared["preparation"];
+        let has_previous_summary = preparation["previousSummary"].is_string();
+        let (summarized, turn_prefix) =
+            (length(&preparation["messagesToSummarize"]), length(&preparation["turnPrefixMessages"]));
+        let dropped = summarized + turn_prefix + u64::from(has_previous_summary);
+        let operations = &preparation["fileOps"];
+        let modified = union(&texts(&operations["written"]), &texts(&operations["edited"]));
+        let read = texts(&operations["read"]).into_iter().filter(|path| !modified.contains(path)).collect();
+        Self {
+            file: one_line(&file.display().to_string()),
+            entry_count: session["entryCount"].as_u64(),
+            tokens_before: number(&preparation["tokensBefore"]),
+            summarized,
+            turn_prefix,
+            kept: length(&context["messages"]).saturating_sub(dropped),
+            first_kept_entry: text(&preparation["firstKeptEntryId"]),
+            has_previous_summary,
+            read,
+            modified,
+            requests: list(&prepared["requests"]).iter().map(|request| number(&request["estimatedTokens"])).collect(),
+            oddities: oddities(session, context),
+            ..Self::default()
+        }
+    }
+
+    /// The messages of the context that are kept: the last ones.
+    pub(super) fn kept_messages<'a>(&self, context: &'a Value) -> &'a [Value] {
+        let messages = list(&context["messages"]);
+        &messages[messages.len().saturating_sub(usize::try_from(self.kept).unwrap_or(usize::MAX))..]
+    }
+
+    /// The plan for programs.
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "dryRun": true,
+            "file": self.file,
+            "tokensBefore": self.tokens_before,
+            "messagesToSummarize": self.summarized,
+            "turnPrefixMessages": self.turn_prefix,
+            "messagesKept": self.kept,
+            "tokensKept": self.kept_tokens,
+            "firstKeptEntryId": self.first_kept_entry,
+            "firstKeptLine": self.first_kept_line,
+            "hasPreviousSummary": self.has_previous_summary,
+            "readFiles": self.read,
+            "modifiedFiles": self.modified,
+            "requestTokens": self.requests,
+        })
+    }
+}
+
+/// The report of a dry run.
+pub(super) fn planned(plan: &Plan, terminal: Terminal) -> String {
+    let mut report = Report::new(terminal);
+    let entries = plan.entry_count.map(|entries| format!(" ({})", count(entries, "entry"))).unwrap_or_default();
+    report.title(&format!("A compaction of {}{entries} would", plan.file));
+    let tokens = thousands(plan.tokens_before.saturating_sub(plan.kept_tokens));
+    report.line("summarise", &format!("{}, about {tokens} tokens", summarized(plan)));
+    let place = place(&plan.first_kept_entry, plan.first_kept_line);
+    let kept = format!("{}, {} tokens", count(plan.kept, "message"), thousands(plan.kept_tokens));
+    report.line("keep", &format!("{kept}, from entry {place}"));
+    report.files(&plan.read, &plan.modified);
+    let (requests, input) = (plan.requests.len() as u64, plan.requests.iter().sum());
+    report
+        .line("ask", &format!("{} to the summarizer, {} tokens in all", count(requests, "request"), thousands(input)));
+    report.oddities(&plan.oddities);
+    report.closing("Nothing was changed. Without --dry-run it is done.");
+    report.text
+}
+
+/// The report of a compaction: `result` is that of `compact`, with `line`, the line of its entry.
+pub(super) fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: Terminal) -> String {
+    let mut report = Report::new(terminal);
+    report.title(&format!("Compacted {} in {}", plan.file, time(took)));
+    let (before, after) = (number(&result["tokensBefore"]), number(&result["tokensAfter"]));
+    let tokens = format!("{} before, {} after", thousands(before), thousands(after));
+    report.line("tokens", &format!("{} ({})", terminal.green(&tokens), change(before, after)));
+    report.line("summarised", &summarized(plan));
+    let first_kept = place(&text(&result["firstKeptEntryId"]), plan.first_kept_line);
+    report.line("kept", &format!("{}, from entry {first_kept}", count(plan.kept, "message")));
+    let details = &result["details"];
+    report.files(&texts(&details["readFiles"]), &texts(&details["modifiedFiles"]));
+    report.line("summary", &format!("entry {}", place(&text(&result["entryId"]), result["line"].as_u64())));
+    report.line("written by", &author(result));
+    report.line("headings", &headings(&text(&result["summary"])).join(", "));
+    report.oddities(&plan.oddities);
+    report.closing("The summarised entries are still in the file; only the model does not see them any more.");
+    report.text
+}
+
+/// Headings of the second level.
+pub(super) fn headings(summary: &str) -> Vec<String> {
+    summary.lines().filter_map(|line| line.strip_prefix("## ")).map(one_line).collect()
+}
+
+/// A report under construction: a title, then lines of a word and what it is about.
+struct Report {
+    terminal: Terminal,
+    text: String,
+}
+
+impl Report {
+    fn new(terminal: Terminal) -> Self {
+        Self { terminal, text: String::new() }
+    }
+
+    fn title(&mut self, title: &str) {
+        self.text += &format!("{}\n", self.terminal.bold(title));
+    }
+
+    fn line(&mut self, name: &str, value: &str) {
+        self.text += &format!("  {} {value}\n", self.terminal.cyan(&format!("{name:<11}")));
+    }
+
+    fn files(&mut self, read: &[String], modified: &[String]) {
+        for (name, files) in [("read", read), ("modified", modified)] {
+            if !files.is_empty() {
+                self.line(name, &file_list(files, self.terminal.columns().saturating_sub(14)));
+            }
+        }
+    }
+
+    fn oddities(&mut self, oddities: &[String]) {
+        for oddity in oddities {
+            self.line("odd", &self.terminal.yellow(oddity));
+        }
+    }
+
+    fn closing(&mut self, sentence: &str) {
+        self.text += &format!("{}\n", self.terminal.dim(sentence));
+    }
+}
+
+fn summarized(plan: &Plan) -> String {
+    let mut text = count(plan.summarized + plan.turn_prefix, "message");
+    if plan.turn_prefix > 0 {
+        text += &format!(", {} of them the start of a turn that is cut", thousands(plan.turn_prefix));
+    }
+    if plan.has_previous_summary {
+        text += ", and the previous summary";
+    }
+    text
+}
+
+fn author(result: &Value) -> String {
+    let name = one_line(result["summarizer"].as_str().unwrap_or("an unknown summarizer"));
+    match result["attempts"].as_u64() {
+        Some(attempts) if attempts > 1 => format!("{name}, {}", count(attempts, "request")),
+        _ => name,
+    }
+}
+
+fn place(entry_id: &str, line: Option<u64>) -> String {
+    match line {
+        Some(line) => format!("{entry_id} (line {line})"),
+        None => entry_id.to_owned(),
+    }
+}
+
+fn file_list(files: &[String], columns: usize) -> String {
+    let shown: Vec<String> = files.iter().take(SHOWN_FILES).map(|path| one_line(path)).collect();
+    let more = files.len().saturating_sub(SHOWN_FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let number = count(files.len() as u64, "file");
+    let names = cut(&shown.join(", "), columns.saturating_sub(number.len() + more.len() + 2));
+    format!("{number}: {names}{more}")
+}
+
+fn oddities(session: &Value, context: &Value) -> Vec<String> {
+    let all = list(&session["diagnostics"]).iter().chain(list(&context["diagnostics"]));
+    let said = |diagnostic: &Value| {
+        let line = diagnostic["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("{line}{}", text(&diagnostic["message"]))
+    };
+    let mut said: Vec<String> = all.map(said).collect();
+    let more = said.len().saturating_sub(SHOWN_FILES);
+    said.truncate(SHOWN_FILES);
+    if more > 0 {
+        said.push(format!("and {more} more"));
+    }
+    said
+}
+
+fn union(left: &[String], right: &[String]) -> Vec<String> {
+    let all: std::collections::BTreeSet<String> = left.iter().chain(right).cloned().collect();
+    all.into_iter().collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    list(value).iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn length(value: &Value) -> u64 {
+    list(value).len() as u64
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+fn text(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default();
+    // Summaries keep their lines; everything else is shown on one.
+    if text.contains('\n') { text.to_owned() } else { one_line(text) }
+}
+
+#[cfg(test)]
+#[path = "report/tests.rs"]
+mod tests;
