@@ -64,20 +64,20 @@ fn bash_text(bash: &BashExecution) -> String {
 }
 
 fn compaction_summary_text(summary: &str) -> String {
-    format!(
-        "Earlier parts of this conversation are no longer shown. This summary stands in their place:\n\n<summary>\n{summary}\n</summary>"
-    )
-}
-
-/// A summary that cannot end the element around it.
-fn enclosed(summary: &str) -> String {
-    summary.replace("</summary", "<\\/summary")
+    enclosed("Earlier parts of this conversation are no longer shown. This summary stands in their place:", summary)
 }
 
 fn branch_summary_text(summary: &str) -> String {
-    format!(
-        "Another branch of this conversation was followed and then left. This summary tells what happened there:\n\n<summary>\n{summary}\n</summary>"
+    enclosed(
+        "Another branch of this conversation was followed and then left. This summary tells what happened there:",
+        summary,
     )
+}
+
+/// A summary inside its element, which it cannot end.
+fn enclosed(introduction: &str, summary: &str) -> String {
+    let summary = summary.replace("</summary", "<\\/summary");
+    format!("{introduction}\n\n<summary>\n{summary}\n</summary>")
 }
 
 /// Messages as one text, so that a summarizer reads a conversation and does not continue it.
