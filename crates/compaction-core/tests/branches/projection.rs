@@ -1,8 +1,6 @@
 //! What the model sees, as a table (session spec, What the model sees).
 
-mod common;
-
-use common::{branch, project};
+use crate::common::{branch, project};
 use compaction_core::conversation::llm_context;
 use expect_test::{Expect, expect};
 

@@ -1,8 +1,6 @@
 //! Cuts and refusals, as a table (compaction spec, Preparation).
 
-mod common;
-
-use common::{branch, leaf, project};
+use crate::common::{branch, leaf, project};
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::settings::CompactionSettings;
 use expect_test::{Expect, expect};

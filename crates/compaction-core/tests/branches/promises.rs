@@ -1,11 +1,9 @@
 //! The promises, over random branches: no message vanishes, no pair is parted, it always ends.
 
-mod common;
-
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use common::{branch, entry, leaf, project};
+use crate::common::{branch, entry, leaf, project};
 use compaction_core::entry::Entry;
 use compaction_core::message::Body;
 use compaction_core::preparation::Preparation;
