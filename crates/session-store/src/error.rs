@@ -103,7 +103,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The error for `source`, which may carry an error of the store through an interface that
+    /// knows errors of the system alone.
     pub(crate) fn io(action: &'static str, path: Option<&Path>, source: io::Error) -> Self {
+        let source = match source.downcast::<Self>() {
+            Ok(error) => return error,
+            Err(source) => source,
+        };
         match path {
             Some(path) if source.kind() == io::ErrorKind::NotFound => Self::SessionNotFound { path: path.to_owned() },
             _ => Self::Io { action, path: path.map(Path::to_owned), source },

@@ -158,6 +158,10 @@ impl Index {
         match header {
             None => self.report(DiagnosticKind::BrokenLine, number, "the line is no JSON object"),
             Some(_) if self.header.is_none() => return self.read_header(&text, line.span),
+            // Where entries follow each other a broken one is passed over, and cuts nothing off.
+            Some(header) if header.is_body_broken && self.is_linear() => {
+                self.report(DiagnosticKind::BrokenLine, number, "the line is broken");
+            }
             Some(header) => self.read_entry(header, &text, line.span),
         }
         ControlFlow::Continue(())
@@ -193,12 +197,16 @@ impl Index {
             self.report(DiagnosticKind::MissingId, number, "the entry has no id; nothing can refer to it");
             return;
         };
-        let is_linear = self.migration.as_ref().is_some_and(|migration| migration.from_version() < 2);
-        if !names_parent && !is_linear {
+        if !names_parent && !self.is_linear() {
             let message = format!("entry {} names no parent and is read as a root", place.id);
             self.report(DiagnosticKind::MissingParent, number, message);
         }
         self.push(header, place, text, span);
+    }
+
+    /// Whether the file is of version 1, whose entries have no ids and no parents.
+    fn is_linear(&self) -> bool {
+        self.migration.as_ref().is_some_and(|migration| migration.from_version() < 2)
     }
 
     fn skip(&mut self, is_header: bool) {

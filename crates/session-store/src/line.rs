@@ -71,7 +71,8 @@ impl<'a> Members<'a> {
 
     fn is_header_whole(&self) -> bool {
         let is_string = |value: &Option<Cow<'a, str>>| value.as_ref().is_some_and(|value| value.starts_with('"'));
-        is_string(&self.kind) && is_string(&self.id) && self.parent_id.is_some()
+        let names_parent = is_string(&self.parent_id) || self.parent_id.as_deref() == Some("null");
+        is_string(&self.kind) && is_string(&self.id) && names_parent
     }
 
     fn into_header(self, is_body_broken: bool) -> LineHeader {
@@ -233,6 +234,7 @@ mod tests {
         );
         check(r#"{"type":"message","id":"a","message":{"role":"user"}"#, expect!["none"]);
         check(r#"{"type":"message","id":"a","parentId":"b"#, expect!["none"]);
+        check(r#"{"type":"message","id":"a","parentId":7,"x"#, expect!["none"]);
         check("[]", expect!["none"]);
         check("{} x", expect!["none"]);
         check("", expect!["none"]);

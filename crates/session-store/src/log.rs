@@ -33,8 +33,8 @@ pub struct Line<'a> {
     pub is_terminated: bool,
 }
 
-/// What others did to a log since it was last looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What others did to a log since it was last looked at, from nothing to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogChange {
     /// Nothing.
     Unchanged,

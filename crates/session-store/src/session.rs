@@ -20,7 +20,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::index::Index;
-use crate::log::SessionLog;
+use crate::log::{LogChange, SessionLog};
 use crate::session::append::ForeignChange;
 use crate::store::Durability;
 
@@ -45,6 +45,8 @@ pub struct Session {
     durability: Durability,
     cache: Mutex<EntryCache>,
     foreign: Option<ForeignChange>,
+    /// A change of the log that could not be read yet; nothing is written before it is.
+    unread: LogChange,
 }
 
 /// How a session is opened above its log.
@@ -89,6 +91,7 @@ impl Session {
             durability: options.durability,
             cache: Mutex::new(EntryCache::new(options.cache_bytes)),
             foreign: None,
+            unread: LogChange::Unchanged,
         };
         session.refuse_newer_version();
         Ok(session)

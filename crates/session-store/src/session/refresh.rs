@@ -25,11 +25,15 @@ impl Session {
 
     /// As [`Session::refresh`], keeping what changed for [`Session::take_foreign`].
     pub(crate) fn refresh_quietly(&mut self) -> Result<(), StoreError> {
-        match self.log.refresh().map_err(|source| StoreError::io("read", self.log.path(), source))? {
-            LogChange::Unchanged => Ok(()),
-            LogChange::Grown => self.read_foreign(None),
-            LogChange::Replaced => self.read_again(),
+        let change = self.log.refresh().map_err(|source| StoreError::io("read", self.log.path(), source))?;
+        self.unread = self.unread.max(change);
+        match self.unread {
+            LogChange::Unchanged => {}
+            LogChange::Grown => self.read_foreign(None)?,
+            LogChange::Replaced => self.read_again()?,
         }
+        self.unread = LogChange::Unchanged;
+        Ok(())
     }
 
     /// Reads on behind the known part of the log. The line at `own` is not foreign.
@@ -38,6 +42,7 @@ impl Session {
         let outcome = self.index.scan(self.log.as_ref());
         outcome.map_err(|source| StoreError::io("read", self.log.path(), source))?;
         if self.index.refusal.is_some() {
+            self.unread = LogChange::Replaced;
             return Err(not_a_session(self.log.as_ref(), &self.index));
         }
         self.adopt_header();

@@ -1,0 +1,121 @@
+//! A session over each kind of log, and lines to fill it with.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use compaction_core::entry::EntryId;
+use session_store::{DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Session, SessionOptions, StoreError};
+
+/// A header of the current version.
+pub(crate) const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s-1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+
+/// Where the bytes of a session lie.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// In a file of its own directory.
+    File(tempfile::TempDir),
+    /// In memory.
+    Memory(Arc<Mutex<Vec<u8>>>),
+}
+
+impl Place {
+    /// One place of each kind, holding `bytes`.
+    pub(crate) fn all(bytes: &[u8]) -> [Self; 2] {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("s.jsonl"), bytes).unwrap();
+        [Self::File(directory), Self::Memory(Arc::new(Mutex::new(bytes.to_vec())))]
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            Self::File(directory) => directory.path().join("s.jsonl"),
+            Self::Memory(_) => panic!("memory has no path"),
+        }
+    }
+
+    pub(crate) fn open(&self) -> Result<Session, StoreError> {
+        match self {
+            Self::File(_) => {
+                let opened = FileLog::open(&self.path())?;
+                assert_eq!(opened.diagnostics, []);
+                Session::open(Box::new(opened.log), SessionOptions::default())
+            }
+            Self::Memory(bytes) => {
+                Session::open(Box::new(MemoryLog::shared(Arc::clone(bytes))), SessionOptions::default())
+            }
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::File(_) => fs::read(self.path()).unwrap(),
+            Self::Memory(bytes) => bytes.lock().unwrap().clone(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.bytes()).unwrap()
+    }
+
+    /// What a program without locks does.
+    pub(crate) fn append_foreign(&self, more: &str) {
+        match self {
+            Self::File(_) => {
+                let mut file = fs::File::options().append(true).open(self.path()).unwrap();
+                file.write_all(more.as_bytes()).unwrap();
+            }
+            Self::Memory(bytes) => bytes.lock().unwrap().extend_from_slice(more.as_bytes()),
+        }
+    }
+
+    /// What a program does that rewrites a session in place.
+    pub(crate) fn overwrite(&self, all: &str) {
+        match self {
+            Self::File(_) => fs::write(self.path(), all).unwrap(),
+            Self::Memory(bytes) => *bytes.lock().unwrap() = all.as_bytes().to_vec(),
+        }
+    }
+}
+
+/// A file of the header and `lines`, each ended by LF.
+pub(crate) fn file(lines: &[&str]) -> String {
+    std::iter::once(&HEADER).chain(lines).map(|line| format!("{line}\n")).collect()
+}
+
+/// A user message.
+pub(crate) fn user(id: &str, parent: Option<&str>, text: &str) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
+
+pub(crate) fn id(id: &str) -> EntryId {
+    EntryId::new(id)
+}
+
+/// Appends a user message at the leaf.
+pub(crate) fn say(session: &mut Session, text: &str) -> EntryId {
+    let members = format!(r#"{{"message":{{"role":"user","content":"{text}"}}}}"#);
+    let appended = session.append(NewEntry::new("message", &members), Parent::Leaf);
+    appended.unwrap_or_else(|error| panic!("failed to {error}: {error:?}")).entry.id().clone()
+}
+
+/// Kinds and lines of what was odd, sorted.
+pub(crate) fn oddities(session: &Session) -> Vec<(DiagnosticKind, Option<usize>)> {
+    let mut kinds: Vec<_> = session.diagnostics().iter().map(|odd| (odd.kind, odd.line)).collect();
+    kinds.sort();
+    kinds
+}
+
+/// The ids of the path to the leaf, joined by spaces.
+pub(crate) fn path_of(session: &Session) -> String {
+    ids(&session.branch_ids(session.leaf_id()).unwrap())
+}
+
+pub(crate) fn ids(ids: &[EntryId]) -> String {
+    ids.iter().map(EntryId::as_str).collect::<Vec<_>>().join(" ")
+}

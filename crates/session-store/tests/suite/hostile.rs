@@ -1,0 +1,106 @@
+//! Files that nobody meant to write.
+
+use proptest::prelude::*;
+
+use crate::common::{Place, file, say, user};
+use compaction_core::projection::Projection;
+use session_store::{Session, StoreError};
+
+/// Does all that reads, and then appends if that is possible.
+fn exercise(place: &Place) {
+    let before = place.bytes();
+    let session = place.open();
+    assert_eq!(place.bytes(), before, "opening writes nothing");
+    match session {
+        Ok(session) => read_and_append(session, place, &before),
+        Err(error) => assert!(matches!(error, StoreError::NotASession { .. }), "{error}"),
+    }
+}
+
+fn read_and_append(mut session: Session, place: &Place, before: &[u8]) {
+    let tree = session.tree().unwrap();
+    assert_eq!(tree.len(), session.entry_count());
+    for node in &tree {
+        session.branch_ids(Some(&node.id)).unwrap();
+    }
+    Projection::of(session.branch(session.leaf_id()).unwrap()).unwrap();
+    session.stats().unwrap();
+    session.check().unwrap();
+    assert_eq!(place.bytes(), before, "reading writes nothing");
+    if session.is_read_only() {
+        return;
+    }
+    let migrated = session.migrated_from().is_some();
+    let path = session.branch_ids(session.leaf_id()).unwrap();
+    let new = say(&mut session, "new");
+    assert!(migrated || place.bytes().starts_with(before), "no bytes are dropped");
+    drop(session);
+    let session = place.open().unwrap();
+    assert_eq!(session.leaf_id(), Some(&new));
+    // A torn line that was closed may be the parent that was missing before; nothing goes away.
+    let new_path = session.branch_ids(Some(&new)).unwrap();
+    assert!(new_path.ends_with(&[&path[..], &[new]].concat()), "{path:?} became {new_path:?}");
+}
+
+fn sample() -> String {
+    file(&[
+        &user("a", None, "é 😀"),
+        r#"{"type":"label","id":"l","parentId":"a","timestamp":"T","targetId":"a","label":"x"}"#,
+        r#"{"type":"compaction","id":"c","parentId":"l","timestamp":"T","summary":"s","firstKeptEntryId":"a","tokensBefore":1}"#,
+        &user("b", Some("c"), "2"),
+    ])
+}
+
+#[test]
+fn every_prefix_of_a_session_opens() {
+    let text = sample();
+    for end in 0..=text.len() {
+        Place::all(&text.as_bytes()[..end]).iter().for_each(exercise);
+    }
+}
+
+#[test]
+fn every_prefix_of_an_old_session_opens() {
+    let text = sample().replace("\"version\":3,", "");
+    for end in (0..=text.len()).step_by(3) {
+        Place::all(&text.as_bytes()[..end]).iter().for_each(exercise);
+    }
+}
+
+/// Lines as programs and accidents make them.
+fn line() -> impl Strategy<Value = Vec<u8>> {
+    let id = || prop::sample::select(vec!["null", "\"a\"", "\"b\"", "\"c\"", "\"d\"", "7", "\"\\ud800\"", "{}"]);
+    let kind =
+        prop::sample::select(vec!["message", "compaction", "label", "session", "session_info", "context_edit", "zz"]);
+    let role = prop::sample::select(vec!["\"user\"", "\"assistant\"", "null", "\"hookMessage\"", "[]"]);
+    let entry = (kind, id(), id(), id(), role).prop_map(|(kind, own, parent, target, role)| {
+        format!(
+            r#"{{"type":"{kind}","id":{own},"parentId":{parent},"targetId":{target},"firstKeptEntryId":{target},"firstKeptEntryIndex":2,"label":"l","message":{{"role":{role},"content":null}}}}"#
+        )
+        .into_bytes()
+    });
+    let cut =
+        (entry.clone(), any::<prop::sample::Index>()).prop_map(|(entry, end)| entry[..end.index(entry.len())].to_vec());
+    prop_oneof![6 => entry, 1 => cut, 1 => prop::collection::vec(any::<u8>(), 0..40), 1 => Just(b"\r".to_vec())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_lines_open(version in 0..5u8, lines in prop::collection::vec(line(), 0..12), ends in any::<bool>()) {
+        let header = format!(r#"{{"type":"session","version":{version},"id":"s","timestamp":"T","cwd":"/"}}"#);
+        let mut bytes = [header.into_bytes()].into_iter().chain(lines).collect::<Vec<_>>().join(&b'\n');
+        if ends {
+            bytes.push(b'\n');
+        }
+        Place::all(&bytes).iter().for_each(exercise);
+    }
+
+    #[test]
+    fn any_bytes_open(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        Place::all(&bytes).iter().for_each(exercise);
+        let after_header = [file(&[]).as_bytes(), &bytes].concat();
+        Place::all(&after_header).iter().for_each(exercise);
+    }
+}
