@@ -40,8 +40,8 @@ fn edits_something_earlier(position: usize, line: String) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
         ["hide" | "rewrite", ..] if position == 0 => "label".to_owned(),
-        ["hide", target] => format!("hide {}", target.parse::<usize>().unwrap() % position),
-        ["rewrite", target, tokens] => format!("rewrite {} {tokens}", target.parse::<usize>().unwrap() % position),
+        ["hide", target] => format!("hide {}", number(target) % position),
+        ["rewrite", target, tokens] => format!("rewrite {} {tokens}", number(target) % position),
         _ => line,
     }
 }
@@ -106,4 +106,8 @@ proptest! {
         }
         prop_assert!(false, "compactions follow each other for ever");
     }
+}
+
+fn number(word: &str) -> usize {
+    word.parse().expect("the strategy writes numbers here")
 }
