@@ -11,7 +11,7 @@ const HEAD: &str = r#"# Generated from the server's OpenRPC document by `cargo x
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict, overload
+from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict, final, overload
 
 from .pending import Pending
 "#;
@@ -80,7 +80,8 @@ fn class(name: &str, description: &str, object: &Object) -> String {
     if !object.members.iter().all(|member| is_identifier(&member.name)) {
         return functional(name, description, object);
     }
-    let mut text = format!("class {name}(TypedDict):\n{}", docstring(description, "    "));
+    // Type checkers tell the members of a union apart by their keys only if no subclass can add keys.
+    let mut text = format!("@final\nclass {name}(TypedDict):\n{}", docstring(description, "    "));
     for member in &object.members {
         let shown = annotation(member.required, &member.shape);
         text.push_str(&format!("\n{}    {}: {shown}\n", comment(&member.description, "    "), member.name));

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict, overload
+from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict, final, overload
 
 from .pending import Pending
 
@@ -12,6 +12,7 @@ from .pending import Pending
 Action: TypeAlias = Literal["none", "compact"]
 
 
+@final
 class CompactParams(TypedDict):
     """Parameters of `compact`. A longer sentence that has to be broken somewhere, with a sign
     that ends comments: */ and a quote: '''.
@@ -52,6 +53,7 @@ Kind: TypeAlias = Literal["a", "b"]
 Message: TypeAlias = dict[str, Any]
 
 
+@final
 class NoParams(TypedDict):
     """None."""
 

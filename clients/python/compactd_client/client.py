@@ -1,0 +1,286 @@
+"""A running compactd."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import IO, Any, Self, TypeVar
+
+from .errors import CompactdError, NotificationsLost, ServerGone
+from .handlers import Answering, Handlers
+from .notifications import Notification, NotificationQueue
+from .pending import Pending
+from .protocol import Calls, InitializeParams, InitializeResult
+
+# Seconds that a server has to end after it has closed its output.
+REST_SECONDS = 5.0
+# The start of a reply, as the server writes it.
+REPLY_ID = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
+
+Argument = TypeVar("Argument")
+
+
+class Client(Calls):
+    """Starts a server and talks with it. Every method may be called from any thread.
+
+    `request` waits, `start` gives a handle that waits or cancels; both are typed by the method.
+    Leaving the `with` block shuts the server down.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str] = ("compactd",),
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stderr: int | IO[Any] | None = None,
+        handlers: Handlers | None = None,
+        on_notification: Callable[[Notification], None] | None = None,
+        on_stray: Callable[[bytes], None] | None = None,
+        max_notifications: int = 65536,
+    ) -> None:
+        """Starts `command`; raises OSError if there is no such program.
+
+        `stderr` is that of subprocess. `on_notification` is called for each notification in order,
+        in a thread of its own; without it they wait for `next_notification`. `on_stray` gets output
+        that is no protocol, and replies that nobody waits for; it is called by the reader and must
+        not wait.
+        """
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, cwd=cwd, env=env)
+        self._handlers: Handlers = handlers or {}
+        self._answering = Answering(self._handlers, self._send)
+        self._notifications = NotificationQueue(max_notifications)
+        self._on_stray = on_stray or (lambda line: None)
+        self._pending: dict[int, Pending[Any]] = {}
+        self._next_id = 1
+        self._gone: ServerGone | None = None
+        # Guards the three above; the other one keeps lines whole on the pipe.
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._reader = self._spawn(self._read)
+        if on_notification is not None:
+            self._spawn(self._deliver, on_notification)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        return self._process.pid
+
+    def initialize(
+        self,
+        name: str,
+        *,
+        version: str | None = None,
+        cwd: str | None = None,
+        agent_dir: str | None = None,
+        session_dir: str | None = None,
+        settings: dict[str, Any] | None = None,
+        progress: bool | None = None,
+        timeout: float | None = None,
+    ) -> InitializeResult:
+        """Says `initialize` for the program `name`, with the capabilities that follow from the handlers."""
+        hooks = [handler for handler in self._handlers if handler != "summarize"]
+        params: InitializeParams = {
+            "protocolVersion": 1,
+            "clientInfo": {"name": name, "version": version},
+            "processId": os.getpid(),
+            "cwd": cwd,
+            "agentDir": agent_dir,
+            "sessionDir": session_dir,
+            "settings": settings,
+            "capabilities": {"summarize": "summarize" in self._handlers, "hooks": hooks, "progress": progress},
+        }
+        return self.request("initialize", params, timeout)
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Sends a notification."""
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def next_notification(self, timeout: float | None = None) -> Notification:
+        """Waits for the next notification. All come here, in the order in which they were sent;
+        those that the server sent before a reply are here when the reply is.
+
+        Raises TimeoutError after `timeout` seconds, NotificationsLost in place of those that did not
+        fit the queue, and ServerGone after the last one.
+        """
+        return self._notifications.get(timeout)
+
+    def shutdown(self, grace: float = 5.0) -> int:
+        """Says `shutdown` and `exit`; kills a server that has not ended `grace` seconds later.
+
+        Gives the exit code, or the negated number of the signal that ended the server.
+        """
+        timer = threading.Timer(grace, self.kill)
+        timer.start()
+        try:
+            self.request("shutdown", {})
+        except (CompactdError, ServerGone):
+            pass  # A server that is gone or refuses is ended all the same; its code tells.
+        self.notify("exit", {})
+        self._close_input()
+        try:
+            return self.wait()
+        finally:
+            timer.cancel()
+
+    def wait(self) -> int:
+        """Waits until the server has ended and its output is read. Gives its exit code."""
+        self._reader.join()
+        return self._process.wait()
+
+    def kill(self) -> None:
+        """Ends the server at once."""
+        self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown()
+
+    def _start(self, method: str, params: Any) -> Pending[Any]:
+        with self._lock:
+            if self._gone is not None:
+                raise self._gone
+            request_id = self._next_id
+            self._next_id += 1
+        line = encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        pending: Pending[Any] = Pending(request_id, lambda: self.notify("$/cancelRequest", {"id": request_id}))
+        with self._lock:
+            if self._gone is not None:
+                raise self._gone
+            self._pending[request_id] = pending
+        self._write(line)
+        return pending
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._write(encode(message))
+
+    def _write(self, line: bytes) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None, "the input was asked to be piped"
+        with self._writing:
+            try:
+                pipe.write(line)
+                pipe.flush()
+            except (BrokenPipeError, ValueError):
+                pass  # The server is gone, or was told to go; the reader tells all that wait.
+
+    def _close_input(self) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None, "the input was asked to be piped"
+        with self._writing:
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass  # It is closed all the same.
+
+    def _read(self) -> None:
+        pipe = self._process.stdout
+        assert pipe is not None, "the output was asked to be piped"
+        with pipe:
+            # Lines of bytes end at LF alone, so that U+2028 in a text is none.
+            for line in pipe:
+                self._receive(line)
+        self._end()
+
+    def _receive(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        message = decode(line)
+        method, request_id = message.get("method"), message.get("id")
+        if isinstance(method, str) and request_id is not None:
+            self._answering.start(request_id, method, message.get("params"))
+        elif isinstance(method, str):
+            self._receive_notification(method, message.get("params"))
+        elif not self._settle(request_id, message):
+            guard(self._on_stray, line)
+
+    def _receive_notification(self, method: str, params: Any) -> None:
+        if method == "$/cancelRequest":
+            self._answering.cancel(params)
+        self._notifications.put(Notification(method, params))
+
+    def _settle(self, request_id: Any, message: dict[str, Any]) -> bool:
+        with self._lock:
+            pending = self._pending.pop(request_id, None) if isinstance(request_id, int) else None
+        if pending is None:
+            return False
+        if "error" in message:
+            pending.reject(CompactdError.from_json(message["error"]))
+        else:
+            pending.resolve(message.get("result"))
+        return True
+
+    def _end(self) -> None:
+        try:
+            returncode = self._process.wait(REST_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            returncode = self._process.wait()
+        with self._lock:
+            self._gone = gone = ServerGone(returncode)
+            left, self._pending = list(self._pending.values()), {}
+        for pending in left:
+            pending.reject(gone)
+        self._answering.cancel_all()
+        self._notifications.close(gone)
+        self._close_input()
+
+    def _deliver(self, listener: Callable[[Notification], None]) -> None:
+        while True:
+            try:
+                notification = self._notifications.get()
+            except ServerGone:
+                return
+            except NotificationsLost as lost:
+                notification = Notification("$/notificationsLost", {"count": lost.count})
+            guard(listener, notification)
+
+    def _spawn(self, target: Callable[..., None], *arguments: Any) -> threading.Thread:
+        thread = threading.Thread(target=target, args=arguments, name=f"compactd {self.pid}", daemon=True)
+        thread.start()
+        return thread
+
+
+def guard(listener: Callable[[Argument], None], argument: Argument) -> None:
+    """Calls a listener of the user, who must not end our thread; what it raises is reported as
+    Python reports what a thread raises."""
+    try:
+        listener(argument)
+    except Exception:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """The line of a message. Raises ValueError for what JSON cannot say."""
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() + b"\n"
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The message of a line; empty if it is none."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return {}
+    except RecursionError:
+        return too_deep(line)
+    return message if isinstance(message, dict) else {}
+
+
+def too_deep(line: bytes) -> dict[str, Any]:
+    """In place of a reply that Python's JSON reader gives up on, so that its request does not wait
+    for ever. The server writes the id near the start."""
+    found = REPLY_ID.match(line)
+    error = {"code": -32603, "message": "the reply is nested too deeply for Python's JSON reader"}
+    return {"id": int(found[1]), "error": error} if found else {}

@@ -1,0 +1,182 @@
+"""Requests of the server, and the answers of the client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NotRequired, TypeAlias, TypedDict, cast
+
+from .errors import CompactdError
+from .protocol import CompactionReason, Entry, FreeObject, Preparation
+
+
+class SummarizeParams(TypedDict):
+    """Parameters of `summarize`."""
+
+    sessionId: str
+    operationId: str
+    # history, turnPrefix or branch
+    kind: str
+    systemPrompt: str
+    prompt: str
+    # Output tokens at most.
+    maxTokens: int
+
+
+class SummarizeResult(TypedDict):
+    """What the model wrote."""
+
+    text: str
+    # `stop` if the model finished; anything else, as `length`, is not taken for a summary.
+    stopReason: str
+    usage: NotRequired[FreeObject]
+
+
+class BeforeCompactParams(TypedDict):
+    """Parameters of `sessionBeforeCompact`."""
+
+    sessionId: str
+    operationId: str
+    preparation: Preparation
+    branchEntries: list[Entry]
+    customInstructions: NotRequired[str]
+    reason: CompactionReason
+    willRetry: bool
+
+
+class HookSummary(TypedDict):
+    """A summary that a hook gives for a compaction."""
+
+    summary: str
+    firstKeptEntryId: str
+    tokensBefore: NotRequired[int]
+    details: NotRequired[FreeObject]
+    usage: NotRequired[FreeObject]
+
+
+class BeforeCompactResult(TypedDict):
+    """Cancels, gives the summary, or (empty) lets the compaction go on."""
+
+    cancel: NotRequired[bool]
+    compaction: NotRequired[HookSummary]
+
+
+class NavigationPlan(TypedDict):
+    """What a navigation is about to do."""
+
+    targetId: str
+    oldLeafId: str | None
+    commonAncestorId: str | None
+    entriesToSummarize: list[str]
+    userWantsSummary: bool
+    customInstructions: NotRequired[str]
+    replaceInstructions: NotRequired[bool]
+    label: NotRequired[str]
+
+
+class BeforeTreeParams(TypedDict):
+    """Parameters of `sessionBeforeTree`."""
+
+    sessionId: str
+    operationId: str
+    preparation: NavigationPlan
+
+
+class HookBranchSummary(TypedDict):
+    """A summary that a hook gives for a branch."""
+
+    summary: str
+    details: NotRequired[FreeObject]
+
+
+class BeforeTreeResult(TypedDict):
+    """Cancels, gives the summary, changes the instructions, or (empty) lets the navigation go on."""
+
+    cancel: NotRequired[bool]
+    summary: NotRequired[HookBranchSummary]
+    customInstructions: NotRequired[str]
+    replaceInstructions: NotRequired[bool]
+    label: NotRequired[str]
+
+
+class BeforeForkParams(TypedDict):
+    """Parameters of `sessionBeforeFork`."""
+
+    sessionId: str
+    entryId: str
+    # before or at
+    position: str
+
+
+class BeforeForkResult(TypedDict):
+    """Cancels, or (empty) lets the fork go on."""
+
+    cancel: NotRequired[bool]
+
+
+class Handlers(TypedDict, total=False):
+    """What a client may answer; `Client.initialize` tells the server which of them are there.
+
+    A handler runs in a thread of its own and gets, beside the parameters, an event that is set when
+    the server no longer wants the answer. To refuse a request it raises; the server's operation
+    then fails with nothing changed.
+    """
+
+    summarize: Callable[[SummarizeParams, threading.Event], SummarizeResult]
+    sessionBeforeCompact: Callable[[BeforeCompactParams, threading.Event], BeforeCompactResult]
+    sessionBeforeTree: Callable[[BeforeTreeParams, threading.Event], BeforeTreeResult]
+    sessionBeforeFork: Callable[[BeforeForkParams, threading.Event], BeforeForkResult]
+
+
+AnyHandler: TypeAlias = Callable[[Any, threading.Event], Any]
+
+
+class Answering:
+    """The requests of the server that are being answered."""
+
+    def __init__(self, handlers: Handlers, send: Callable[[dict[str, Any]], None]) -> None:
+        self._handlers = cast("dict[str, AnyHandler]", handlers)
+        self._send = send
+        self._running: dict[Any, threading.Event] = {}
+
+    def start(self, request_id: Any, method: str, params: Any) -> None:
+        """Answers a request, in a thread of its own."""
+        cancelled = self._running.setdefault(request_id, threading.Event())
+        arguments = (request_id, method, params, cancelled)
+        threading.Thread(target=self._answer, args=arguments, name=f"compactd {method}", daemon=True).start()
+
+    def cancel(self, params: Any) -> None:
+        """Tells a handler that its answer is no longer wanted; it may answer all the same."""
+        cancelled = self._running.get(params.get("id")) if isinstance(params, dict) else None
+        if cancelled is not None:
+            cancelled.set()
+
+    def cancel_all(self) -> None:
+        """Tells all handlers that the server is gone."""
+        for cancelled in list(self._running.values()):
+            cancelled.set()
+
+    def _answer(self, request_id: Any, method: str, params: Any, cancelled: threading.Event) -> None:
+        try:
+            outcome = {"result": self._run(method, params, cancelled)}
+        except Exception as error:  # Whatever a handler raises, the server must hear of it.
+            outcome = {"error": refusal(error, cancelled).to_json()}
+        self._running.pop(request_id, None)
+        self._send({"jsonrpc": "2.0", "id": request_id, **outcome})
+
+    def _run(self, method: str, params: Any, cancelled: threading.Event) -> Any:
+        handler = self._handlers.get(method)
+        if handler is None:
+            data = {"kind": "methodNotFound", "method": method}
+            raise CompactdError(-32601, f"the client does not answer {method}", data)
+        result = handler(params, cancelled)
+        return {} if result is None else result
+
+
+def refusal(error: Exception, cancelled: threading.Event) -> CompactdError:
+    """What a handler raised, as the server gets it."""
+    if cancelled.is_set():
+        return CompactdError(-32800, "the request was cancelled", {"kind": "requestCancelled"})
+    if isinstance(error, CompactdError):
+        return error
+    return CompactdError(-32603, f"{type(error).__name__}: {error}", {"kind": "internalError"})

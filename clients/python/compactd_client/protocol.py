@@ -1,0 +1,1583 @@
+# Generated from the server's OpenRPC document by `cargo xtask protocol`. Do not edit.
+"""Types of the protocol, and the calls typed by method."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict, final, overload
+
+from .pending import Pending
+
+
+@final
+class AbortResult(TypedDict):
+    """Result of `abortCompaction`."""
+
+    # Whether an operation was running.
+    aborted: bool
+
+
+@final
+class AppendEntryParams(TypedDict):
+    """Parameters of `appendEntry`."""
+
+    # The session.
+    sessionId: str
+
+    # The entry.
+    entry: NewEntry
+
+    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    expectedLeafId: NotRequired[str | None]
+
+
+@final
+class AppendMessageParams(TypedDict):
+    """Parameters of `appendMessage`."""
+
+    # The session.
+    sessionId: str
+
+    # The message.
+    message: Message
+
+    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    expectedLeafId: NotRequired[str | None]
+
+
+@final
+class AppendMessageResult(TypedDict):
+    """Result of `appendMessage`."""
+
+    # The new entry.
+    entryId: str
+
+    # The leaf afterwards.
+    leafId: str
+
+    # Usage of the context, where the session's model is known.
+    contextUsage: NotRequired[ContextUsage | None]
+
+
+@final
+class AppendedResult(TypedDict):
+    """Result of calls that append one entry."""
+
+    # The new entry.
+    entryId: str
+
+    # The leaf afterwards.
+    leafId: str
+
+
+@final
+class BranchSummaryEnd(TypedDict):
+    """`branchSummaryEnd`: exactly one for every `branchSummaryStart`, sent before the reply."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # Whether it was cancelled.
+    aborted: bool
+
+    # Why it failed.
+    error: NotRequired[ErrorBody | None]
+
+    # What came of it.
+    result: NotRequired[NavigationResult | None]
+
+
+@final
+class BranchSummaryStart(TypedDict):
+    """`branchSummaryStart`."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # The entry to go to.
+    targetId: str
+
+    # Estimated tokens that the summary reads.
+    estimatedTokens: int
+
+    # The leaf that is left.
+    oldLeafId: NotRequired[str | None]
+
+
+@final
+class CheckCompactionParams(TypedDict):
+    """Parameters of `checkCompaction`."""
+
+    # The session.
+    sessionId: str
+
+    # The model of the next request.
+    model: Model
+
+    # The assistant message to judge; the last one of the context by default.
+    message: NotRequired[Message | None]
+
+    # Compaction settings for this call.
+    settings: NotRequired[FreeObject | None]
+
+
+@final
+class CheckCompactionResult(TypedDict):
+    """Result of `checkCompaction`."""
+
+    # What to do.
+    action: CompactionAction
+
+    # Whether the failed request is worth another try after the compaction.
+    willRetry: bool
+
+    # Tokens of the context.
+    contextTokens: int
+
+    # Tokens above which the threshold is crossed.
+    threshold: int
+
+    # Why.
+    reason: NotRequired[CompactionReason | None]
+
+    # Why nothing is done although something might seem due.
+    skipped: NotRequired[str | None]
+
+
+@final
+class CheckSessionParams(TypedDict):
+    """Parameters of `checkSession`: an open session or a file."""
+
+    # Path of a file; used if no session is named.
+    path: NotRequired[str | None]
+
+    # An open session.
+    sessionId: NotRequired[str | None]
+
+
+@final
+class CheckSessionResult(TypedDict):
+    """Result of `checkSession`."""
+
+    # What was odd, bodies included.
+    diagnostics: list[Diagnostic]
+
+
+@final
+class ClientCapabilities(TypedDict):
+    """What a client answers."""
+
+    # Names of the hooks that the client answers.
+    hooks: NotRequired[list[str]]
+
+    # The client wants progress notifications. Default: true.
+    progress: NotRequired[bool | None]
+
+    # The client answers `summarize`.
+    summarize: NotRequired[bool]
+
+
+@final
+class ClientInfo(TypedDict):
+    """Who the client is."""
+
+    # Name of the program.
+    name: str
+
+    # Its version.
+    version: NotRequired[str | None]
+
+
+@final
+class CompactParams(TypedDict):
+    """Parameters of `compact`."""
+
+    # The session.
+    sessionId: str
+
+    # What the summary should look at.
+    customInstructions: NotRequired[str | None]
+
+    # Compaction settings for this call.
+    settings: NotRequired[FreeObject | None]
+
+    # The summarizer for this call, instead of the configured one.
+    summarizer: NotRequired[str | None]
+
+    # A summary that the client wrote.
+    summary: NotRequired[GivenSummary | None]
+
+    # Whether to answer when the compaction is done (true, the default) or at once.
+    wait: NotRequired[bool | None]
+
+
+# Result of `compact`; only `operationId` with `wait: false`.
+CompactResult: TypeAlias = "CompactionResult | StartedResult"
+
+
+# What to do.
+CompactionAction: TypeAlias = Literal["none", "compact"]
+
+
+@final
+class CompactionEnd(TypedDict):
+    """`compactionEnd`: exactly one for every `compactionStart`, sent before the reply to
+    `compact`.
+    """
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # Why it happened.
+    reason: CompactionReason
+
+    # Whether it was cancelled.
+    aborted: bool
+
+    # Whether the failed request is worth another try.
+    willRetry: bool
+
+    # Why it failed.
+    error: NotRequired[ErrorBody | None]
+
+    # What came of it.
+    result: NotRequired[CompactionResult | None]
+
+
+# Why a compaction happens.
+CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow"]
+
+
+@final
+class CompactionResult(TypedDict):
+    """A compaction that is done."""
+
+    # The compaction entry.
+    entryId: str
+
+    # Its summary.
+    summary: str
+
+    # The oldest entry that stays verbatim.
+    firstKeptEntryId: str
+
+    # Tokens of the context before.
+    tokensBefore: int
+
+    # Tokens of the context after.
+    tokensAfter: int
+
+    # The entry's `details`: `readFiles`, `modifiedFiles` and more.
+    details: FreeObject
+
+    # Whether a hook or the client gave the summary.
+    fromHook: bool
+
+    # Who wrote the summary.
+    summarizer: str
+
+    # Requests that were made, failed ones included.
+    attempts: int
+
+    # What the summary cost.
+    usage: NotRequired[FreeObject | None]
+
+
+@final
+class CompactionSettings(TypedDict):
+    """Settings that decided a preparation."""
+
+    # Whether compaction may start by itself.
+    enabled: bool
+
+    # Tokens of the window that stay free.
+    reserveTokens: int
+
+    # Tokens of recent context that stay verbatim.
+    keepRecentTokens: int
+
+
+@final
+class CompactionStart(TypedDict):
+    """`compactionStart`."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # Why it happens.
+    reason: CompactionReason
+
+    # Tokens of the context.
+    tokensBefore: int
+
+
+# Format of a context.
+ContextFormat: TypeAlias = Literal["agent", "llm"]
+
+
+@final
+class ContextTokens(TypedDict):
+    """Tokens of a context."""
+
+    # The sum.
+    tokens: int
+
+    # Tokens of the last usage that can be trusted.
+    usageTokens: int
+
+    # Estimates for the messages after it.
+    trailingTokens: int
+
+
+@final
+class ContextUsage(TypedDict):
+    """How full a window is."""
+
+    # Size of the window in tokens.
+    contextWindow: int
+
+    # Tokens in percent of the window.
+    percent: NotRequired[float | None]
+
+    # Tokens of the context; null between a compaction and the first answer after it.
+    tokens: NotRequired[int | None]
+
+
+@final
+class ContinueSessionParams(TypedDict):
+    """Parameters of `continueSession`."""
+
+    # Working directory whose most recent session is opened; that of `initialize` by default.
+    cwd: NotRequired[str | None]
+
+
+@final
+class CreateSessionParams(TypedDict):
+    """Parameters of `createSession`."""
+
+    # Working directory of the session; that of `initialize` by default.
+    cwd: NotRequired[str | None]
+
+    # Whether the session is kept in memory alone.
+    ephemeral: NotRequired[bool]
+
+    # Name of the session.
+    name: NotRequired[str | None]
+
+    # Path of the session that this one continues.
+    parentSession: NotRequired[str | None]
+
+    # Path of the file, instead of one that is made up; it must not exist.
+    path: NotRequired[str | None]
+
+    # A flat directory for the file.
+    sessionDir: NotRequired[str | None]
+
+
+@final
+class Diagnostic(TypedDict):
+    """Something odd in a session that was read around."""
+
+    # What it is.
+    kind: str
+
+    # What a person reads.
+    message: str
+
+    # Line of the file, counted from 1.
+    line: NotRequired[int | None]
+
+
+@final
+class EntriesResult(TypedDict):
+    """Result of `getEntries` and `getBranch`."""
+
+    # The entries.
+    entries: list[Entry]
+
+
+# An entry (line) of the session file. Further members depend on the type; unknown types and
+# members are carried through.
+Entry: TypeAlias = dict[str, Any]
+
+
+@final
+class EntryAppended(TypedDict):
+    """`entryAppended`: an entry was written, whoever caused it."""
+
+    # The session.
+    sessionId: str
+
+    # The entry.
+    entry: Entry
+
+
+@final
+class EntryParams(TypedDict):
+    """Parameters of calls that name one entry."""
+
+    # The session.
+    sessionId: str
+
+    # The entry.
+    entryId: str
+
+
+@final
+class ErrorBody(TypedDict):
+    """An error, as a reply would hold it."""
+
+    # Code of the error.
+    code: int
+
+    # What a person reads.
+    message: str
+
+    # `kind`, and the ids and numbers needed to act.
+    data: FreeObject
+
+
+@final
+class EstimateTokensParams(TypedDict):
+    """Parameters of `estimateTokens`: messages or a text."""
+
+    # Messages in either format.
+    messages: NotRequired[list[Message] | None]
+
+    # A text; used if there are no messages.
+    text: NotRequired[str | None]
+
+
+@final
+class EstimateTokensResult(TypedDict):
+    """Result of `estimateTokens`."""
+
+    # Estimated tokens.
+    tokens: int
+
+
+@final
+class FileOperations(TypedDict):
+    """Paths by what was done to them, sorted."""
+
+    # Files that were read.
+    read: list[str]
+
+    # Files that were written whole.
+    written: list[str]
+
+    # Files that were edited.
+    edited: list[str]
+
+
+# Where a fork ends.
+ForkPosition: TypeAlias = Literal["before", "at"]
+
+
+@final
+class ForkSessionParams(TypedDict):
+    """Parameters of `forkSession`."""
+
+    # The session.
+    sessionId: str
+
+    # The entry at which the fork ends.
+    entryId: str
+
+    # Whether the fork ends before or at the entry; before by default.
+    position: NotRequired[ForkPosition]
+
+
+FreeObject: TypeAlias = dict[str, Any]
+
+
+@final
+class GetBranchParams(TypedDict):
+    """Parameters of `getBranch`."""
+
+    # The session.
+    sessionId: str
+
+    # The end of the branch; the leaf by default.
+    leafId: NotRequired[str | None]
+
+
+@final
+class GetContextParams(TypedDict):
+    """Parameters of `getContext`."""
+
+    # The session.
+    sessionId: str
+
+    # An entry up to which the caller has the context already.
+    after: NotRequired[str | None]
+
+    # Format of the messages; `agent` by default.
+    format: NotRequired[ContextFormat]
+
+    # The end of the branch; the leaf by default.
+    leafId: NotRequired[str | None]
+
+
+@final
+class GetContextResult(TypedDict):
+    """Result of `getContext`."""
+
+    # What the model sees.
+    messages: list[Message]
+
+    # The thinking level at the leaf.
+    thinkingLevel: str
+
+    # What the whole context weighs.
+    tokens: ContextTokens
+
+    # What was odd: unknown first kept entries, broken bodies, results without calls.
+    diagnostics: list[Diagnostic]
+
+    # With `after`: whether `messages` holds only what follows that entry.
+    delta: NotRequired[bool | None]
+
+    # The end of the branch.
+    leafId: NotRequired[str | None]
+
+    # The model at the leaf.
+    model: NotRequired[ModelName | None]
+
+
+@final
+class GetContextUsageParams(TypedDict):
+    """Parameters of `getContextUsage`."""
+
+    # The session.
+    sessionId: str
+
+    # The model whose window counts.
+    model: WindowModel
+
+
+@final
+class GetEntriesParams(TypedDict):
+    """Parameters of `getEntries`."""
+
+    # The session.
+    sessionId: str
+
+    # Entries at most.
+    limit: NotRequired[int | None]
+
+    # The entry after which to start; the first one by default.
+    since: NotRequired[str | None]
+
+
+@final
+class GetEntryResult(TypedDict):
+    """Result of `getEntry`."""
+
+    # The entry.
+    entry: Entry
+
+
+@final
+class GetTreeResult(TypedDict):
+    """Result of `getTree`."""
+
+    # All entries in file order; never nested, so that depth has no limit.
+    nodes: list[TreeNode]
+
+    # The leaf.
+    leafId: NotRequired[str | None]
+
+
+@final
+class GivenBranchSummary(TypedDict):
+    """A branch summary that the client wrote."""
+
+    # Its text.
+    summary: str
+
+    # Members for the entry's `details`.
+    details: NotRequired[FreeObject | None]
+
+    # What the summary cost.
+    usage: NotRequired[FreeObject | None]
+
+
+@final
+class GivenSummary(TypedDict):
+    """A summary that the client wrote."""
+
+    # Its text.
+    summary: str
+
+    # Members for the entry's `details`.
+    details: NotRequired[FreeObject | None]
+
+    # The oldest entry that stays verbatim; that of the preparation by default.
+    firstKeptEntryId: NotRequired[str | None]
+
+    # What the summary cost.
+    usage: NotRequired[FreeObject | None]
+
+
+# The first line of the session file.
+Header: TypeAlias = dict[str, Any]
+
+
+@final
+class InitializeParams(TypedDict):
+    """Parameters of `initialize`."""
+
+    # Version of the protocol that the client speaks: 1.
+    protocolVersion: int
+
+    # Who the client is.
+    clientInfo: ClientInfo
+
+    # Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default.
+    agentDir: NotRequired[str | None]
+
+    # What the client answers.
+    capabilities: NotRequired[ClientCapabilities]
+
+    # Working directory for sessions that name none; the server's own by default.
+    cwd: NotRequired[str | None]
+
+    # Process id of the parent; when it dies, the server ends.
+    processId: NotRequired[int | None]
+
+    # A flat directory of sessions, instead of one per working directory.
+    sessionDir: NotRequired[str | None]
+
+    # Settings over those of the settings files.
+    settings: NotRequired[FreeObject | None]
+
+
+@final
+class InitializeResult(TypedDict):
+    """Result of `initialize`."""
+
+    # Version of the protocol that is spoken.
+    protocolVersion: int
+
+    # Who the server is.
+    serverInfo: ServerInfo
+
+    # What the server does.
+    capabilities: ServerCapabilities
+
+    # The settings in force: defaults, files and `initialize.settings` merged.
+    settings: FreeObject
+
+    # Settings files that could not be read, and other oddities.
+    diagnostics: list[str]
+
+
+@final
+class LeafChanged(TypedDict):
+    """`leafChanged`: a navigation moved the leaf."""
+
+    # The session.
+    sessionId: str
+
+    # The leaf.
+    leafId: NotRequired[str | None]
+
+    # The leaf before.
+    oldLeafId: NotRequired[str | None]
+
+
+@final
+class ListSessionsParams(TypedDict):
+    """Parameters of `listSessions`."""
+
+    # Whether to list the sessions of all working directories.
+    all: NotRequired[bool]
+
+    # Where the last page ended: its `nextCursor`.
+    cursor: NotRequired[str | None]
+
+    # Working directory whose sessions are listed; that of `initialize` by default.
+    cwd: NotRequired[str | None]
+
+    # Sessions per page.
+    limit: NotRequired[int | None]
+
+    # A flat directory of sessions.
+    sessionDir: NotRequired[str | None]
+
+
+@final
+class ListSessionsResult(TypedDict):
+    """Result of `listSessions`."""
+
+    # Sessions, newest activity first.
+    sessions: list[SessionSummary]
+
+    # Present if there are more.
+    nextCursor: NotRequired[str | None]
+
+
+# A message as the session file stores it. Unknown members are carried through.
+Message: TypeAlias = dict[str, Any]
+
+
+# A message, or the id of its entry.
+MessageOrId: TypeAlias = "Message | str"
+
+
+@final
+class Model(TypedDict):
+    """A model with its window."""
+
+    # Provider of the model.
+    provider: str
+
+    # Id of the model.
+    id: str
+
+    # Size of the window in tokens.
+    contextWindow: int
+
+
+@final
+class ModelName(TypedDict):
+    """A model, as entries name it."""
+
+    # Provider of the model.
+    provider: str
+
+    # Id of the model.
+    modelId: str
+
+
+@final
+class NavigateTreeParams(TypedDict):
+    """Parameters of `navigateTree`."""
+
+    # The session.
+    sessionId: str
+
+    # The entry to go to.
+    targetId: str
+
+    # What the summary should look at.
+    customInstructions: NotRequired[str | None]
+
+    # A label for the summary, or for the target if there is none.
+    label: NotRequired[str | None]
+
+    # Whether `customInstructions` stand in place of the usual ones.
+    replaceInstructions: NotRequired[bool]
+
+    # Whether to summarise the branch that is left.
+    summarize: NotRequired[bool]
+
+    # The summarizer for this call.
+    summarizer: NotRequired[str | None]
+
+    # A summary that the client wrote.
+    summary: NotRequired[GivenBranchSummary | None]
+
+    # Whether to answer when the navigation is done (true, the default) or at once.
+    wait: NotRequired[bool | None]
+
+
+# Result of `navigateTree`; only `operationId` with `wait: false`.
+NavigateTreeResult: TypeAlias = "NavigationResult | StartedResult"
+
+
+@final
+class NavigationResult(TypedDict):
+    """A navigation that is done."""
+
+    # Whether the navigation was cancelled and nothing moved.
+    cancelled: bool
+
+    # Whether it was cancelled by ending its summary.
+    aborted: NotRequired[bool | None]
+
+    # The text that goes back into the editor.
+    editorText: NotRequired[str | None]
+
+    # The leaf afterwards.
+    leafId: NotRequired[str | None]
+
+    # The leaf before.
+    oldLeafId: NotRequired[str | None]
+
+    # The summary of the branch that was left.
+    summaryEntry: NotRequired[Entry | None]
+
+
+# An entry to append: its type and members; id, parentId and timestamp are given by the server.
+NewEntry: TypeAlias = dict[str, Any]
+
+
+@final
+class NoParams(TypedDict):
+    """Parameters of methods that take none."""
+
+
+Null: TypeAlias = None
+
+
+@final
+class OpenSessionParams(TypedDict):
+    """Parameters of `openSession`."""
+
+    # Path of the session file.
+    path: str
+
+    # Whether to open it for reading alone, without a lock.
+    readOnly: NotRequired[bool]
+
+
+@final
+class OpenSessionResult(TypedDict):
+    """Result of `createSession`, `openSession`, `continueSession` and `forkSession`."""
+
+    # The header's id; names the session in every later call.
+    sessionId: str
+
+    # The first line of the file.
+    header: Header
+
+    # Whether the session cannot be written.
+    readOnly: bool
+
+    # What was odd.
+    diagnostics: list[Diagnostic]
+
+    # After a fork before a message: its text, for the editor.
+    editorText: NotRequired[str | None]
+
+    # Number of entries, where it is known without reading the whole file.
+    entryCount: NotRequired[int | None]
+
+    # The leaf; null for a session without entries.
+    leafId: NotRequired[str | None]
+
+    # The older version that the file has, if it was migrated in memory.
+    migratedFrom: NotRequired[int | None]
+
+    # Path of the file; absent for sessions in memory.
+    path: NotRequired[str | None]
+
+
+# What an operation is at.
+OperationPhase: TypeAlias = Literal["summarizing", "committing"]
+
+
+@final
+class OperationProgress(TypedDict):
+    """`compactionProgress` and `branchSummaryProgress`."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # What is going on.
+    phase: OperationPhase
+
+    # The request that is running, counted from 1.
+    request: int
+
+    # Requests in all.
+    requests: int
+
+    # Output tokens of this request so far.
+    outputTokens: int
+
+    # New text of the summary.
+    delta: NotRequired[str | None]
+
+
+@final
+class Preparation(TypedDict):
+    """What would be compacted."""
+
+    # The oldest entry that stays verbatim.
+    firstKeptEntryId: str
+
+    # Messages before the turn that is cut, or before the cut.
+    messagesToSummarize: list[MessageOrId]
+
+    # Messages of the turn that is cut, up to the cut.
+    turnPrefixMessages: list[MessageOrId]
+
+    # Whether the cut goes through a turn.
+    isSplitTurn: bool
+
+    # Tokens of the whole context.
+    tokensBefore: int
+
+    # Files that the summarised part touched.
+    fileOps: FileOperations
+
+    # The settings that were used.
+    settings: CompactionSettings
+
+    # The leaf of the branch.
+    leafId: str
+
+    # The summary of the previous compaction.
+    previousSummary: NotRequired[str | None]
+
+
+# Parts of a preparation that can be asked for.
+PreparationPart: TypeAlias = Literal["messages", "requests"]
+
+
+@final
+class PrepareCompactionParams(TypedDict):
+    """Parameters of `prepareCompaction`."""
+
+    # The session.
+    sessionId: str
+
+    # What the summary should look at.
+    customInstructions: NotRequired[str | None]
+
+    # What the result holds; both parts by default.
+    include: NotRequired[list[PreparationPart] | None]
+
+    # The end of the branch; the leaf by default.
+    leafId: NotRequired[str | None]
+
+    # Compaction settings for this call.
+    settings: NotRequired[FreeObject | None]
+
+
+@final
+class PrepareCompactionResult(TypedDict):
+    """Result of `prepareCompaction`."""
+
+    # The compaction that nothing follows, if that is the reason.
+    compactionId: NotRequired[str | None]
+
+    # Tokens of the context, if nothing would be compacted.
+    contextTokens: NotRequired[int | None]
+
+    # Tokens that are kept at least, if nothing would be compacted.
+    keepRecentTokens: NotRequired[int | None]
+
+    # Messages that all would be kept, if nothing would be compacted.
+    messages: NotRequired[int | None]
+
+    # What would be compacted; null if nothing would.
+    preparation: NotRequired[Preparation | None]
+
+    # Why nothing would be compacted.
+    reason: NotRequired[RefusalReason | None]
+
+    # What a summarizer would get, in order.
+    requests: NotRequired[list[SummaryRequest] | None]
+
+
+@final
+class PrepareNavigationParams(TypedDict):
+    """Parameters of `prepareNavigation`."""
+
+    # The session.
+    sessionId: str
+
+    # The entry to go to.
+    targetId: str
+
+    # The leaf to start from; the current one by default.
+    leafId: NotRequired[str | None]
+
+
+@final
+class PrepareNavigationResult(TypedDict):
+    """Result of `prepareNavigation`."""
+
+    # The entry to go to.
+    targetId: str
+
+    # The entries that would be left, oldest first.
+    entriesToSummarize: list[str]
+
+    # Estimated tokens that a summary would read.
+    estimatedTokens: int
+
+    # The deepest entry that both paths share.
+    commonAncestorId: NotRequired[str | None]
+
+    # The text that would go back into the editor.
+    editorText: NotRequired[str | None]
+
+    # The leaf afterwards; null for the place before the first entry.
+    newLeafId: NotRequired[str | None]
+
+    # The leaf that would be left.
+    oldLeafId: NotRequired[str | None]
+
+
+# Why nothing would be compacted.
+RefusalReason: TypeAlias = Literal["alreadyCompacted", "nothingToCompact"]
+
+
+# What a request to a summarizer is about.
+RequestKind: TypeAlias = Literal["history", "turnPrefix", "branch"]
+
+
+@final
+class SerializeConversationParams(TypedDict):
+    """Parameters of `serializeConversation`."""
+
+    # Messages in either format.
+    messages: list[Message]
+
+
+@final
+class SerializeConversationResult(TypedDict):
+    """Result of `serializeConversation`."""
+
+    # The conversation as one text.
+    text: str
+
+
+@final
+class ServerCapabilities(TypedDict):
+    """What the server does."""
+
+    # Methods that it answers.
+    methods: list[str]
+
+    # Notifications that it sends.
+    notifications: list[str]
+
+    # Hooks that it calls.
+    hooks: list[str]
+
+    # Summarizers that it has.
+    summarizers: list[str]
+
+
+@final
+class ServerInfo(TypedDict):
+    """Who the server is."""
+
+    # `compactd`.
+    name: str
+
+    # Its version.
+    version: str
+
+
+@final
+class SessionChanged(TypedDict):
+    """`sessionChanged`: another program added entries to the file."""
+
+    # The session.
+    sessionId: str
+
+    # The entries that were added.
+    entryIds: list[str]
+
+    # The leaf afterwards.
+    leafId: NotRequired[str | None]
+
+
+@final
+class SessionParams(TypedDict):
+    """Parameters of calls that name a session and nothing else."""
+
+    # The session.
+    sessionId: str
+
+
+@final
+class SessionStats(TypedDict):
+    """Result of `getSessionStats`. Everything is counted over the whole file, branches included."""
+
+    # Entries in the file.
+    entryCount: int
+
+    # Messages of all roles.
+    messageCount: int
+
+    # Messages of the person.
+    userMessages: int
+
+    # Answers of models.
+    assistantMessages: int
+
+    # Tool calls in them.
+    toolCalls: int
+
+    # Results of tools.
+    toolResults: int
+
+    # Compactions.
+    compactions: int
+
+    # Branch summaries.
+    branchSummaries: int
+
+    # Tokens, those of summaries included.
+    tokens: TokenTotals
+
+    # Cost, that of summaries included, in the currency of the price list.
+    cost: float
+
+
+@final
+class SessionSummary(TypedDict):
+    """A session in a list."""
+
+    # Path of the file.
+    path: str
+
+    # The header's id.
+    sessionId: str
+
+    # The header's working directory.
+    cwd: str
+
+    # When it was created, ISO 8601.
+    created: str
+
+    # Time of the last message, ISO 8601.
+    modified: str
+
+    # Number of messages.
+    messageCount: int
+
+    # Text of the first user message.
+    firstMessage: str
+
+    # The session's name.
+    name: NotRequired[str | None]
+
+    # Path of the session that it continues.
+    parentSession: NotRequired[str | None]
+
+
+@final
+class SetLabelParams(TypedDict):
+    """Parameters of `setLabel`."""
+
+    # The session.
+    sessionId: str
+
+    # The entry that gets the label.
+    targetId: str
+
+    # The label; null clears it.
+    label: str
+
+
+@final
+class SetSessionNameParams(TypedDict):
+    """Parameters of `setSessionName`."""
+
+    # The session.
+    sessionId: str
+
+    # The name; empty clears it.
+    name: str
+
+
+@final
+class StartedResult(TypedDict):
+    """An operation that runs."""
+
+    # Names the operation in notifications.
+    operationId: str
+
+
+@final
+class SummaryRequest(TypedDict):
+    """A request to a summarizer."""
+
+    # What it is about.
+    kind: RequestKind
+
+    # The system prompt.
+    systemPrompt: str
+
+    # The prompt.
+    prompt: str
+
+    # Output tokens at most.
+    maxTokens: int
+
+    # Estimated input tokens.
+    estimatedTokens: int
+
+
+@final
+class TokenTotals(TypedDict):
+    """Totals of tokens."""
+
+    # Input that came from no cache.
+    input: int
+
+    # Output.
+    output: int
+
+    # Input read from a cache.
+    cacheRead: int
+
+    # Input written to a cache.
+    cacheWrite: int
+
+    # All of it.
+    total: int
+
+
+@final
+class TreeNode(TypedDict):
+    """One entry of the tree."""
+
+    # The entry.
+    id: str
+
+    # Type of the entry.
+    type: str
+
+    # The start of its text, on one line.
+    preview: str
+
+    # When it was written, ISO 8601.
+    timestamp: str
+
+    # Entries that follow it, oldest first.
+    children: list[str]
+
+    # Its label.
+    label: NotRequired[str | None]
+
+    # The entry before it, as stored.
+    parentId: NotRequired[str | None]
+
+    # Role of its message.
+    role: NotRequired[str | None]
+
+
+@final
+class WindowModel(TypedDict):
+    """A model of which only the window matters."""
+
+    # Size of the window in tokens.
+    contextWindow: int
+
+
+# Codes of the errors by their kind.
+ERROR_CODES: Final[dict[str, int]] = {
+    # The message is not JSON; reading goes on at the next frame.
+    "parseError": -32700,
+    # The message is JSON, but no request, or it is over the size limit.
+    "invalidRequest": -32600,
+    # There is no such method.
+    "methodNotFound": -32601,
+    # A parameter is missing or wrong; `path` and `expected` say which and how.
+    "invalidParams": -32602,
+    # A defect of the server; the server goes on.
+    "internalError": -32603,
+    # The first request must be `initialize`.
+    "notInitialized": -32002,
+    # The request was cancelled.
+    "requestCancelled": -32800,
+    # No open session has this id, or no session is at this path.
+    "sessionNotFound": 1001,
+    # The session has no entry with this id.
+    "entryNotFound": 1002,
+    # Another process has the session open for writing; `pid` and `host` say which, if known.
+    "sessionLocked": 1003,
+    # The file is no session; it was left untouched.
+    "notASession": 1004,
+    # Writing failed; nothing was changed.
+    "writeFailed": 1005,
+    # The leaf is not the expected one; `expectedLeafId` and `leafId` say which.
+    "leafMoved": 1006,
+    # The session is open for reading alone.
+    "readOnly": 1007,
+    # Too many requests wait; send fewer at once.
+    "serverBusy": 1008,
+    # Another open file has the same session id; `path` says which.
+    "sessionIdInUse": 1009,
+    # Everything would be kept; the numbers say why.
+    "nothingToCompact": 1101,
+    # Nothing that the model sees follows the last compaction.
+    "alreadyCompacted": 1102,
+    # A compaction, navigation or fork runs on the session; `operationId` says which.
+    "operationInProgress": 1103,
+    # The summarizer failed: `cause`, `retryable`, `attempts`.
+    "summarizerFailed": 1104,
+    # The summary is empty, cut off, or lacks what it must hold.
+    "summaryRejected": 1105,
+    # A hook of the client cancelled the operation.
+    "cancelledByHook": 1106,
+    # A hook of the client gave a wrong result.
+    "invalidHookResult": 1107,
+    # A setting is wrong; `path` says which.
+    "invalidSettings": 1201,
+}
+
+
+class Calls:
+    """The calls, typed by method; the client says how they are sent."""
+
+    @overload
+    def start(self, method: Literal["initialize"], params: InitializeParams) -> Pending[InitializeResult]: ...
+
+    @overload
+    def start(self, method: Literal["shutdown"], params: NoParams) -> Pending[Null]: ...
+
+    @overload
+    def start(self, method: Literal["rpc.discover"], params: NoParams) -> Pending[FreeObject]: ...
+
+    @overload
+    def start(self, method: Literal["createSession"], params: CreateSessionParams) -> Pending[OpenSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["openSession"], params: OpenSessionParams) -> Pending[OpenSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["continueSession"], params: ContinueSessionParams) -> Pending[OpenSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["closeSession"], params: SessionParams) -> Pending[Null]: ...
+
+    @overload
+    def start(self, method: Literal["listSessions"], params: ListSessionsParams) -> Pending[ListSessionsResult]: ...
+
+    @overload
+    def start(self, method: Literal["forkSession"], params: ForkSessionParams) -> Pending[OpenSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["setSessionName"], params: SetSessionNameParams) -> Pending[AppendedResult]: ...
+
+    @overload
+    def start(self, method: Literal["getSessionStats"], params: SessionParams) -> Pending[SessionStats]: ...
+
+    @overload
+    def start(self, method: Literal["checkSession"], params: CheckSessionParams) -> Pending[CheckSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["appendMessage"], params: AppendMessageParams) -> Pending[AppendMessageResult]: ...
+
+    @overload
+    def start(self, method: Literal["appendEntry"], params: AppendEntryParams) -> Pending[AppendedResult]: ...
+
+    @overload
+    def start(self, method: Literal["getEntry"], params: EntryParams) -> Pending[GetEntryResult]: ...
+
+    @overload
+    def start(self, method: Literal["getEntries"], params: GetEntriesParams) -> Pending[EntriesResult]: ...
+
+    @overload
+    def start(self, method: Literal["getBranch"], params: GetBranchParams) -> Pending[EntriesResult]: ...
+
+    @overload
+    def start(self, method: Literal["getTree"], params: SessionParams) -> Pending[GetTreeResult]: ...
+
+    @overload
+    def start(self, method: Literal["setLabel"], params: SetLabelParams) -> Pending[AppendedResult]: ...
+
+    @overload
+    def start(self, method: Literal["getContext"], params: GetContextParams) -> Pending[GetContextResult]: ...
+
+    @overload
+    def start(self, method: Literal["getContextUsage"], params: GetContextUsageParams) -> Pending[ContextUsage]: ...
+
+    @overload
+    def start(self, method: Literal["estimateTokens"], params: EstimateTokensParams) -> Pending[EstimateTokensResult]: ...
+
+    @overload
+    def start(self, method: Literal["serializeConversation"], params: SerializeConversationParams) -> Pending[SerializeConversationResult]: ...
+
+    @overload
+    def start(self, method: Literal["checkCompaction"], params: CheckCompactionParams) -> Pending[CheckCompactionResult]: ...
+
+    @overload
+    def start(self, method: Literal["prepareCompaction"], params: PrepareCompactionParams) -> Pending[PrepareCompactionResult]: ...
+
+    @overload
+    def start(self, method: Literal["compact"], params: CompactParams) -> Pending[CompactResult]: ...
+
+    @overload
+    def start(self, method: Literal["abortCompaction"], params: SessionParams) -> Pending[AbortResult]: ...
+
+    @overload
+    def start(self, method: Literal["prepareNavigation"], params: PrepareNavigationParams) -> Pending[PrepareNavigationResult]: ...
+
+    @overload
+    def start(self, method: Literal["navigateTree"], params: NavigateTreeParams) -> Pending[NavigateTreeResult]: ...
+
+    def start(self, method: str, params: Any) -> Pending[Any]:
+        """Sends a request and returns at once; the handle waits for the result, or cancels."""
+        return self._start(method, params)
+
+    @overload
+    def request(
+        self, method: Literal["initialize"], params: InitializeParams, timeout: float | None = None
+    ) -> InitializeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["shutdown"], params: NoParams, timeout: float | None = None
+    ) -> Null: ...
+
+    @overload
+    def request(
+        self, method: Literal["rpc.discover"], params: NoParams, timeout: float | None = None
+    ) -> FreeObject: ...
+
+    @overload
+    def request(
+        self, method: Literal["createSession"], params: CreateSessionParams, timeout: float | None = None
+    ) -> OpenSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["openSession"], params: OpenSessionParams, timeout: float | None = None
+    ) -> OpenSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["continueSession"], params: ContinueSessionParams, timeout: float | None = None
+    ) -> OpenSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["closeSession"], params: SessionParams, timeout: float | None = None
+    ) -> Null: ...
+
+    @overload
+    def request(
+        self, method: Literal["listSessions"], params: ListSessionsParams, timeout: float | None = None
+    ) -> ListSessionsResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["forkSession"], params: ForkSessionParams, timeout: float | None = None
+    ) -> OpenSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["setSessionName"], params: SetSessionNameParams, timeout: float | None = None
+    ) -> AppendedResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getSessionStats"], params: SessionParams, timeout: float | None = None
+    ) -> SessionStats: ...
+
+    @overload
+    def request(
+        self, method: Literal["checkSession"], params: CheckSessionParams, timeout: float | None = None
+    ) -> CheckSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["appendMessage"], params: AppendMessageParams, timeout: float | None = None
+    ) -> AppendMessageResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["appendEntry"], params: AppendEntryParams, timeout: float | None = None
+    ) -> AppendedResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getEntry"], params: EntryParams, timeout: float | None = None
+    ) -> GetEntryResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getEntries"], params: GetEntriesParams, timeout: float | None = None
+    ) -> EntriesResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getBranch"], params: GetBranchParams, timeout: float | None = None
+    ) -> EntriesResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getTree"], params: SessionParams, timeout: float | None = None
+    ) -> GetTreeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["setLabel"], params: SetLabelParams, timeout: float | None = None
+    ) -> AppendedResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getContext"], params: GetContextParams, timeout: float | None = None
+    ) -> GetContextResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getContextUsage"], params: GetContextUsageParams, timeout: float | None = None
+    ) -> ContextUsage: ...
+
+    @overload
+    def request(
+        self, method: Literal["estimateTokens"], params: EstimateTokensParams, timeout: float | None = None
+    ) -> EstimateTokensResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["serializeConversation"], params: SerializeConversationParams, timeout: float | None = None
+    ) -> SerializeConversationResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["checkCompaction"], params: CheckCompactionParams, timeout: float | None = None
+    ) -> CheckCompactionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["prepareCompaction"], params: PrepareCompactionParams, timeout: float | None = None
+    ) -> PrepareCompactionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["compact"], params: CompactParams, timeout: float | None = None
+    ) -> CompactResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["abortCompaction"], params: SessionParams, timeout: float | None = None
+    ) -> AbortResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["prepareNavigation"], params: PrepareNavigationParams, timeout: float | None = None
+    ) -> PrepareNavigationResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["navigateTree"], params: NavigateTreeParams, timeout: float | None = None
+    ) -> NavigateTreeResult: ...
+
+    def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
+        """Sends a request and waits for its result.
+
+        After `timeout` seconds the request is cancelled and TimeoutError is raised. Raises
+        CompactdError if the server answers with an error, ServerGone if it ends first.
+        """
+        return self._start(method, params).result(timeout)
+
+    def _start(self, method: str, params: Any) -> Pending[Any]:
+        raise NotImplementedError

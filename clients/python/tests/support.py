@@ -1,0 +1,56 @@
+"""Servers and sessions for the tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from typing import Any, NoReturn
+
+from compactd_client import Client
+
+# Settings with which the conversation below can be compacted.
+SMALL = {"keepRecentTokens": 100}
+
+
+def start(case: unittest.TestCase, **options: Any) -> Client:
+    """A client of the built server, with a home of its own, that ends with the test."""
+    home = tempfile.TemporaryDirectory()
+    case.addCleanup(home.cleanup)
+    env = {"PATH": os.environ.get("PATH", ""), "HOME": home.name}
+    command = [os.environ.get("COMPACTD_BIN", "compactd")]
+    client = Client(command, env=env, cwd=home.name, stderr=subprocess.DEVNULL, **options)
+    case.addCleanup(client.shutdown)
+    client.initialize("test", agent_dir=home.name, cwd=home.name, timeout=20)
+    return client
+
+
+def scripted(case: unittest.TestCase, script: str, **options: Any) -> Client:
+    """A server that is a small script."""
+    client = Client([sys.executable, "-u", "-c", script], **options)
+    case.addCleanup(client.wait)
+    case.addCleanup(client.kill)
+    return client
+
+
+def conversation(client: Client) -> str:
+    """The id of a new session with some messages that are worth a compaction."""
+    session_id = client.request("createSession", {})["sessionId"]
+    for number in range(6):
+        message = user(f"message {number} " * 40)
+        client.request("appendMessage", {"sessionId": session_id, "message": message})
+    return session_id
+
+
+def user(content: str) -> dict[str, Any]:
+    """A message of the person."""
+    return {"role": "user", "content": content, "timestamp": 1_700_000_000_000}
+
+
+def hanging(params: Any, cancelled: threading.Event) -> NoReturn:
+    """A handler that answers nothing until it is told to stop."""
+    cancelled.wait(20)
+    raise RuntimeError("not wanted")

@@ -1,0 +1,206 @@
+import { Answering } from "./answering.js";
+import { CompactdError, type ErrorObject, ServerGoneError, isObject } from "./errors.js";
+import { type ExitStatus, LineProcess, type ProcessOptions } from "./process.js";
+import type { InitializeParams, InitializeResult, Methods, Notifications } from "./protocol.js";
+import type { Handlers } from "./requests.js";
+
+/** How a server is started and what the client answers. */
+export interface ClientOptions extends ProcessOptions {
+  /** Answers to requests of the server. */
+  handlers?: Handlers;
+  /** Gets what a listener throws. By default it is thrown on, outside of the client. */
+  onError?: (error: unknown) => void;
+  /** Gets output that is no protocol, and replies that nobody waits for. Ignored by default. */
+  onStray?: (line: string) => void;
+}
+
+/** How one request is made. */
+export interface RequestOptions {
+  /**
+   * Cancels the request. The promise still waits for what the server says: it may have finished
+   * before the cancellation came; if not, it rejects with the kind `requestCancelled`.
+   */
+  signal?: AbortSignal;
+}
+
+interface Pending {
+  resolve: (result: never) => void;
+  reject: (error: Error) => void;
+}
+
+type Listener = (params: never, method: string) => void;
+
+/** A running compactd. */
+export class Client {
+  readonly #process: LineProcess;
+  readonly #answering: Answering;
+  readonly #options: ClientOptions;
+  readonly #pending = new Map<number, Pending>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #exited: Promise<ExitStatus | undefined>;
+  #gone: ServerGoneError | undefined;
+  #nextId = 1;
+
+  /** Starts a server. A program that cannot be started rejects the first request. */
+  constructor(options: ClientOptions = {}) {
+    this.#options = options;
+    this.#process = new LineProcess(options, (line) => this.#receive(line));
+    this.#answering = new Answering(options.handlers ?? {}, (message) => this.#send(message));
+    this.#exited = this.#process.ended.then(
+      (status) => this.#end(status),
+      (error: Error) => this.#end(undefined, error),
+    );
+  }
+
+  /** Process id of the server; undefined if it did not start. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** How the server ended, when it has; undefined if it did not start. */
+  get exited(): Promise<ExitStatus | undefined> {
+    return this.#exited;
+  }
+
+  /** Says `initialize`, with the capabilities that follow from the handlers. */
+  initialize(params: Omit<InitializeParams, "protocolVersion">, options?: RequestOptions): Promise<InitializeResult> {
+    const { summarize, ...hooks } = this.#options.handlers ?? {};
+    const capabilities = { summarize: summarize !== undefined, hooks: Object.keys(hooks), ...params.capabilities };
+    return this.request("initialize", { processId: process.pid, ...params, protocolVersion: 1, capabilities }, options);
+  }
+
+  /** Sends a request and gives its result; rejects with {@link CompactdError} or {@link ServerGoneError}. */
+  async request<M extends keyof Methods>(
+    method: M,
+    params: Methods[M]["params"],
+    options: RequestOptions = {},
+  ): Promise<Methods[M]["result"]> {
+    options.signal?.throwIfAborted();
+    if (this.#gone !== undefined) throw this.#gone;
+    const id = this.#nextId++;
+    const cancel = () => this.notify("$/cancelRequest", { id });
+    options.signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await this.#call<Methods[M]["result"]>(id, method, params);
+    } finally {
+      options.signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Sends a notification. */
+  notify(method: string, params: object): void {
+    this.#send({ jsonrpc: "2.0", method, params });
+  }
+
+  /**
+   * Calls the listener for every notification of this name, in the order in which they came, and
+   * before the reply that follows them. Gives a function that ends it.
+   */
+  on<N extends keyof Notifications>(name: N, listener: (params: Notifications[N]) => void): () => void {
+    return this.#listen(name, listener as Listener);
+  }
+
+  /** Calls the listener for every notification, known or not. Gives a function that ends it. */
+  onAny(listener: (params: unknown, method: string) => void): () => void {
+    return this.#listen("*", listener as Listener);
+  }
+
+  /** Says `shutdown` and `exit`, and kills a server that has not ended `graceMs` later. */
+  async shutdown(graceMs = 5000): Promise<ExitStatus | undefined> {
+    const timer = setTimeout(() => this.kill(), graceMs);
+    try {
+      await this.request("shutdown", {});
+    } catch {
+      // A server that is gone or refuses is ended all the same; its status tells.
+    }
+    this.notify("exit", {});
+    this.#process.closeInput();
+    return this.#exited.finally(() => clearTimeout(timer));
+  }
+
+  /** Ends the server at once. */
+  kill(): void {
+    this.#process.kill();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
+  }
+
+  #call<Result>(id: number, method: string, params: unknown): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      this.#pending.set(id, { resolve, reject });
+      this.#process.write(text);
+    });
+  }
+
+  #send(message: object): void {
+    if (this.#gone === undefined) this.#process.write(JSON.stringify(message));
+  }
+
+  #listen(name: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  #receive(line: string): void {
+    if (line.trim() === "") return;
+    const message = parse(line);
+    if (message !== undefined && typeof message.method === "string") {
+      this.#receiveCall(message, message.method);
+    } else if (!this.#settle(message)) {
+      this.#guard(() => this.#options.onStray?.(line));
+    }
+  }
+
+  #receiveCall(message: { [member: string]: unknown }, method: string): void {
+    if (message.id !== undefined) return void this.#answering.answer(message.id, method, message.params);
+    if (method === "$/cancelRequest") this.#answering.cancel(message.params);
+    const listeners = [...(this.#listeners.get(method) ?? []), ...(this.#listeners.get("*") ?? [])];
+    for (const listener of listeners) this.#guard(() => listener(message.params as never, method));
+  }
+
+  #settle(message: { [member: string]: unknown } | undefined): boolean {
+    const pending = this.#pending.get(message?.id as number);
+    if (message === undefined || pending === undefined) return false;
+    this.#pending.delete(message.id as number);
+    if (isObject(message.error)) pending.reject(new CompactdError(message.error as unknown as ErrorObject));
+    else pending.resolve(message.result as never);
+    return true;
+  }
+
+  /** Keeps a listener that throws from stopping the client. */
+  #guard(call: () => void): void {
+    const onError = this.#options.onError ?? rethrow;
+    try {
+      call();
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  #end(status: ExitStatus | undefined, cause?: Error): ExitStatus | undefined {
+    this.#gone = new ServerGoneError(status, cause);
+    for (const pending of this.#pending.values()) pending.reject(this.#gone);
+    this.#pending.clear();
+    this.#answering.cancelAll();
+    return status;
+  }
+}
+
+function parse(line: string): { [member: string]: unknown } | undefined {
+  try {
+    const message: unknown = JSON.parse(line);
+    return isObject(message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function rethrow(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

@@ -1,0 +1,6 @@
+/** Client of compactd: starts the program and speaks JSON-RPC with it over its pipes. */
+export { Client, type ClientOptions, type RequestOptions } from "./client.js";
+export { CompactdError, ServerGoneError } from "./errors.js";
+export type { ExitStatus } from "./process.js";
+export type * from "./requests.js";
+export * from "./protocol.js";

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { LineSplitter } from "./lines.js";
+
+/** How a process ended. */
+export interface ExitStatus {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** How a server is started. */
+export interface ProcessOptions {
+  /** The program; `compactd` on the path by default. */
+  command?: string;
+  /** Its arguments. */
+  args?: string[];
+  /** Its whole environment; that of this process by default. */
+  env?: NodeJS.ProcessEnv;
+  /** Its working directory. */
+  cwd?: string;
+  /** Where its log goes; the standard error of this process by default. */
+  stderr?: "inherit" | "ignore" | number;
+}
+
+/** Milliseconds to wait for the rest of the output of a process that has ended. */
+const REST_MS = 1000;
+
+/** A child that speaks in lines. */
+export class LineProcess {
+  /** Settles when the process has ended and its output is read; rejects if it did not start. */
+  readonly ended: Promise<ExitStatus>;
+  readonly #child: ChildProcess;
+
+  constructor(options: ProcessOptions, onLine: (line: string) => void) {
+    const { command = "compactd", args = [], env, cwd, stderr = "inherit" } = options;
+    this.#child = spawn(command, args, { env, cwd, stdio: ["pipe", "pipe", stderr], windowsHide: true });
+    const lines = new LineSplitter();
+    this.#child.stdout?.on("data", (bytes: Buffer) => lines.push(bytes).forEach(onLine));
+    // A write to a process that has ended fails here; its end is told by `ended`.
+    this.#child.stdin?.on("error", () => {});
+    this.ended = end(this.#child);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Sends one line. */
+  write(line: string): void {
+    this.#child.stdin?.write(`${line}\n`);
+  }
+
+  /** Closes the input of the process, which makes a server end. */
+  closeInput(): void {
+    this.#child.stdin?.end();
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+}
+
+function end(child: ChildProcess): Promise<ExitStatus> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => {
+      if (child.pid === undefined) reject(error);
+    });
+    child.once("close", (code, signal) => resolve({ code, signal }));
+    // Children of the process may hold the output open, so its end is not awaited for ever.
+    child.once("exit", (code, signal) => setTimeout(() => resolve({ code, signal }), REST_MS).unref());
+  });
+}

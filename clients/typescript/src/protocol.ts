@@ -1,0 +1,1106 @@
+// Generated from the server's OpenRPC document by `cargo xtask protocol`. Do not edit.
+
+/** Result of `abortCompaction`. */
+export interface AbortResult {
+  /** Whether an operation was running. */
+  aborted: boolean;
+}
+
+/** Parameters of `appendEntry`. */
+export interface AppendEntryParams {
+  /** The session. */
+  sessionId: string;
+  /** The entry. */
+  entry: NewEntry;
+  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  expectedLeafId?: string | null;
+}
+
+/** Parameters of `appendMessage`. */
+export interface AppendMessageParams {
+  /** The session. */
+  sessionId: string;
+  /** The message. */
+  message: Message;
+  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  expectedLeafId?: string | null;
+}
+
+/** Result of `appendMessage`. */
+export interface AppendMessageResult {
+  /** The new entry. */
+  entryId: string;
+  /** The leaf afterwards. */
+  leafId: string;
+  /** Usage of the context, where the session's model is known. */
+  contextUsage?: ContextUsage | null;
+}
+
+/** Result of calls that append one entry. */
+export interface AppendedResult {
+  /** The new entry. */
+  entryId: string;
+  /** The leaf afterwards. */
+  leafId: string;
+}
+
+/** `branchSummaryEnd`: exactly one for every `branchSummaryStart`, sent before the reply. */
+export interface BranchSummaryEnd {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** Whether it was cancelled. */
+  aborted: boolean;
+  /** Why it failed. */
+  error?: ErrorBody | null;
+  /** What came of it. */
+  result?: NavigationResult | null;
+}
+
+/** `branchSummaryStart`. */
+export interface BranchSummaryStart {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** The entry to go to. */
+  targetId: string;
+  /** Estimated tokens that the summary reads. */
+  estimatedTokens: number;
+  /** The leaf that is left. */
+  oldLeafId?: string | null;
+}
+
+/** Parameters of `checkCompaction`. */
+export interface CheckCompactionParams {
+  /** The session. */
+  sessionId: string;
+  /** The model of the next request. */
+  model: Model;
+  /** The assistant message to judge; the last one of the context by default. */
+  message?: Message | null;
+  /** Compaction settings for this call. */
+  settings?: FreeObject | null;
+}
+
+/** Result of `checkCompaction`. */
+export interface CheckCompactionResult {
+  /** What to do. */
+  action: CompactionAction;
+  /** Whether the failed request is worth another try after the compaction. */
+  willRetry: boolean;
+  /** Tokens of the context. */
+  contextTokens: number;
+  /** Tokens above which the threshold is crossed. */
+  threshold: number;
+  /** Why. */
+  reason?: CompactionReason | null;
+  /** Why nothing is done although something might seem due. */
+  skipped?: string | null;
+}
+
+/** Parameters of `checkSession`: an open session or a file. */
+export interface CheckSessionParams {
+  /** Path of a file; used if no session is named. */
+  path?: string | null;
+  /** An open session. */
+  sessionId?: string | null;
+}
+
+/** Result of `checkSession`. */
+export interface CheckSessionResult {
+  /** What was odd, bodies included. */
+  diagnostics: Array<Diagnostic>;
+}
+
+/** What a client answers. */
+export interface ClientCapabilities {
+  /** Names of the hooks that the client answers. */
+  hooks?: Array<string>;
+  /** The client wants progress notifications. Default: true. */
+  progress?: boolean | null;
+  /** The client answers `summarize`. */
+  summarize?: boolean;
+}
+
+/** Who the client is. */
+export interface ClientInfo {
+  /** Name of the program. */
+  name: string;
+  /** Its version. */
+  version?: string | null;
+}
+
+/** Parameters of `compact`. */
+export interface CompactParams {
+  /** The session. */
+  sessionId: string;
+  /** What the summary should look at. */
+  customInstructions?: string | null;
+  /** Compaction settings for this call. */
+  settings?: FreeObject | null;
+  /** The summarizer for this call, instead of the configured one. */
+  summarizer?: string | null;
+  /** A summary that the client wrote. */
+  summary?: GivenSummary | null;
+  /** Whether to answer when the compaction is done (true, the default) or at once. */
+  wait?: boolean | null;
+}
+
+/** Result of `compact`; only `operationId` with `wait: false`. */
+export type CompactResult = CompactionResult | StartedResult;
+
+/** What to do. */
+export type CompactionAction =
+  /** Nothing. */
+  | "none"
+  /** Compact. */
+  | "compact";
+
+/** `compactionEnd`: exactly one for every `compactionStart`, sent before the reply to `compact`. */
+export interface CompactionEnd {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** Why it happened. */
+  reason: CompactionReason;
+  /** Whether it was cancelled. */
+  aborted: boolean;
+  /** Whether the failed request is worth another try. */
+  willRetry: boolean;
+  /** Why it failed. */
+  error?: ErrorBody | null;
+  /** What came of it. */
+  result?: CompactionResult | null;
+}
+
+/** Why a compaction happens. */
+export type CompactionReason =
+  /** Somebody asked for it. */
+  | "manual"
+  /** The context came near the window. */
+  | "threshold"
+  /** The model refused the context. */
+  | "overflow";
+
+/** A compaction that is done. */
+export interface CompactionResult {
+  /** The compaction entry. */
+  entryId: string;
+  /** Its summary. */
+  summary: string;
+  /** The oldest entry that stays verbatim. */
+  firstKeptEntryId: string;
+  /** Tokens of the context before. */
+  tokensBefore: number;
+  /** Tokens of the context after. */
+  tokensAfter: number;
+  /** The entry's `details`: `readFiles`, `modifiedFiles` and more. */
+  details: FreeObject;
+  /** Whether a hook or the client gave the summary. */
+  fromHook: boolean;
+  /** Who wrote the summary. */
+  summarizer: string;
+  /** Requests that were made, failed ones included. */
+  attempts: number;
+  /** What the summary cost. */
+  usage?: FreeObject | null;
+}
+
+/** Settings that decided a preparation. */
+export interface CompactionSettings {
+  /** Whether compaction may start by itself. */
+  enabled: boolean;
+  /** Tokens of the window that stay free. */
+  reserveTokens: number;
+  /** Tokens of recent context that stay verbatim. */
+  keepRecentTokens: number;
+}
+
+/** `compactionStart`. */
+export interface CompactionStart {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** Why it happens. */
+  reason: CompactionReason;
+  /** Tokens of the context. */
+  tokensBefore: number;
+}
+
+/** Format of a context. */
+export type ContextFormat =
+  /** Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages. */
+  | "agent"
+  /** User, assistant and toolResult alone, ready to send to a model. */
+  | "llm";
+
+/** Tokens of a context. */
+export interface ContextTokens {
+  /** The sum. */
+  tokens: number;
+  /** Tokens of the last usage that can be trusted. */
+  usageTokens: number;
+  /** Estimates for the messages after it. */
+  trailingTokens: number;
+}
+
+/** How full a window is. */
+export interface ContextUsage {
+  /** Size of the window in tokens. */
+  contextWindow: number;
+  /** Tokens in percent of the window. */
+  percent?: number | null;
+  /** Tokens of the context; null between a compaction and the first answer after it. */
+  tokens?: number | null;
+}
+
+/** Parameters of `continueSession`. */
+export interface ContinueSessionParams {
+  /** Working directory whose most recent session is opened; that of `initialize` by default. */
+  cwd?: string | null;
+}
+
+/** Parameters of `createSession`. */
+export interface CreateSessionParams {
+  /** Working directory of the session; that of `initialize` by default. */
+  cwd?: string | null;
+  /** Whether the session is kept in memory alone. */
+  ephemeral?: boolean;
+  /** Name of the session. */
+  name?: string | null;
+  /** Path of the session that this one continues. */
+  parentSession?: string | null;
+  /** Path of the file, instead of one that is made up; it must not exist. */
+  path?: string | null;
+  /** A flat directory for the file. */
+  sessionDir?: string | null;
+}
+
+/** Something odd in a session that was read around. */
+export interface Diagnostic {
+  /** What it is. */
+  kind: string;
+  /** What a person reads. */
+  message: string;
+  /** Line of the file, counted from 1. */
+  line?: number | null;
+}
+
+/** Result of `getEntries` and `getBranch`. */
+export interface EntriesResult {
+  /** The entries. */
+  entries: Array<Entry>;
+}
+
+/**
+ * An entry (line) of the session file. Further members depend on the type; unknown types and
+ * members are carried through.
+ */
+export interface Entry {
+  type: string;
+  id: string;
+  parentId: string | null;
+  /** ISO 8601, UTC, milliseconds. */
+  timestamp: string;
+  [member: string]: unknown;
+}
+
+/** `entryAppended`: an entry was written, whoever caused it. */
+export interface EntryAppended {
+  /** The session. */
+  sessionId: string;
+  /** The entry. */
+  entry: Entry;
+}
+
+/** Parameters of calls that name one entry. */
+export interface EntryParams {
+  /** The session. */
+  sessionId: string;
+  /** The entry. */
+  entryId: string;
+}
+
+/** An error, as a reply would hold it. */
+export interface ErrorBody {
+  /** Code of the error. */
+  code: number;
+  /** What a person reads. */
+  message: string;
+  /** `kind`, and the ids and numbers needed to act. */
+  data: FreeObject;
+}
+
+/** Parameters of `estimateTokens`: messages or a text. */
+export interface EstimateTokensParams {
+  /** Messages in either format. */
+  messages?: Array<Message> | null;
+  /** A text; used if there are no messages. */
+  text?: string | null;
+}
+
+/** Result of `estimateTokens`. */
+export interface EstimateTokensResult {
+  /** Estimated tokens. */
+  tokens: number;
+}
+
+/** Paths by what was done to them, sorted. */
+export interface FileOperations {
+  /** Files that were read. */
+  read: Array<string>;
+  /** Files that were written whole. */
+  written: Array<string>;
+  /** Files that were edited. */
+  edited: Array<string>;
+}
+
+/** Where a fork ends. */
+export type ForkPosition =
+  /** Before the entry: a message's text goes back into the editor. */
+  | "before"
+  /** At the entry, which is part of the fork. */
+  | "at";
+
+/** Parameters of `forkSession`. */
+export interface ForkSessionParams {
+  /** The session. */
+  sessionId: string;
+  /** The entry at which the fork ends. */
+  entryId: string;
+  /** Whether the fork ends before or at the entry; before by default. */
+  position?: ForkPosition;
+}
+
+export type FreeObject = { [member: string]: unknown };
+
+/** Parameters of `getBranch`. */
+export interface GetBranchParams {
+  /** The session. */
+  sessionId: string;
+  /** The end of the branch; the leaf by default. */
+  leafId?: string | null;
+}
+
+/** Parameters of `getContext`. */
+export interface GetContextParams {
+  /** The session. */
+  sessionId: string;
+  /** An entry up to which the caller has the context already. */
+  after?: string | null;
+  /** Format of the messages; `agent` by default. */
+  format?: ContextFormat;
+  /** The end of the branch; the leaf by default. */
+  leafId?: string | null;
+}
+
+/** Result of `getContext`. */
+export interface GetContextResult {
+  /** What the model sees. */
+  messages: Array<Message>;
+  /** The thinking level at the leaf. */
+  thinkingLevel: string;
+  /** What the whole context weighs. */
+  tokens: ContextTokens;
+  /** What was odd: unknown first kept entries, broken bodies, results without calls. */
+  diagnostics: Array<Diagnostic>;
+  /** With `after`: whether `messages` holds only what follows that entry. */
+  delta?: boolean | null;
+  /** The end of the branch. */
+  leafId?: string | null;
+  /** The model at the leaf. */
+  model?: ModelName | null;
+}
+
+/** Parameters of `getContextUsage`. */
+export interface GetContextUsageParams {
+  /** The session. */
+  sessionId: string;
+  /** The model whose window counts. */
+  model: WindowModel;
+}
+
+/** Parameters of `getEntries`. */
+export interface GetEntriesParams {
+  /** The session. */
+  sessionId: string;
+  /** Entries at most. */
+  limit?: number | null;
+  /** The entry after which to start; the first one by default. */
+  since?: string | null;
+}
+
+/** Result of `getEntry`. */
+export interface GetEntryResult {
+  /** The entry. */
+  entry: Entry;
+}
+
+/** Result of `getTree`. */
+export interface GetTreeResult {
+  /** All entries in file order; never nested, so that depth has no limit. */
+  nodes: Array<TreeNode>;
+  /** The leaf. */
+  leafId?: string | null;
+}
+
+/** A branch summary that the client wrote. */
+export interface GivenBranchSummary {
+  /** Its text. */
+  summary: string;
+  /** Members for the entry's `details`. */
+  details?: FreeObject | null;
+  /** What the summary cost. */
+  usage?: FreeObject | null;
+}
+
+/** A summary that the client wrote. */
+export interface GivenSummary {
+  /** Its text. */
+  summary: string;
+  /** Members for the entry's `details`. */
+  details?: FreeObject | null;
+  /** The oldest entry that stays verbatim; that of the preparation by default. */
+  firstKeptEntryId?: string | null;
+  /** What the summary cost. */
+  usage?: FreeObject | null;
+}
+
+/** The first line of the session file. */
+export interface Header {
+  type: string;
+  id: string;
+  cwd?: string;
+  parentSession?: string;
+  timestamp?: string;
+  version?: number;
+  [member: string]: unknown;
+}
+
+/** Parameters of `initialize`. */
+export interface InitializeParams {
+  /** Version of the protocol that the client speaks: 1. */
+  protocolVersion: number;
+  /** Who the client is. */
+  clientInfo: ClientInfo;
+  /** Agent directory; `$PI_CODING_AGENT_DIR`, then `~/.pi/agent` by default. */
+  agentDir?: string | null;
+  /** What the client answers. */
+  capabilities?: ClientCapabilities;
+  /** Working directory for sessions that name none; the server's own by default. */
+  cwd?: string | null;
+  /** Process id of the parent; when it dies, the server ends. */
+  processId?: number | null;
+  /** A flat directory of sessions, instead of one per working directory. */
+  sessionDir?: string | null;
+  /** Settings over those of the settings files. */
+  settings?: FreeObject | null;
+}
+
+/** Result of `initialize`. */
+export interface InitializeResult {
+  /** Version of the protocol that is spoken. */
+  protocolVersion: number;
+  /** Who the server is. */
+  serverInfo: ServerInfo;
+  /** What the server does. */
+  capabilities: ServerCapabilities;
+  /** The settings in force: defaults, files and `initialize.settings` merged. */
+  settings: FreeObject;
+  /** Settings files that could not be read, and other oddities. */
+  diagnostics: Array<string>;
+}
+
+/** `leafChanged`: a navigation moved the leaf. */
+export interface LeafChanged {
+  /** The session. */
+  sessionId: string;
+  /** The leaf. */
+  leafId?: string | null;
+  /** The leaf before. */
+  oldLeafId?: string | null;
+}
+
+/** Parameters of `listSessions`. */
+export interface ListSessionsParams {
+  /** Whether to list the sessions of all working directories. */
+  all?: boolean;
+  /** Where the last page ended: its `nextCursor`. */
+  cursor?: string | null;
+  /** Working directory whose sessions are listed; that of `initialize` by default. */
+  cwd?: string | null;
+  /** Sessions per page. */
+  limit?: number | null;
+  /** A flat directory of sessions. */
+  sessionDir?: string | null;
+}
+
+/** Result of `listSessions`. */
+export interface ListSessionsResult {
+  /** Sessions, newest activity first. */
+  sessions: Array<SessionSummary>;
+  /** Present if there are more. */
+  nextCursor?: string | null;
+}
+
+/** A message as the session file stores it. Unknown members are carried through. */
+export interface Message {
+  /**
+   * user, assistant, toolResult, bashExecution, custom or system; in contexts also compactionSummary
+   * and branchSummary.
+   */
+  role: string;
+  /** Text, or a list of blocks {type: text|image|thinking|toolCall, ...}. */
+  content?: unknown;
+  /** Epoch milliseconds. */
+  timestamp?: number;
+  [member: string]: unknown;
+}
+
+/** A message, or the id of its entry. */
+export type MessageOrId = Message | string;
+
+/** A model with its window. */
+export interface Model {
+  /** Provider of the model. */
+  provider: string;
+  /** Id of the model. */
+  id: string;
+  /** Size of the window in tokens. */
+  contextWindow: number;
+}
+
+/** A model, as entries name it. */
+export interface ModelName {
+  /** Provider of the model. */
+  provider: string;
+  /** Id of the model. */
+  modelId: string;
+}
+
+/** Parameters of `navigateTree`. */
+export interface NavigateTreeParams {
+  /** The session. */
+  sessionId: string;
+  /** The entry to go to. */
+  targetId: string;
+  /** What the summary should look at. */
+  customInstructions?: string | null;
+  /** A label for the summary, or for the target if there is none. */
+  label?: string | null;
+  /** Whether `customInstructions` stand in place of the usual ones. */
+  replaceInstructions?: boolean;
+  /** Whether to summarise the branch that is left. */
+  summarize?: boolean;
+  /** The summarizer for this call. */
+  summarizer?: string | null;
+  /** A summary that the client wrote. */
+  summary?: GivenBranchSummary | null;
+  /** Whether to answer when the navigation is done (true, the default) or at once. */
+  wait?: boolean | null;
+}
+
+/** Result of `navigateTree`; only `operationId` with `wait: false`. */
+export type NavigateTreeResult = NavigationResult | StartedResult;
+
+/** A navigation that is done. */
+export interface NavigationResult {
+  /** Whether the navigation was cancelled and nothing moved. */
+  cancelled: boolean;
+  /** Whether it was cancelled by ending its summary. */
+  aborted?: boolean | null;
+  /** The text that goes back into the editor. */
+  editorText?: string | null;
+  /** The leaf afterwards. */
+  leafId?: string | null;
+  /** The leaf before. */
+  oldLeafId?: string | null;
+  /** The summary of the branch that was left. */
+  summaryEntry?: Entry | null;
+}
+
+/** An entry to append: its type and members; id, parentId and timestamp are given by the server. */
+export interface NewEntry {
+  type: "model_change" | "thinking_level_change" | "custom" | "custom_message" | "session_info" | "context_edit" | "usage";
+  [member: string]: unknown;
+}
+
+/** Parameters of methods that take none. */
+export type NoParams = Record<string, never>;
+
+export type Null = null;
+
+/** Parameters of `openSession`. */
+export interface OpenSessionParams {
+  /** Path of the session file. */
+  path: string;
+  /** Whether to open it for reading alone, without a lock. */
+  readOnly?: boolean;
+}
+
+/** Result of `createSession`, `openSession`, `continueSession` and `forkSession`. */
+export interface OpenSessionResult {
+  /** The header's id; names the session in every later call. */
+  sessionId: string;
+  /** The first line of the file. */
+  header: Header;
+  /** Whether the session cannot be written. */
+  readOnly: boolean;
+  /** What was odd. */
+  diagnostics: Array<Diagnostic>;
+  /** After a fork before a message: its text, for the editor. */
+  editorText?: string | null;
+  /** Number of entries, where it is known without reading the whole file. */
+  entryCount?: number | null;
+  /** The leaf; null for a session without entries. */
+  leafId?: string | null;
+  /** The older version that the file has, if it was migrated in memory. */
+  migratedFrom?: number | null;
+  /** Path of the file; absent for sessions in memory. */
+  path?: string | null;
+}
+
+/** What an operation is at. */
+export type OperationPhase =
+  /** A summary is being written. */
+  | "summarizing"
+  /** The entry is being written. */
+  | "committing";
+
+/** `compactionProgress` and `branchSummaryProgress`. */
+export interface OperationProgress {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** What is going on. */
+  phase: OperationPhase;
+  /** The request that is running, counted from 1. */
+  request: number;
+  /** Requests in all. */
+  requests: number;
+  /** Output tokens of this request so far. */
+  outputTokens: number;
+  /** New text of the summary. */
+  delta?: string | null;
+}
+
+/** What would be compacted. */
+export interface Preparation {
+  /** The oldest entry that stays verbatim. */
+  firstKeptEntryId: string;
+  /** Messages before the turn that is cut, or before the cut. */
+  messagesToSummarize: Array<MessageOrId>;
+  /** Messages of the turn that is cut, up to the cut. */
+  turnPrefixMessages: Array<MessageOrId>;
+  /** Whether the cut goes through a turn. */
+  isSplitTurn: boolean;
+  /** Tokens of the whole context. */
+  tokensBefore: number;
+  /** Files that the summarised part touched. */
+  fileOps: FileOperations;
+  /** The settings that were used. */
+  settings: CompactionSettings;
+  /** The leaf of the branch. */
+  leafId: string;
+  /** The summary of the previous compaction. */
+  previousSummary?: string | null;
+}
+
+/** Parts of a preparation that can be asked for. */
+export type PreparationPart =
+  /** The messages; without them the lists hold entry ids. */
+  | "messages"
+  /** The requests that a summarizer would get. */
+  | "requests";
+
+/** Parameters of `prepareCompaction`. */
+export interface PrepareCompactionParams {
+  /** The session. */
+  sessionId: string;
+  /** What the summary should look at. */
+  customInstructions?: string | null;
+  /** What the result holds; both parts by default. */
+  include?: Array<PreparationPart> | null;
+  /** The end of the branch; the leaf by default. */
+  leafId?: string | null;
+  /** Compaction settings for this call. */
+  settings?: FreeObject | null;
+}
+
+/** Result of `prepareCompaction`. */
+export interface PrepareCompactionResult {
+  /** The compaction that nothing follows, if that is the reason. */
+  compactionId?: string | null;
+  /** Tokens of the context, if nothing would be compacted. */
+  contextTokens?: number | null;
+  /** Tokens that are kept at least, if nothing would be compacted. */
+  keepRecentTokens?: number | null;
+  /** Messages that all would be kept, if nothing would be compacted. */
+  messages?: number | null;
+  /** What would be compacted; null if nothing would. */
+  preparation?: Preparation | null;
+  /** Why nothing would be compacted. */
+  reason?: RefusalReason | null;
+  /** What a summarizer would get, in order. */
+  requests?: Array<SummaryRequest> | null;
+}
+
+/** Parameters of `prepareNavigation`. */
+export interface PrepareNavigationParams {
+  /** The session. */
+  sessionId: string;
+  /** The entry to go to. */
+  targetId: string;
+  /** The leaf to start from; the current one by default. */
+  leafId?: string | null;
+}
+
+/** Result of `prepareNavigation`. */
+export interface PrepareNavigationResult {
+  /** The entry to go to. */
+  targetId: string;
+  /** The entries that would be left, oldest first. */
+  entriesToSummarize: Array<string>;
+  /** Estimated tokens that a summary would read. */
+  estimatedTokens: number;
+  /** The deepest entry that both paths share. */
+  commonAncestorId?: string | null;
+  /** The text that would go back into the editor. */
+  editorText?: string | null;
+  /** The leaf afterwards; null for the place before the first entry. */
+  newLeafId?: string | null;
+  /** The leaf that would be left. */
+  oldLeafId?: string | null;
+}
+
+/** Why nothing would be compacted. */
+export type RefusalReason =
+  /** Nothing follows the last compaction. */
+  | "alreadyCompacted"
+  /** Everything would be kept. */
+  | "nothingToCompact";
+
+/** What a request to a summarizer is about. */
+export type RequestKind =
+  /** The conversation up to the turn that is cut. */
+  | "history"
+  /** The first part of the turn that is cut. */
+  | "turnPrefix"
+  /** A branch that is left. */
+  | "branch";
+
+/** Parameters of `serializeConversation`. */
+export interface SerializeConversationParams {
+  /** Messages in either format. */
+  messages: Array<Message>;
+}
+
+/** Result of `serializeConversation`. */
+export interface SerializeConversationResult {
+  /** The conversation as one text. */
+  text: string;
+}
+
+/** What the server does. */
+export interface ServerCapabilities {
+  /** Methods that it answers. */
+  methods: Array<string>;
+  /** Notifications that it sends. */
+  notifications: Array<string>;
+  /** Hooks that it calls. */
+  hooks: Array<string>;
+  /** Summarizers that it has. */
+  summarizers: Array<string>;
+}
+
+/** Who the server is. */
+export interface ServerInfo {
+  /** `compactd`. */
+  name: string;
+  /** Its version. */
+  version: string;
+}
+
+/** `sessionChanged`: another program added entries to the file. */
+export interface SessionChanged {
+  /** The session. */
+  sessionId: string;
+  /** The entries that were added. */
+  entryIds: Array<string>;
+  /** The leaf afterwards. */
+  leafId?: string | null;
+}
+
+/** Parameters of calls that name a session and nothing else. */
+export interface SessionParams {
+  /** The session. */
+  sessionId: string;
+}
+
+/** Result of `getSessionStats`. Everything is counted over the whole file, branches included. */
+export interface SessionStats {
+  /** Entries in the file. */
+  entryCount: number;
+  /** Messages of all roles. */
+  messageCount: number;
+  /** Messages of the person. */
+  userMessages: number;
+  /** Answers of models. */
+  assistantMessages: number;
+  /** Tool calls in them. */
+  toolCalls: number;
+  /** Results of tools. */
+  toolResults: number;
+  /** Compactions. */
+  compactions: number;
+  /** Branch summaries. */
+  branchSummaries: number;
+  /** Tokens, those of summaries included. */
+  tokens: TokenTotals;
+  /** Cost, that of summaries included, in the currency of the price list. */
+  cost: number;
+}
+
+/** A session in a list. */
+export interface SessionSummary {
+  /** Path of the file. */
+  path: string;
+  /** The header's id. */
+  sessionId: string;
+  /** The header's working directory. */
+  cwd: string;
+  /** When it was created, ISO 8601. */
+  created: string;
+  /** Time of the last message, ISO 8601. */
+  modified: string;
+  /** Number of messages. */
+  messageCount: number;
+  /** Text of the first user message. */
+  firstMessage: string;
+  /** The session's name. */
+  name?: string | null;
+  /** Path of the session that it continues. */
+  parentSession?: string | null;
+}
+
+/** Parameters of `setLabel`. */
+export interface SetLabelParams {
+  /** The session. */
+  sessionId: string;
+  /** The entry that gets the label. */
+  targetId: string;
+  /** The label; null clears it. */
+  label: string;
+}
+
+/** Parameters of `setSessionName`. */
+export interface SetSessionNameParams {
+  /** The session. */
+  sessionId: string;
+  /** The name; empty clears it. */
+  name: string;
+}
+
+/** An operation that runs. */
+export interface StartedResult {
+  /** Names the operation in notifications. */
+  operationId: string;
+}
+
+/** A request to a summarizer. */
+export interface SummaryRequest {
+  /** What it is about. */
+  kind: RequestKind;
+  /** The system prompt. */
+  systemPrompt: string;
+  /** The prompt. */
+  prompt: string;
+  /** Output tokens at most. */
+  maxTokens: number;
+  /** Estimated input tokens. */
+  estimatedTokens: number;
+}
+
+/** Totals of tokens. */
+export interface TokenTotals {
+  /** Input that came from no cache. */
+  input: number;
+  /** Output. */
+  output: number;
+  /** Input read from a cache. */
+  cacheRead: number;
+  /** Input written to a cache. */
+  cacheWrite: number;
+  /** All of it. */
+  total: number;
+}
+
+/** One entry of the tree. */
+export interface TreeNode {
+  /** The entry. */
+  id: string;
+  /** Type of the entry. */
+  type: string;
+  /** The start of its text, on one line. */
+  preview: string;
+  /** When it was written, ISO 8601. */
+  timestamp: string;
+  /** Entries that follow it, oldest first. */
+  children: Array<string>;
+  /** Its label. */
+  label?: string | null;
+  /** The entry before it, as stored. */
+  parentId?: string | null;
+  /** Role of its message. */
+  role?: string | null;
+}
+
+/** A model of which only the window matters. */
+export interface WindowModel {
+  /** Size of the window in tokens. */
+  contextWindow: number;
+}
+
+/** Parameters and result of every method. */
+export interface Methods {
+  /** Starts the conversation with the server; the first request. */
+  initialize: { params: InitializeParams; result: InitializeResult };
+  /** Ends all operations and closes all sessions; the notification `exit` follows. */
+  shutdown: { params: NoParams; result: Null };
+  /** The OpenRPC document of this server. */
+  "rpc.discover": { params: NoParams; result: FreeObject };
+  /** Creates a session and opens it. */
+  createSession: { params: CreateSessionParams; result: OpenSessionResult };
+  /** Opens a session file. */
+  openSession: { params: OpenSessionParams; result: OpenSessionResult };
+  /** Opens the most recent session of a working directory. */
+  continueSession: { params: ContinueSessionParams; result: OpenSessionResult };
+  /** Flushes a session and frees its lock. */
+  closeSession: { params: SessionParams; result: Null };
+  /** Lists sessions, newest activity first. */
+  listSessions: { params: ListSessionsParams; result: ListSessionsResult };
+  /** Copies one branch of a session into a new file and opens it. */
+  forkSession: { params: ForkSessionParams; result: OpenSessionResult };
+  /** Names a session. */
+  setSessionName: { params: SetSessionNameParams; result: AppendedResult };
+  /** Counts messages, tokens and cost of a session. */
+  getSessionStats: { params: SessionParams; result: SessionStats };
+  /** Reads every body of a session and tells what is odd. */
+  checkSession: { params: CheckSessionParams; result: CheckSessionResult };
+  /** Appends a message at the leaf. */
+  appendMessage: { params: AppendMessageParams; result: AppendMessageResult };
+  /** Appends an entry that is no message at the leaf. */
+  appendEntry: { params: AppendEntryParams; result: AppendedResult };
+  /** Gives one entry. */
+  getEntry: { params: EntryParams; result: GetEntryResult };
+  /** Gives entries in file order. */
+  getEntries: { params: GetEntriesParams; result: EntriesResult };
+  /** Gives the entries from the root to a leaf. */
+  getBranch: { params: GetBranchParams; result: EntriesResult };
+  /** Gives the tree as a flat list. */
+  getTree: { params: SessionParams; result: GetTreeResult };
+  /** Sets or clears the label of an entry. */
+  setLabel: { params: SetLabelParams; result: AppendedResult };
+  /** Gives what the model sees. */
+  getContext: { params: GetContextParams; result: GetContextResult };
+  /** Tells how full a window is. */
+  getContextUsage: { params: GetContextUsageParams; result: ContextUsage };
+  /** Estimates the tokens of messages or of a text. */
+  estimateTokens: { params: EstimateTokensParams; result: EstimateTokensResult };
+  /** Gives messages as the text that a summarizer reads. */
+  serializeConversation: { params: SerializeConversationParams; result: SerializeConversationResult };
+  /** Decides whether a compaction is due; changes nothing. */
+  checkCompaction: { params: CheckCompactionParams; result: CheckCompactionResult };
+  /** Tells what a compaction would do; changes nothing. */
+  prepareCompaction: { params: PrepareCompactionParams; result: PrepareCompactionResult };
+  /** Puts a summary in the place of the older part of the context. */
+  compact: { params: CompactParams; result: CompactResult };
+  /** Ends a running compaction or branch summary. */
+  abortCompaction: { params: SessionParams; result: AbortResult };
+  /** Tells what a navigation would do; changes nothing. */
+  prepareNavigation: { params: PrepareNavigationParams; result: PrepareNavigationResult };
+  /** Moves the leaf to another place in the tree. */
+  navigateTree: { params: NavigateTreeParams; result: NavigateTreeResult };
+}
+
+/** Parameters of every notification. */
+export interface Notifications {
+  /** An entry was written, whoever caused it. */
+  entryAppended: EntryAppended;
+  /** Another program added entries to the file. */
+  sessionChanged: SessionChanged;
+  /** A navigation moved the leaf. */
+  leafChanged: LeafChanged;
+  /** A compaction started. */
+  compactionStart: CompactionStart;
+  /** A compaction goes on. */
+  compactionProgress: OperationProgress;
+  /** A compaction ended; exactly one for every start. */
+  compactionEnd: CompactionEnd;
+  /** A branch summary started. */
+  branchSummaryStart: BranchSummaryStart;
+  /** A branch summary goes on. */
+  branchSummaryProgress: OperationProgress;
+  /** A branch summary ended; exactly one for every start. */
+  branchSummaryEnd: BranchSummaryEnd;
+}
+
+/** Codes of the errors by their kind. */
+export const errorCodes = {
+  /** The message is not JSON; reading goes on at the next frame. */
+  parseError: -32700,
+  /** The message is JSON, but no request, or it is over the size limit. */
+  invalidRequest: -32600,
+  /** There is no such method. */
+  methodNotFound: -32601,
+  /** A parameter is missing or wrong; `path` and `expected` say which and how. */
+  invalidParams: -32602,
+  /** A defect of the server; the server goes on. */
+  internalError: -32603,
+  /** The first request must be `initialize`. */
+  notInitialized: -32002,
+  /** The request was cancelled. */
+  requestCancelled: -32800,
+  /** No open session has this id, or no session is at this path. */
+  sessionNotFound: 1001,
+  /** The session has no entry with this id. */
+  entryNotFound: 1002,
+  /** Another process has the session open for writing; `pid` and `host` say which, if known. */
+  sessionLocked: 1003,
+  /** The file is no session; it was left untouched. */
+  notASession: 1004,
+  /** Writing failed; nothing was changed. */
+  writeFailed: 1005,
+  /** The leaf is not the expected one; `expectedLeafId` and `leafId` say which. */
+  leafMoved: 1006,
+  /** The session is open for reading alone. */
+  readOnly: 1007,
+  /** Too many requests wait; send fewer at once. */
+  serverBusy: 1008,
+  /** Another open file has the same session id; `path` says which. */
+  sessionIdInUse: 1009,
+  /** Everything would be kept; the numbers say why. */
+  nothingToCompact: 1101,
+  /** Nothing that the model sees follows the last compaction. */
+  alreadyCompacted: 1102,
+  /** A compaction, navigation or fork runs on the session; `operationId` says which. */
+  operationInProgress: 1103,
+  /** The summarizer failed: `cause`, `retryable`, `attempts`. */
+  summarizerFailed: 1104,
+  /** The summary is empty, cut off, or lacks what it must hold. */
+  summaryRejected: 1105,
+  /** A hook of the client cancelled the operation. */
+  cancelledByHook: 1106,
+  /** A hook of the client gave a wrong result. */
+  invalidHookResult: 1107,
+  /** A setting is wrong; `path` says which. */
+  invalidSettings: 1201,
+} as const;
+
+/** The kinds of errors. */
+export type ErrorKind = keyof typeof errorCodes;

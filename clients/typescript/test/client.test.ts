@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CompactdError, ServerGoneError, errorCodes } from "../src/index.js";
+import { conversation, scripted, small, start, user } from "./support.js";
+
+const hanging = (_: unknown, signal: AbortSignal) =>
+  new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("not wanted"))));
+
+test("errors have code, kind and data", async (context) => {
+  const client = await start(context);
+  const { sessionId } = await client.request("createSession", { ephemeral: true });
+  await assert.rejects(client.request("getEntry", { sessionId, entryId: "00000000" }), (error) => {
+    assert(error instanceof CompactdError);
+    assert.deepEqual([error.code, error.kind, error.data.entryId], [errorCodes.entryNotFound, "entryNotFound", "00000000"]);
+    return true;
+  });
+  const wrong = client.request("openSession", { path: 1 as unknown as string });
+  await assert.rejects(wrong, { code: errorCodes.invalidParams, kind: "invalidParams" });
+});
+
+test("an abort signal cancels the request, and the server cancels ours", async (context) => {
+  let asked = () => {};
+  let told = () => {};
+  const isAsked = new Promise<void>((resolve) => (asked = resolve));
+  const isTold = new Promise<void>((resolve) => (told = resolve));
+  const summarize = (params: unknown, signal: AbortSignal) => {
+    asked();
+    signal.addEventListener("abort", told);
+    return hanging(params, signal);
+  };
+  const client = await start(context, { handlers: { summarize } });
+  const { sessionId } = await conversation(client);
+  const controller = new AbortController();
+  const compaction = client.request("compact", { sessionId, settings: small, summarizer: "host" }, controller);
+  const rejected = assert.rejects(compaction, { code: errorCodes.requestCancelled, kind: "requestCancelled" });
+  await isAsked;
+  controller.abort();
+  await Promise.all([rejected, isTold]);
+  const late = client.request("getTree", { sessionId }, { signal: controller.signal });
+  await assert.rejects(late, { name: "AbortError" });
+});
+
+test("our own model writes the summary", async (context) => {
+  const headings = ["## Goal", "## Constraints & Preferences", "## Progress", "### Done", "### In Progress", "### Blocked"];
+  const text = [...headings, "## Key Decisions", "## Next Steps", "## Critical Context"].map((h) => `${h}\n- (none)`).join("\n\n");
+  const prompts: string[] = [];
+  const summarize = ({ prompt }: { prompt: string }) => {
+    prompts.push(prompt);
+    return { text, stopReason: "stop" };
+  };
+  const client = await start(context, { handlers: { summarize } });
+  const { sessionId } = await conversation(client);
+  const result = await client.request("compact", { sessionId, settings: small, summarizer: "host" });
+  assert("summary" in result && result.summary.includes("## Goal"));
+  assert.match(prompts[0] ?? "", /message 0/);
+});
+
+test("notifications come in order and before the reply", async (context) => {
+  const client = await start(context);
+  const seen: string[] = [];
+  client.onAny((_, method) => seen.push(method));
+  client.on("entryAppended", ({ entry }) => seen.push(entry.type));
+  const { sessionId } = await conversation(client);
+  seen.length = 0;
+  await client.request("compact", { sessionId, settings: small });
+  const steps = seen.filter((name) => name !== "compactionProgress");
+  assert.deepEqual(steps, ["compactionStart", "compaction", "entryAppended", "compactionEnd"]);
+});
+
+test("text comes back as it went", async (context) => {
+  const client = await start(context);
+  const { sessionId } = await client.request("createSession", {});
+  const message = user("line\u2028and\u2029paragraph, \u{1f600}, é, \u0000, \"quotes\" and \\ \r\n");
+  const { entryId } = await client.request("appendMessage", { sessionId, message });
+  const { entry } = await client.request("getEntry", { sessionId, entryId });
+  assert.deepEqual(entry.message, message);
+});
+
+test("a message of eight megabytes passes", async (context) => {
+  const client = await start(context);
+  const { sessionId } = await client.request("createSession", {});
+  const message = user("0123456789abcde\u00e9".repeat(1 << 19));
+  const { entryId } = await client.request("appendMessage", { sessionId, message });
+  const { entry } = await client.request("getEntry", { sessionId, entryId });
+  assert.deepEqual(entry.message, message);
+});
+
+test("two requests run at once", async (context) => {
+  let finish = () => {};
+  const isFinished = new Promise<void>((resolve) => (finish = resolve));
+  const summarize = async () => {
+    await isFinished;
+    throw new CompactdError({ code: 1, message: "no model" });
+  };
+  const client = await start(context, { handlers: { summarize } });
+  const { sessionId } = await conversation(client);
+  const slow = client.request("compact", { sessionId, settings: small, summarizer: "host" });
+  const { tokens } = await client.request("estimateTokens", { text: "12345678" });
+  assert.equal(tokens, 2);
+  finish();
+  await assert.rejects(slow, { code: errorCodes.summarizerFailed });
+});
+
+test("a server that dies rejects all that wait", { timeout: 20_000 }, async (context) => {
+  const client = await start(context, { handlers: { summarize: hanging } });
+  const { sessionId } = await conversation(client);
+  const slow = client.request("compact", { sessionId, settings: small, summarizer: "host" });
+  const rejected = assert.rejects(slow, (error) => error instanceof ServerGoneError && error.status?.signal === "SIGKILL");
+  client.kill();
+  await rejected;
+  await assert.rejects(client.request("getTree", { sessionId }), ServerGoneError);
+  assert.deepEqual(await client.exited, { code: null, signal: "SIGKILL" });
+});
+
+test("shutdown ends with code 0", async (context) => {
+  const client = await start(context);
+  assert.deepEqual(await client.shutdown(), { code: 0, signal: null });
+});
+
+test("a program that is not there is told", async (context) => {
+  const client = scripted(context, "", { command: "no-such-program-here" });
+  await assert.rejects(client.request("shutdown", {}), ServerGoneError);
+  assert.equal(await client.exited, undefined);
+});
+
+test("noise, unknown ids and unknown notifications do no harm", async (context) => {
+  const strays: string[] = [];
+  const names: string[] = [];
+  const script = `
+    console.log("\\n  \\nlog line");
+    console.log('{"jsonrpc":"2.0","id":99,"result":1}\\n[]\\n{"jsonrpc":"2.0","method":"fromTheFuture","params":{}}');
+    process.stdin.on("data", () => console.log('{"jsonrpc":"2.0","id":1,"result":null}'));`;
+  const client = scripted(context, script, { onStray: (line) => strays.push(line) });
+  client.onAny((_, method) => names.push(method));
+  assert.equal(await client.request("shutdown", {}), null);
+  assert.deepEqual(names, ["fromTheFuture"]);
+  assert.deepEqual(strays, ["log line", '{"jsonrpc":"2.0","id":99,"result":1}', "[]"]);
+});
+
+test("a listener that throws stops nothing", async (context) => {
+  const errors: unknown[] = [];
+  const script = `
+    console.log('{"jsonrpc":"2.0","method":"leafChanged","params":{}}');
+    process.stdin.on("data", () => console.log('{"jsonrpc":"2.0","id":1,"result":null}'));`;
+  const client = scripted(context, script, { onError: (error) => errors.push(error) });
+  client.on("leafChanged", () => {
+    throw new Error("mine");
+  });
+  await client.request("shutdown", {});
+  assert.deepEqual(errors.map(String), ["Error: mine"]);
+});
