@@ -37,8 +37,9 @@ pub struct Call {
 /// The client's answer to a request of the server.
 #[derive(Debug)]
 pub struct Answer {
-    /// The id of the server's request.
-    pub id: RawId,
+    /// The id of the server's request; `None` from a client that could not read one of the server's
+    /// messages.
+    pub id: Option<RawId>,
     /// The result, or the error object.
     pub outcome: Result<Box<RawValue>, Box<RawValue>>,
 }
@@ -132,7 +133,9 @@ impl Part {
             (_, Some(error)) => Err(owned(error)?),
             (None, None) => return None,
         };
-        Some(Part::Answer(Answer { id: id?, outcome }))
+        // An answer is never answered, not even one without an id: two sides that complain about each
+        // other's complaints would never end.
+        Some(Part::Answer(Answer { id, outcome }))
     }
 }
 
