@@ -17,6 +17,7 @@ use crate::memory_store::MemoryStore;
 use crate::paths;
 use crate::replace;
 use crate::session::append::now;
+use crate::session::labels::clean_name;
 use crate::session::{Session, SessionOptions};
 use crate::store::{CreateOptions, Durability, ListOptions, OpenOptions, SessionPage, SessionStore};
 
@@ -76,8 +77,8 @@ impl SessionStore for FileStore {
         create_directory_of(&path)?;
         let log = FileLog::create(&path, &format!("{}\n", header.raw.get()))?;
         let mut session = Session::open(Box::new(log), self.options())?;
-        if let Some(name) = options.name.as_deref().filter(|name| !name.trim().is_empty()) {
-            session.set_name(name)?;
+        if let Some(name) = options.name.as_deref().and_then(clean_name) {
+            session.set_name(&name)?;
         }
         Ok(session)
     }

@@ -16,9 +16,6 @@ use crate::ids;
 use crate::session::Session;
 use crate::session::append::now;
 
-/// Members by which an entry names others, beside its parent.
-const REFERENCES: [&str; 3] = ["firstKeptEntryId", "fromId", "targetId"];
-
 /// A fork that is to be written.
 #[derive(Debug)]
 pub(crate) struct Fork<'a> {
@@ -101,8 +98,8 @@ impl<'a> Fork<'a> {
         let line = line.trim_ascii();
         let named = record.parent_id.as_ref();
         let is_parent_kept = named == parent || named.is_some_and(|id| self.source.index.slot(id.as_str()).is_none());
-        let has_stand_in = || self.stand_ins.keys().any(|id| line.contains(id.as_str()));
-        if is_parent_kept && (self.stand_ins.is_empty() || !has_stand_in()) {
+        let reference = reference_member(record.kind).filter(|_| !self.stand_ins.is_empty());
+        if is_parent_kept && reference.is_none() {
             return Ok(line.to_owned());
         }
         let mut object = RawObject::parse(line).map_err(|error| StoreError::BrokenEntry {
@@ -113,18 +110,23 @@ impl<'a> Fork<'a> {
         if !is_parent_kept {
             object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
         }
-        self.redirect(&mut object);
+        let named = reference.and_then(|member| object.string(member));
+        match named.and_then(|named| self.stand_ins.get(&*named)).zip(reference) {
+            Some((stand_in, member)) => object.set(member, json::encode_string(stand_in.as_str())),
+            None if is_parent_kept => return Ok(line.to_owned()),
+            None => {}
+        }
         Ok(object.to_json())
     }
+}
 
-    /// Puts stand-ins in the place of labels that the entry names.
-    fn redirect(&self, object: &mut RawObject<'_>) {
-        for member in REFERENCES {
-            let named = object.string(member);
-            if let Some(stand_in) = named.and_then(|named| self.stand_ins.get(&*named)) {
-                object.set(member, json::encode_string(stand_in.as_str()));
-            }
-        }
+/// The member by which entries of a kind name another one, beside their parent.
+fn reference_member(kind: EntryKind) -> Option<&'static str> {
+    match kind {
+        EntryKind::Compaction => Some("firstKeptEntryId"),
+        EntryKind::BranchSummary => Some("fromId"),
+        EntryKind::ContextEdit | EntryKind::Label => Some("targetId"),
+        _ => None,
     }
 }
 

@@ -2,17 +2,17 @@
 //!
 //! The index holds headers and places, never bodies; it can be thrown away and built again.
 
+mod links;
+mod scan;
+
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::ops::ControlFlow;
 
 use compaction_core::entry::{EntryHeader, EntryId, EntryKind, Role};
-use compaction_core::json::RawObject;
-use compaction_core::migrate::{Migration, Place, StoredPlace};
+use compaction_core::migrate::{Migration, Place};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
-use crate::header::{FoundHeader, SessionHeader};
-use crate::line::LineHeader;
+use crate::header::SessionHeader;
 use crate::log::{Line, SessionLog, Span};
 use crate::session::labels::Labels;
 
@@ -131,209 +131,12 @@ impl Index {
         self.slots.len()
     }
 
-    fn read_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
-        self.has_bytes = true;
-        if std::mem::take(&mut self.is_open) && line.bytes.is_empty() {
-            self.end = line.span.end() + u64::from(line.is_terminated);
-            return ControlFlow::Continue(());
-        }
-        let text = String::from_utf8_lossy(line.bytes);
-        let number = self.lines + 1;
-        let header = LineHeader::read(&text);
-        let is_readable = header.as_ref().is_some_and(|header| !header.is_body_broken);
-        if !line.is_terminated && !is_readable && !text.trim().is_empty() {
-            // The rest may be on its way, so the next scan starts here again.
-            self.report(DiagnosticKind::TornLastLine, number, "the last line was cut off while it was written");
-            return ControlFlow::Break(());
-        }
-        self.lines = number;
-        self.end = line.span.end() + u64::from(line.is_terminated);
-        self.is_open = !line.is_terminated;
-        if text.trim().is_empty() {
-            return ControlFlow::Continue(());
-        }
-        if text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line.bytes).is_err() {
-            self.report(DiagnosticKind::InvalidUtf8, number, "the line holds bytes that are not UTF-8");
-        }
-        match header {
-            None => self.report(DiagnosticKind::BrokenLine, number, "the line is no JSON object"),
-            Some(_) if self.header.is_none() => return self.read_header(&text, line.span),
-            // Where entries follow each other a broken one is passed over, and cuts nothing off.
-            Some(header) if header.is_body_broken && self.is_linear() => {
-                self.report(DiagnosticKind::BrokenLine, number, "the line is broken");
-            }
-            Some(header) => self.read_entry(header, &text, line.span),
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn read_header(&mut self, text: &str, span: Span) -> ControlFlow<()> {
-        match FoundHeader::read(text) {
-            Ok(found) => {
-                self.is_newer_version = !found.is_known_version;
-                self.header = Some(found.header);
-                self.header_span = Some(span);
-                self.migration = found.migration;
-                ControlFlow::Continue(())
-            }
-            Err(reason) => {
-                self.refusal = Some(reason);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    fn read_entry(&mut self, header: LineHeader, text: &str, span: Span) {
-        let number = self.lines;
-        let is_header = header.kind_name.as_deref() == Some("session");
-        if is_header || header.kind_name.is_none() {
-            self.skip(is_header);
-            return;
-        }
-        let names_parent = header.parent_id.is_some();
-        let stored = StoredPlace { id: header.id.as_deref().map(EntryId::new), parent_id: None };
-        let parent_id = header.parent_id.clone().map(|id| id.map(EntryId::new));
-        let Some(place) = self.place(StoredPlace { parent_id, ..stored }) else {
-            self.report(DiagnosticKind::MissingId, number, "the entry has no id; nothing can refer to it");
-            return;
-        };
-        if !names_parent && !self.is_linear() {
-            let message = format!("entry {} names no parent and is read as a root", place.id);
-            self.report(DiagnosticKind::MissingParent, number, message);
-        }
-        self.push(header, place, text, span);
-    }
-
-    /// Whether the file is of version 1, whose entries have no ids and no parents.
-    fn is_linear(&self) -> bool {
-        self.migration.as_ref().is_some_and(|migration| migration.from_version() < 2)
-    }
-
-    fn skip(&mut self, is_header: bool) {
-        if let Some(migration) = &mut self.migration {
-            migration.skip_line();
-        }
-        let number = self.lines;
-        if is_header {
-            self.report(DiagnosticKind::SecondHeader, number, "a second header; it is passed over");
-        } else {
-            self.report(DiagnosticKind::BrokenLine, number, "the line has no type");
-        }
-    }
-
-    fn place(&mut self, stored: StoredPlace) -> Option<Place> {
-        match &mut self.migration {
-            Some(migration) => migration.place(stored),
-            None => stored.id.map(|id| Place { id, parent_id: stored.parent_id.flatten() }),
-        }
-    }
-
-    fn push(&mut self, header: LineHeader, place: Place, text: &str, span: Span) {
-        let (number, slot) = (self.lines, self.records.len());
-        let kind = header.kind();
-        let parent_id = place.parent_id.map(|id| self.shared(id));
-        if header.is_body_broken {
-            let message = format!("the body of entry {} is broken", place.id);
-            self.report(DiagnosticKind::BrokenLine, number, message);
-        } else {
-            self.note_metadata(kind, text, slot);
-            self.last = Some(place.id.clone());
-        }
-        self.may_have_cycle |= self.awaited.contains(&place.id);
-        if let Some(earlier) = self.slots.insert(place.id.clone(), slot) {
-            self.supersede(earlier, &place.id);
-        }
-        self.records.push(Record {
-            id: place.id,
-            parent_id,
-            span,
-            line: number,
-            kind,
-            role: header.role,
-            is_broken: header.is_body_broken,
-            is_superseded: false,
-        });
-    }
-
-    fn supersede(&mut self, earlier: usize, id: &EntryId) {
-        self.records[earlier].is_superseded = true;
-        self.superseded += 1;
-        // Children of the earlier entry now hang on the later one, which may be their descendant.
-        self.may_have_cycle = true;
-        self.linked = 0;
-        let message = format!("entry {id} of line {} is there again; the later one counts", self.records[earlier].line);
-        self.report(DiagnosticKind::DuplicateId, self.lines, message);
-    }
-
-    /// The same id with the text that the index has already.
-    fn shared(&self, id: EntryId) -> EntryId {
-        self.slots.get_key_value(&id).map_or(id, |(known, _)| known.clone())
-    }
-
-    fn note_metadata(&mut self, kind: EntryKind, text: &str, slot: usize) {
-        if !matches!(kind, EntryKind::Label | EntryKind::SessionInfo) {
-            return;
-        }
-        let object = RawObject::parse(text).unwrap_or_default();
-        if kind == EntryKind::SessionInfo {
-            self.name = object.string("name").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-        } else if let Some(target_id) = object.string("targetId") {
-            let label = object.string("label").filter(|label| !label.is_empty());
-            self.labels.set(EntryId::new(target_id), label, object.string("timestamp").unwrap_or_default(), slot);
-        }
+    /// The place of the parent, if it has one that is in the file.
+    pub(crate) fn parent_slot(&self, slot: usize) -> Option<usize> {
+        self.slot(self.records[slot].parent_id.as_ref()?.as_str())
     }
 
     fn report(&mut self, kind: DiagnosticKind, line: usize, message: impl Into<String>) {
         self.diagnostics.add(Diagnostic::new(kind, Some(line), message));
-    }
-
-    /// Reports missing parents and cycles among the records that came since the last check.
-    fn check_links(&mut self) {
-        for slot in self.linked..self.records.len() {
-            let record = &self.records[slot];
-            let Some(parent_id) = record.parent_id.as_ref().filter(|_| !record.is_superseded) else {
-                continue;
-            };
-            match self.slot(parent_id.as_str()) {
-                Some(parent) => self.may_have_cycle |= parent >= slot,
-                None => self.report_missing_parent(slot),
-            }
-        }
-        self.linked = self.records.len();
-        if std::mem::take(&mut self.may_have_cycle) {
-            self.find_cycles();
-        }
-    }
-
-    fn report_missing_parent(&mut self, slot: usize) {
-        let Record { id, parent_id: Some(parent_id), line, .. } = &self.records[slot] else { return };
-        let message = format!("entry {id} has the parent {parent_id}, which is not in the file");
-        self.awaited.insert(parent_id.clone());
-        self.report(DiagnosticKind::MissingParent, *line, message);
-    }
-
-    /// Follows every path to its root or to an entry that was followed before; one that comes back
-    /// to itself is a cycle.
-    fn find_cycles(&mut self) {
-        self.has_cycle = false;
-        let mut followed = vec![usize::MAX; self.records.len()];
-        for start in 0..self.records.len() {
-            let mut next = Some(start);
-            while let Some(slot) = next.filter(|&slot| followed[slot] == usize::MAX) {
-                followed[slot] = start;
-                next = self.parent_slot(slot);
-            }
-            if let Some(slot) = next.filter(|&slot| followed[slot] == start) {
-                self.has_cycle = true;
-                let Record { id, line, .. } = &self.records[slot];
-                let message = format!("entry {id} is its own ancestor; its branch ends where it would repeat");
-                self.report(DiagnosticKind::Cycle, *line, message);
-            }
-        }
-    }
-
-    /// The place of the parent, if it has one that is in the file.
-    pub(crate) fn parent_slot(&self, slot: usize) -> Option<usize> {
-        self.slot(self.records[slot].parent_id.as_ref()?.as_str())
     }
 }

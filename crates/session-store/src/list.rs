@@ -18,6 +18,7 @@ use crate::file_log::FileLog;
 use crate::header::FoundHeader;
 use crate::log::{Line, SessionLog};
 use crate::paths;
+use crate::session::labels::clean_name;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
 /// Characters of the first message that a list holds at most.
@@ -151,8 +152,7 @@ fn add_line(summary: &mut SessionSummary, line: Line<'_>) {
     };
     match object.string("type").as_deref().map(EntryKind::from_name) {
         Some(EntryKind::SessionInfo) => {
-            let name = object.string("name").map(|name| name.trim().to_owned());
-            summary.name = name.filter(|name| !name.is_empty());
+            summary.name = object.string("name").and_then(|name| clean_name(&name));
         }
         Some(EntryKind::Message) => add_message(summary, &object),
         _ => {}

@@ -11,6 +11,7 @@ use crate::header::SessionHeader;
 use crate::ids;
 use crate::memory_log::MemoryLog;
 use crate::session::append::now;
+use crate::session::labels::clean_name;
 use crate::session::{Session, SessionOptions};
 use crate::store::{CreateOptions, ListOptions, OpenOptions, SessionPage, SessionStore};
 
@@ -25,8 +26,8 @@ impl SessionStore for MemoryStore {
         let parent = options.parent_session.as_deref();
         let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, parent);
         let mut session = open(format!("{}\n", header.raw.get()))?;
-        if let Some(name) = &options.name {
-            session.set_name(name)?;
+        if let Some(name) = options.name.as_deref().and_then(clean_name) {
+            session.set_name(&name)?;
         }
         Ok(session)
     }

@@ -70,13 +70,14 @@ impl Session {
     /// Names the session, or takes its name away with an empty one, by an entry at the leaf. Line
     /// breaks become spaces. Fails as [`Session::append`] does.
     pub fn set_name(&mut self, name: &str) -> Result<Appended, StoreError> {
-        let members = format!("{{\"name\":{}}}", json::encode_string(&one_line_name(name)));
+        let members = format!("{{\"name\":{}}}", json::encode_string(&clean_name(name).unwrap_or_default()));
         self.append(NewEntry::new("session_info", &members), Parent::Leaf)
     }
 }
 
-/// A name on one line: each run of CR and LF becomes a space (field bug 25).
-pub(crate) fn one_line_name(name: &str) -> String {
+/// A name on one line: each run of CR and LF becomes a space (field bug 25). An empty one is none.
+pub(crate) fn clean_name(name: &str) -> Option<String> {
     let parts = name.split(['\r', '\n']).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" ").trim().to_owned()
+    let name = parts.collect::<Vec<_>>().join(" ").trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }

@@ -3,6 +3,7 @@
 use compaction_core::entry::EntryId;
 
 use crate::error::StoreError;
+use crate::index::Index;
 use crate::log::{LogChange, Span};
 use crate::session::append::ForeignChange;
 use crate::session::{Session, not_a_session, read_index};
@@ -63,11 +64,7 @@ impl Session {
             Some(header) if header.id == self.header.id => self.header = header.clone(),
             _ => return Err(not_a_session(self.log.as_ref(), &index)),
         }
-        let old = std::mem::replace(&mut self.index, index);
-        self.cache().clear();
-        // What concerns the whole file still holds.
-        let lasting = old.diagnostics.as_slice().iter().filter(|diagnostic| diagnostic.line.is_none());
-        lasting.for_each(|diagnostic| self.index.diagnostics.add(diagnostic.clone()));
+        let old = self.replace_index(index);
         self.refuse_newer_version();
         if self.leaf.as_ref().is_some_and(|leaf| self.index.slot(leaf.as_str()).is_none()) {
             self.leaf = self.index.last.clone();
@@ -77,6 +74,16 @@ impl Session {
         self.note_foreign(ids);
         self.foreign.get_or_insert_default().leaf_id = self.leaf.clone();
         Ok(())
+    }
+
+    /// Goes on with another index and returns the old one.
+    pub(crate) fn replace_index(&mut self, index: Index) -> Index {
+        let old = std::mem::replace(&mut self.index, index);
+        self.cache().clear();
+        // What concerns the whole file still holds.
+        let lasting = old.diagnostics.as_slice().iter().filter(|diagnostic| diagnostic.line.is_none());
+        lasting.for_each(|diagnostic| self.index.diagnostics.add(diagnostic.clone()));
+        old
     }
 
     /// Another program may have written the header of an empty file first.

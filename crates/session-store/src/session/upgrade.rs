@@ -5,7 +5,7 @@ use std::io;
 
 use crate::error::StoreError;
 use crate::index::{Index, Record};
-use crate::log::Line;
+use crate::log::{Line, LogChange};
 use crate::session::{Session, read_index};
 use crate::store::Durability;
 
@@ -50,8 +50,11 @@ impl Session {
             out.write_all(&migrated(index, line, record)?)?;
             out.write_all(b"\n")
         })?;
-        self.index = read_index(self.log.as_ref()).map_err(io::Error::other)?;
-        self.cache().clear();
+        // Until it is read, nothing that is known of the log can be believed.
+        self.unread = LogChange::Replaced;
+        let index = read_index(self.log.as_ref()).map_err(io::Error::other)?;
+        self.replace_index(index);
+        self.unread = LogChange::Unchanged;
         Ok(())
     }
 }

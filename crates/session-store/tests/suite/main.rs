@@ -1,10 +1,18 @@
 //! The store from outside, over every kind of log.
 
+#[cfg(test)]
 mod common;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
 mod forks;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
 mod lists;
+#[cfg(test)]
 mod migration;
+#[cfg(test)]
 mod sessions;
+#[cfg(test)]
 mod writers;

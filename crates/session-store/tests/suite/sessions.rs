@@ -256,6 +256,22 @@ fn a_broken_body_keeps_its_place_and_is_left_out_of_the_context() {
 }
 
 #[test]
+fn a_broken_line_does_not_push_aside_a_whole_entry() {
+    let broken = r#"{"type":"message","id":"a","parentId":null,"message":"#;
+    let place_all = |lines: &[&str]| Place::all(file(lines).as_bytes());
+    for place in place_all(&[&user("a", None, "1"), broken]) {
+        let session = place.open().unwrap();
+        assert_eq!(oddities(&session), [(BrokenLine, Some(3))]);
+        assert!(session.entry(&id("a")).is_ok());
+    }
+    for place in place_all(&[broken, &user("a", None, "written again")]) {
+        let session = place.open().unwrap();
+        assert_eq!(oddities(&session), [(BrokenLine, Some(2)), (DuplicateId, Some(3))]);
+        assert!(session.entry(&id("a")).is_ok());
+    }
+}
+
+#[test]
 fn a_context_says_where_its_branch_was_cut() {
     for place in Place::all(file(&[&user("b", Some("a"), "2"), &user("c", Some("b"), "3")]).as_bytes()) {
         let session = place.open().unwrap();
