@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
@@ -25,7 +25,14 @@ pub struct CallContext {
     /// Cancelled when the client cancels the request, or the server ends.
     pub cancel: CancellationToken,
     ticket: Arc<Mutex<Option<Ticket>>>,
+    /// Held until the reply is queued, see [`CallContext::hold_permit`].
+    permit: Arc<Mutex<Option<SemaphorePermit<'static>>>>,
 }
+
+/// Calls that work at once. Those that wait for their turn have made nothing yet, so that this
+/// bounds what replies take before they are in the queue.
+const WORKING_CALLS: usize = 8;
+static WORK: Semaphore = Semaphore::const_new(WORKING_CALLS);
 
 /// A place in the line.
 pub(crate) enum Ticket {
@@ -112,7 +119,7 @@ impl Ticket {
 
 impl CallContext {
     pub(crate) fn new(server: Arc<Server>, cancel: CancellationToken, ticket: Option<Ticket>) -> Self {
-        Self { server, cancel, ticket: Arc::new(Mutex::new(ticket)) }
+        Self { server, cancel, ticket: Arc::new(Mutex::new(ticket)), permit: Arc::default() }
     }
 
     /// Runs `work` with the session of the call, for reading, on a thread for blocking work.
@@ -126,12 +133,14 @@ impl CallContext {
             match self.ticket()?.resolved(&self.server).await? {
                 Ticket::Read(session, place) => {
                     let guard = place.guard().await;
-                    blocking(move || work(session.opened(guard.as_ref())?, &session)).await
+                    self.hold_permit().await;
+                    on_thread(move || work(session.opened(guard.as_ref())?, &session)).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
+                    self.hold_permit().await;
                     let server = Arc::clone(&self.server);
-                    blocking(move || {
+                    on_thread(move || {
                         let mut guard = guard;
                         let mut access = SessionAccess::new(&server, &session, guard.as_mut())?;
                         access.refresh()?;
@@ -184,6 +193,16 @@ impl CallContext {
         }
     }
 
+    /// Waits until the client has read enough and few enough calls work, and keeps the place until
+    /// the reply is queued. Only those that hold all locks they need may wait here, so that none
+    /// waits for another.
+    async fn hold_permit(&self) {
+        if let Ok(permit) = WORK.acquire().await {
+            self.server.output_ready().await;
+            *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
+        }
+    }
+
     fn ticket(&self) -> Result<Ticket, RpcError> {
         let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner).take();
         ticket.ok_or_else(no_ticket)
@@ -212,8 +231,16 @@ where
     .await
 }
 
-/// Runs `work` on a thread for blocking work; a panic in it becomes an internal error.
+/// Runs `work` on a thread for blocking work, once few enough calls work; a panic in it becomes an
+/// internal error.
 pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    let _permit = WORK.acquire().await;
+    on_thread(work).await
+}
+
+async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     match tokio::task::spawn_blocking(work).await {

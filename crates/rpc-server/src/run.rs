@@ -28,6 +28,9 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often it is checked that the parent lives.
 const PARENT_CHECK: Duration = Duration::from_secs(1);
 
+/// Threads for blocking work at most; more calls than that never work at once.
+const MAX_THREADS: usize = 16;
+
 /// Why the server ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -45,7 +48,7 @@ pub fn serve(
     output: impl Write + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
     let code = runtime.block_on(run(input, output, options));
     // The reading thread may still wait for input, and a cancelled read may still run.
     runtime.shutdown_background();

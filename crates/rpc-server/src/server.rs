@@ -81,6 +81,11 @@ impl Server {
         Ok(self.configuration()?.cwd.join(expand_home(path)))
     }
 
+    /// Waits until the client has read enough that new replies may be made.
+    pub async fn output_ready(&self) {
+        self.outbound.ready().await;
+    }
+
     /// Tells the client something. Waits for nothing, so that it can be called under a lock.
     pub fn notify<P: Serialize>(&self, method: &str, params: &P) {
         match serde_json::to_string(params) {
