@@ -208,6 +208,7 @@ class Client(Calls):
     def _receive_notification(self, method: str, params: Any) -> None:
         if method == "$/cancelRequest":
             self._answering.cancel(params)
+            return
         self._notifications.put(Notification(method, params))
 
     def _settle(self, request_id: Any, message: dict[str, Any]) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import threading
 import unittest
-from typing import Any
+from typing import Any, NoReturn
 
-from compactd_client import Client, CompactdError, Notification, NotificationsLost, ServerGone
+from compactd_client import Client, CompactdError, Handlers, Notification, NotificationsLost, ServerGone
 from compactd_client.notifications import NotificationQueue
 from compactd_client.protocol import ERROR_CODES
 
@@ -198,6 +198,52 @@ print('{"jsonrpc":"2.0","id":2,"result":null}')
             with self.assertRaises(ValueError):
                 client.request("estimateTokens", {"text": bad}, WAIT)  # type: ignore[call-overload]
         self.assertIsNone(client.request("shutdown", {}, WAIT))
+
+
+    def test_requests_of_the_server_are_answered_refused_and_cancelled(self) -> None:
+        asks: list[dict[str, Any]] = [
+            {"id": "s1", "method": "summarize", "params": {"prompt": "p"}},
+            {"id": 2, "method": "sessionBeforeFork", "params": {}},
+            {"id": 3, "method": "sessionBeforeTree", "params": {}},
+            {"id": 4, "method": "get", "params": {}},
+            {"method": "$/cancelRequest", "params": {"id": 2}},
+        ]
+
+        def refuse(params: Any, cancelled: threading.Event) -> NoReturn:
+            raise CompactdError(7, "no", {"kind": "mine"})
+
+        def summarize(params: Any, cancelled: threading.Event) -> Any:
+            return {"text": params["prompt"], "stopReason": "stop"}
+
+        handlers: Handlers = {
+            "summarize": summarize,
+            "sessionBeforeFork": hanging,
+            "sessionBeforeTree": refuse,
+        }
+        client = scripted(self, echo(asks), handlers=handlers)
+        heard = [client.next_notification(WAIT).params for _ in range(4)]
+        replies = {reply["id"]: reply.get("result") or reply["error"] for reply in heard}
+        self.assertEqual(replies["s1"], {"text": "p", "stopReason": "stop"})
+        self.assertEqual(replies[2]["code"], -32800)
+        self.assertEqual(replies[3], {"code": 7, "message": "no", "data": {"kind": "mine"}})
+        self.assertEqual(replies[4]["code"], -32601)
+
+    def test_cancel_sends_the_id_of_its_request(self) -> None:
+        client = scripted(self, echo([]))
+        pending = client.start("shutdown", {})
+        pending.cancel()
+        self.assertEqual(client.next_notification(WAIT).params["method"], "shutdown")
+        self.assertEqual(client.next_notification(WAIT).params["params"], {"id": pending.request_id})
+
+
+def echo(asks: list[dict[str, Any]]) -> str:
+    """A server that sends `asks` and tells what it hears."""
+    return f"""
+import json, sys
+def send(message): print(json.dumps({{"jsonrpc": "2.0", **message}}))
+for ask in {asks!r}: send(ask)
+for line in sys.stdin: send({{"method": "heard", "params": json.loads(line)}})
+"""
 
 
 class QueueTest(unittest.TestCase):

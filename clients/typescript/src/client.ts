@@ -157,7 +157,7 @@ export class Client {
 
   #receiveCall(message: { [member: string]: unknown }, method: string): void {
     if (message.id !== undefined) return void this.#answering.answer(message.id, method, message.params);
-    if (method === "$/cancelRequest") this.#answering.cancel(message.params);
+    if (method === "$/cancelRequest") return this.#answering.cancel(message.params);
     const listeners = [...(this.#listeners.get(method) ?? []), ...(this.#listeners.get("*") ?? [])];
     for (const listener of listeners) this.#guard(() => listener(message.params as never, method));
   }

@@ -149,3 +149,52 @@ test("a listener that throws stops nothing", async (context) => {
   await client.request("shutdown", {});
   assert.deepEqual(errors.map(String), ["Error: mine"]);
 });
+
+/** A server that sends `asks` and tells what it hears. */
+const echo = (...asks: object[]) => `
+  for (const ask of ${JSON.stringify(asks)}) console.log(JSON.stringify({ jsonrpc: "2.0", ...ask }));
+  const lines = require("node:readline").createInterface({ input: process.stdin });
+  lines.on("line", (params) => console.log(JSON.stringify({ jsonrpc: "2.0", method: "heard", params: JSON.parse(params) })));`;
+
+test("requests of the server are answered, refused and cancelled", { timeout: 20_000 }, async (context) => {
+  const script = echo(
+    { id: "s1", method: "summarize", params: { prompt: "p" } },
+    { id: 2, method: "sessionBeforeFork", params: {} },
+    { id: 3, method: "sessionBeforeTree", params: {} },
+    { id: 4, method: "constructor", params: {} },
+    { method: "$/cancelRequest", params: { id: 2 } },
+  );
+  const handlers = {
+    summarize: ({ prompt }: { prompt: string }) => ({ text: prompt, stopReason: "stop" }),
+    sessionBeforeFork: hanging,
+    sessionBeforeTree: () => Promise.reject(new CompactdError({ code: 7, message: "no", data: { kind: "mine" } })),
+  };
+  const client = scripted(context, script, { handlers });
+  const replies = new Map<unknown, unknown>();
+  await new Promise<void>((resolve) => {
+    client.onAny((params) => {
+      const { id, result, error } = params as { id: unknown; result?: unknown; error?: unknown };
+      if (id !== undefined && replies.set(id, result ?? error).size === 4) resolve();
+    });
+  });
+  assert.deepEqual(replies.get("s1"), { text: "p", stopReason: "stop" });
+  assert.equal((replies.get(2) as { code: number }).code, -32800);
+  assert.deepEqual(replies.get(3), { code: 7, message: "no", data: { kind: "mine" } });
+  assert.equal((replies.get(4) as { code: number }).code, -32601);
+});
+
+test("an abort signal sends the id of its request", { timeout: 20_000 }, async (context) => {
+  const client = scripted(context, echo());
+  const controller = new AbortController();
+  const lost = assert.rejects(client.request("shutdown", {}, controller), ServerGoneError);
+  const heard = new Promise((resolve) => {
+    client.onAny((params) => {
+      const { method, params: inner } = params as { method: string; params: unknown };
+      if (method === "$/cancelRequest") resolve(inner);
+    });
+  });
+  controller.abort();
+  assert.deepEqual(await heard, { id: 1 });
+  client.kill();
+  await lost;
+});

@@ -17,6 +17,7 @@ pub(crate) fn client(name: &str) -> PathBuf {
 }
 
 /// Whether the program can be run. Where it cannot, the test is skipped and says so, but not in CI.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must hear that one did not run")]
 pub(crate) fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     assert!(found || std::env::var_os("CI").is_none(), "CI needs {program}");
