@@ -69,8 +69,11 @@ impl Answering {
         let mut entries = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let task = tokio::spawn(async move {
             let outcome = answer(answers, &method, &params).await;
-            running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&id);
-            send(&outgoing, reply(&id, outcome)).await;
+            let entry = running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&id);
+            // Whoever takes the entry replies; a cancellation may have been first.
+            if entry.is_some() {
+                send(&outgoing, reply(&id, outcome)).await;
+            }
         });
         entries.insert(key, task.abort_handle());
     }

@@ -122,8 +122,7 @@ impl Server {
         self.process.pid()
     }
 
-    /// Lines of output that are no protocol, and replies that nobody waits for. A reply that comes
-    /// after its request was cancelled and answered is one.
+    /// How many lines of output were no protocol, or replies to requests that were never made.
     pub fn strays(&self) -> u64 {
         self.strays.load(Ordering::Relaxed)
     }

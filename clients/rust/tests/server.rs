@@ -155,6 +155,20 @@ async fn kills_a_server_that_does_not_end() {
 }
 
 #[tokio::test]
+async fn lets_a_dropped_server_end_by_itself() {
+    let note = std::env::temp_dir().join(format!("compactd-client-{}", std::process::id()));
+    let server = Server::spawn(script(&format!("cat >/dev/null; echo done >{}", note.display()))).unwrap();
+    drop(server);
+    let ended = async {
+        while std::fs::read_to_string(&note).unwrap_or_default() != "done\n" {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within(ended).await;
+    std::fs::remove_file(&note).unwrap();
+}
+
+#[tokio::test]
 async fn speaks_header_framing() {
     let text = r#"printf 'Content-Length: 45\r\n\r\n{"jsonrpc":"2.0","method":"hello","params":1}'; cat >/dev/null"#;
     let server = Server::options().framing(Framing::Headers).spawn(script(text)).unwrap();
