@@ -21,13 +21,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::Context as _;
-
 pub use case::{Case, Framing, Topic, load};
 pub use coverage::{Coverage, coverage};
+pub use play::abilities;
 
 /// Cases that are played at the same time.
-const WORKERS: usize = 4;
+const WORKERS: usize = 8;
 
 /// What became of the cases.
 #[derive(Debug, Default)]
@@ -55,23 +54,21 @@ pub fn directory() -> PathBuf {
 
 /// Plays every case of `topics` whose `topic/name` contains `filter`, in each of its framings.
 ///
-/// # Errors
-/// When the binary cannot say what it is able to do.
-pub fn run(binary: &Path, topics: &[Topic], filter: &str) -> anyhow::Result<Outcome> {
+/// Cases that need more than `abilities` are skipped.
+pub fn run(binary: &Path, abilities: &[String], topics: &[Topic], filter: &str) -> Outcome {
     let plays = plays(topics, filter);
-    let abilities = play::abilities(binary).context("failed to ask the server for its abilities")?;
     let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(play) = plays.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let report = run_one(binary, play, &abilities);
+                    let report = run_one(binary, play, abilities);
                     record(&mut outcome.lock().expect("no worker panics while it records"), play, report);
                 }
             });
         }
     });
-    Ok(outcome.into_inner().expect("no worker panics while it records"))
+    outcome.into_inner().expect("no worker panics while it records")
 }
 
 fn plays(topics: &[Topic], filter: &str) -> Vec<Play> {
@@ -89,8 +86,7 @@ fn plays(topics: &[Topic], filter: &str) -> Vec<Play> {
 }
 
 fn run_one(binary: &Path, play: &Play, abilities: &[String]) -> Option<Result<(), String>> {
-    let able = play.case.requires.iter().all(|wanted| abilities.contains(wanted));
-    able.then(|| play::play(binary, &play.case, play.framing))
+    play.case.is_for(abilities).then(|| play::play(binary, &play.case, play.framing))
 }
 
 fn record(outcome: &mut Outcome, play: &Play, report: Option<Result<(), String>>) {

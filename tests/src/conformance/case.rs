@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -67,6 +68,13 @@ pub struct Case {
 
 fn yes() -> bool {
     true
+}
+
+impl Case {
+    /// Whether a server of these abilities has all that the case needs.
+    pub fn is_for(&self, abilities: &[String]) -> bool {
+        self.requires.iter().all(|wanted| abilities.contains(wanted))
+    }
 }
 
 /// How messages are delimited.
@@ -137,13 +145,24 @@ impl Default for Initialize {
 }
 
 /// What a file holds at the start.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone)]
 pub enum Contents {
     /// Lines: objects are written as compact JSON, strings as they are; each is ended by LF.
     Lines(Vec<Box<RawValue>>),
     /// Exact bytes, or a copy of a file beside the cases.
     Special(Special),
+}
+
+impl<'de> Deserialize<'de> for Contents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Raw, since the members of a line keep their order.
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let contents = match raw.get().starts_with('[') {
+            true => serde_json::from_str(raw.get()).map(Self::Lines),
+            false => serde_json::from_str(raw.get()).map(Self::Special),
+        };
+        contents.map_err(D::Error::custom)
+    }
 }
 
 /// Contents that are not lines.

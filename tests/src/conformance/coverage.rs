@@ -22,10 +22,11 @@ pub struct Coverage {
     pub codes: BTreeSet<i64>,
 }
 
-/// What all of `topics` reach.
-pub fn coverage(topics: &[Topic]) -> Coverage {
+/// What all of `topics` reach with a server of these abilities.
+pub fn coverage(topics: &[Topic], abilities: &[String]) -> Coverage {
     let mut coverage = Coverage::default();
-    for case in topics.iter().flat_map(|topic| &topic.cases) {
+    let cases = topics.iter().flat_map(|topic| &topic.cases);
+    for case in cases.filter(|case| case.is_for(abilities)) {
         if !matches!(case.initialize, Initialize::Usual(false)) {
             coverage.answered.insert("initialize".to_owned());
         }
@@ -74,11 +75,18 @@ impl Coverage {
 
     /// Codes within the patterns of batches and notifications.
     fn nested(&mut self, source: &Value) {
-        for member in ["batchReply", "either"] {
-            for pattern in source.get(member).and_then(Value::as_array).into_iter().flatten() {
-                self.codes(pattern.get("error"));
-            }
+        let params = if source.get("notification").is_some() { "params" } else { "before" };
+        for member in ["batchReply", "either", "before", "notifications", params] {
+            self.anywhere(source.get(member).unwrap_or(&Value::Null));
         }
+    }
+
+    fn anywhere(&mut self, pattern: &Value) {
+        self.codes(pattern.get("error"));
+        let items = pattern.as_array().into_iter().flatten();
+        items
+            .chain(pattern.as_object().into_iter().flat_map(|members| members.values()))
+            .for_each(|inner| self.anywhere(inner));
     }
 
     /// Requests whose id some step of the same case cancels.

@@ -39,9 +39,12 @@ pub(crate) fn play(binary: &Path, case: &Case, framing: Framing) -> Result<(), S
     player.run().map_err(|error| player.report(&error))
 }
 
-/// What the server can do beyond the methods of version 1, as `requires` names it.
-pub(crate) fn abilities(binary: &Path) -> anyhow::Result<Vec<String>> {
-    let case: Case = serde_json::from_value(json!({ "name": "abilities", "steps": [] }))?;
+/// What the server can do, as `requires` names it: `method:NAME`, `summarizer:NAME`, `hook:NAME`.
+///
+/// # Errors
+/// When the server does not start or does not say.
+pub fn abilities(binary: &Path) -> anyhow::Result<Vec<String>> {
+    let case: Case = serde_json::from_value(json!({ "name": "abilities", "initialize": false, "steps": [] }))?;
     let mut player = Player::new(binary, &case, Framings::default().all()[0])?;
     let params = player.initialize_params();
     let result = player.call("main", "initialize", Some(&params))?;

@@ -73,10 +73,11 @@ impl Player<'_> {
         self.send_bytes(name, &bytes, step.chunk)
     }
 
-    pub(super) fn batch_reply_step(&mut self, name: &str, patterns: &[Value]) -> anyhow::Result<()> {
+    pub(super) fn batch_reply_step(&mut self, name: &str, pattern: &Value) -> anyhow::Result<()> {
         let place = self.await_message(name, "a reply to a batch", Value::is_array)?;
         let reply = self.server(name)?.messages[place].value.clone();
-        self.check(&json!({ "$unordered": patterns }), Some(&reply))?;
+        let pattern = if pattern.is_array() { json!({ "$unordered": pattern }) } else { pattern.clone() };
+        self.check(&pattern, Some(&reply))?;
         let failed = reply.as_array().is_some_and(|members| members.iter().any(|member| member.get("error").is_some()));
         if failed { self.probe(name) } else { Ok(()) }
     }
@@ -137,6 +138,10 @@ impl Player<'_> {
         if let Some(pattern) = &step.lines {
             let lines = lines(&path)?;
             self.check(pattern, Some(&lines))?;
+        }
+        if let Some(pattern) = &step.text {
+            let text = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
+            self.check(pattern, Some(&Value::String(text)))?;
         }
         check_mode(&path, step.mode.as_deref())?;
         if step.unchanged { self.check_unchanged(&path) } else { Ok(()) }

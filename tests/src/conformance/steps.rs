@@ -113,8 +113,8 @@ pub struct Reply {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BatchReply {
-    /// Patterns of its members, in any order.
-    pub batch_reply: Vec<Value>,
+    /// Patterns of its members, in any order; or a pattern of the whole list.
+    pub batch_reply: Value,
 }
 
 /// An expected notification.
@@ -187,6 +187,8 @@ pub struct File {
     pub file: String,
     /// Patterns of its lines, each read as JSON; those that are no JSON are strings.
     pub lines: Option<Value>,
+    /// Pattern of its text.
+    pub text: Option<Value>,
     /// Whether it holds what was laid out.
     #[serde(default)]
     pub unchanged: bool,
