@@ -64,10 +64,6 @@ class Session:
     def read(self, *paths: str, say: str = "", thinking: str | None = None) -> str:
         return self._use([("read", {"path": path}, self.files[path], False, None) for path in paths], say, thinking)
 
-    def missing(self, path: str, say: str = "") -> str:
-        error = f"ENOENT: no such file or directory, access '{CWD}/{path}'"
-        return self._use([("read", {"path": path}, error, True, None)], say)
-
     def edit(self, path: str, old: str, new: str, say: str = "", thinking: str | None = None) -> str:
         before = self.files[path]
         assert before.count(old) == 1, f"{path} holds {before.count(old)} times: {old}"

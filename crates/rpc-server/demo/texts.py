@@ -136,7 +136,6 @@ FIRST_SUMMARY = """\
 ## Goal
 - Stop `tidebell` from texting the harbour master of Holmsund 27 times in one night.
 - Never send the same alert twice within 30 minutes, not even after a restart.
-- Make `backfill` fast enough for a year of readings (157680 rows).
 
 ## Constraints & Preferences
 - Standard library alone, Python 3.11.
@@ -152,7 +151,7 @@ FIRST_SUMMARY = """\
 - [x] `AttributeError: 'Rules' object has no attribute '_state'` fixed: the attribute is `_severity`
 
 ### In Progress
-- [ ] `Store.add` in one transaction with `executemany`
+- (none)
 
 ### Blocked
 - (none)
@@ -162,19 +161,17 @@ FIRST_SUMMARY = """\
 - **One upsert as the claim**: two workers cannot both win, which lock files could not promise
 
 ## Next Steps
-1. Measure the backfill again after `executemany`
-2. Commit
+1. Ask Aud whether one text per tide is what she wants
 
 ## Critical Context
-- Backfill before: 157680 rows in 41.6 s, of which 38.7 s in `sqlite3.Connection.execute`
+- The claim: `insert into sent … on conflict (harbour, severity) do update set at = excluded.at where …`
 - Gauge of Holmsund: HS-02, advice 310 cm, alarm 355 cm
 
 <read-files>
 README.md
 harbours.toml
-tests/test_rules.py
-tidebell/__main__.py
-tidebell/watch.py
+tidebell/feed.py
+tidebell/reading.py
 </read-files>
 
 <modified-files>
@@ -182,18 +179,20 @@ tests/test_alerts.py
 tests/test_rules.py
 tests/test_store.py
 tidebell/alerts.py
+tidebell/config.py
 tidebell/rules.py
 tidebell/store.py
 tidebell/watch.py
 </modified-files>"""
 
 FIRST_DETAILS = {
-    "readFiles": ["README.md", "harbours.toml", "tidebell/__main__.py"],
+    "readFiles": ["README.md", "harbours.toml", "tidebell/feed.py", "tidebell/reading.py"],
     "modifiedFiles": [
         "tests/test_alerts.py",
         "tests/test_rules.py",
         "tests/test_store.py",
         "tidebell/alerts.py",
+        "tidebell/config.py",
         "tidebell/rules.py",
         "tidebell/store.py",
         "tidebell/watch.py",

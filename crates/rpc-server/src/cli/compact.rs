@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -17,19 +17,23 @@ use super::terminal::Terminal;
 /// Runs the command and writes its report to `output`.
 pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
     let connection = Connection::start(&options.file)?;
+    let report = report(&connection, options, terminal).await;
+    // After a failure as well: a server that is killed leaves its lock behind.
+    let ended = connection.shutdown().await;
+    writeln!(output, "{}", report?.trim_end()).map_err(Failure::Output)?;
+    ended.map(|_| ())
+}
+
+async fn report(connection: &Connection, options: &CompactOptions, terminal: Terminal) -> Result<String, Failure> {
     connection.initialize(json!({})).await?;
-    let session = open(&connection, options).await?;
-    let preparation = prepare(&connection, &session, options).await?;
-    let text = if options.dry_run {
-        let plan = plan(&connection, &session, &preparation, options).await?;
-        if options.json { plan.to_json().to_string() } else { planned(&plan, terminal) }
-    } else {
-        let plan = plan(&connection, &session, &preparation, options).await?;
-        let done = compact(&connection, &session, options).await?;
-        if options.json { done.0.to_string() } else { compacted(&plan, &done.0, done.1, terminal) }
-    };
-    connection.shutdown().await?;
-    writeln!(output, "{}", text.trim_end()).map_err(Failure::Output)
+    let session = open(connection, options).await?;
+    let prepared = prepare(connection, &session, options).await?;
+    let plan = plan(connection, &session, &prepared, options).await?;
+    if options.dry_run {
+        return Ok(if options.json { plan.to_json().to_string() } else { planned(&plan, terminal) });
+    }
+    let (result, took) = compact(connection, &session, options).await?;
+    Ok(if options.json { result.to_string() } else { compacted(&plan, &result, took, terminal) })
 }
 
 async fn open(connection: &Connection, options: &CompactOptions) -> Result<Value, Failure> {
@@ -72,7 +76,7 @@ async fn compact(
     connection: &Connection,
     session: &Value,
     options: &CompactOptions,
-) -> Result<(Value, std::time::Duration), Failure> {
+) -> Result<(Value, Duration), Failure> {
     let started = Instant::now();
     let progress = Progress::start();
     let params = call_params(session, options);

@@ -69,6 +69,7 @@ pub(super) fn explain(method: &str, error: &RpcError, file: &Path) -> String {
         "summarizerFailed" => format!("the summarizer failed: {message}. The session is unchanged; {}", retry(data)),
         "summaryRejected" => format!("the summary was rejected: {message}. The session is unchanged; try again"),
         "writeFailed" => format!("{file} could not be written: {message}. Nothing was changed"),
+        "invalidParams" => format!("{message}. See compactd {method} --help"),
         "invalidSettings" => format!("a setting is wrong: {message}"),
         _ => format!("{method}: {message} (code {})", error.code),
     }
@@ -77,6 +78,9 @@ pub(super) fn explain(method: &str, error: &RpcError, file: &Path) -> String {
 /// Why nothing would be compacted, with the numbers; also for `prepareCompaction`, which answers
 /// them as a result.
 pub(super) fn nothing_to_compact(data: &Value) -> String {
+    if data["contextTokens"] == 0 {
+        return "nothing to compact: the session has no messages".to_owned();
+    }
     let mut text = "nothing to compact".to_owned();
     if let (Some(tokens), Some(keep)) = (data["contextTokens"].as_u64(), data["keepRecentTokens"].as_u64()) {
         let (tokens, keep) = (thousands(tokens), thousands(keep));

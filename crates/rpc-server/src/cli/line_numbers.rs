@@ -30,7 +30,7 @@ struct Identified {
 
 fn has_id(line: &[u8], entry_id: &str) -> bool {
     // Most lines can be told apart without reading them as JSON.
-    let may_hold = line.windows(entry_id.len().max(1)).any(|window| window == entry_id.as_bytes());
+    let may_hold = memchr::memmem::find(line, entry_id.as_bytes()).is_some();
     may_hold && serde_json::from_slice::<Identified>(line).is_ok_and(|entry| entry.id == entry_id)
 }
 

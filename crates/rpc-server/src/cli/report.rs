@@ -121,7 +121,8 @@ pub(super) fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: T
     report.files(&texts(&details["readFiles"]), &texts(&details["modifiedFiles"]));
     report.line("summary", &format!("entry {}", place(&text(&result["entryId"]), result["line"].as_u64())));
     report.line("written by", &author(result));
-    report.line("headings", &headings(&text(&result["summary"])).join(", "));
+    let headings = headings(&text(&result["summary"])).join(", ");
+    report.line("headings", &cut(&headings, terminal.columns().saturating_sub(14)));
     report.oddities(&plan.oddities);
     report.closing("The summarised entries are still in the file; only the model does not see them any more.");
     report.text

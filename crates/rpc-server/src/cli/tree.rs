@@ -18,16 +18,25 @@ pub(super) use outline::Outline;
 /// Runs the command and writes the drawing to `output`.
 pub(super) async fn run(options: &TreeOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
     let connection = Connection::start(&options.file)?;
+    let read = read(&connection, options).await;
+    let ended = connection.shutdown().await;
+    let (session, tree) = read?;
+    let drawn = match options.json {
+        true => writeln!(output, "{tree}"),
+        false => draw(&session, &tree, options.all, terminal, output),
+    };
+    drawn.map_err(Failure::Output)?;
+    ended.map(|_| ())
+}
+
+/// The results of `openSession` and `getTree`.
+async fn read(connection: &Connection, options: &TreeOptions) -> Result<(Value, Value), Failure> {
     connection.initialize(json!({})).await?;
     let path = std::path::absolute(&options.file);
     let path = path.map_err(|source| Failure::File { path: options.file.clone(), source })?;
     let session = connection.call("openSession", &json!({ "path": path, "readOnly": true })).await?;
     let tree = connection.call("getTree", &json!({ "sessionId": session["sessionId"] })).await?;
-    connection.shutdown().await?;
-    if options.json {
-        return writeln!(output, "{tree}").map_err(Failure::Output);
-    }
-    draw(&session, &tree, options.all, terminal, output).map_err(Failure::Output)
+    Ok((session, tree))
 }
 
 /// Draws the result of `getTree`, with a title and what was odd about the file.

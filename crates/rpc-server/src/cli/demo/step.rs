@@ -12,7 +12,7 @@ use crate::cli::terminal::{Terminal, cut, one_line, width};
 use crate::cli::text::time;
 
 /// Characters of a string in a request that is shown shortened.
-const SHOWN_STRING: usize = 48;
+const SHOWN_STRING: usize = 24;
 
 /// A call that was made.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ mod tests {
     fn the_essentials_of_a_step() {
         expect![[r#"
             5. compact: now for real
-             → compact {"path":"…ng/long/long/long/long/long/long//session.jsonl","sessionId":"s"}
+             → compact {"path":"…ong/long//session.jsonl","sessionId":"s"}
              ~ compactionStart: 43,552 tokens
              ← entry 0a1b2c3d, 43,552 → 21,806 tokens, written by extractive  12 ms
                One line was added.

@@ -42,10 +42,16 @@ fn entry(node: &Node, is_leaf: bool, columns: usize, terminal: Terminal) -> Stri
     let tail = label.as_deref().map_or(0, width) + width(leaf);
     let id = cut(&one_line(&node.id), 8);
     let used = width(&id) + KIND_COLUMNS + 4 + tail;
-    let preview = cut(&one_line(&node.preview), columns.saturating_sub(used));
+    let preview = cut(preview(node).as_str(), columns.saturating_sub(used));
     let (id, kind) = (terminal.dim(&id), paint(&kind, terminal));
     let (label, leaf) = (terminal.yellow(label.as_deref().unwrap_or_default()), terminal.green(leaf));
     format!("• {id} {kind} {preview}{label}{leaf}").trim_end().to_owned()
+}
+
+/// The start of the text; summaries all start with the same heading, which tells nothing.
+fn preview(node: &Node) -> String {
+    let preview = one_line(&node.preview);
+    preview.strip_prefix("## Goal - ").map_or(preview.clone(), str::to_owned)
 }
 
 fn kind(node: &Node) -> String {
@@ -53,7 +59,7 @@ fn kind(node: &Node) -> String {
         ("message", Some("toolResult")) => "result",
         ("message", Some("bashExecution")) => "shell",
         ("message", Some(role)) => role,
-        ("branch_summary", _) => "branch sum",
+        ("branch_summary", _) => "summary",
         ("model_change", _) => "model",
         ("thinking_level_change", _) => "thinking",
         ("session_info", _) => "name",
@@ -68,7 +74,7 @@ fn kind(node: &Node) -> String {
 fn paint(kind: &str, terminal: Terminal) -> String {
     match kind.trim_end() {
         "user" => terminal.bold(kind),
-        "compaction" | "branch sum" => terminal.yellow(kind),
+        "compaction" | "summary" => terminal.yellow(kind),
         _ => terminal.cyan(kind),
     }
 }

@@ -71,7 +71,7 @@ fn the_branch_of_the_leaf_stays_at_the_left() {
             ├─• c user       text of c
             │ • d assistant  text of d
             │ ├─• e assistant  text of e [given-up]
-            │ • f branch sum text of f
+            │ • f summary    text of f
             │ • g assistant  text of g
             • h user       text of h ◀ leaf
         "#]],

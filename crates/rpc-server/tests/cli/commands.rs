@@ -1,0 +1,148 @@
+//! `compact` and `tree` on the sample session.
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::harness::{Place, SAMPLE, masked};
+
+fn sample(place: &Place) -> String {
+    place.file("work.jsonl", SAMPLE).to_str().expect("UTF-8").to_owned()
+}
+
+fn names(report: &str) -> Vec<&str> {
+    report
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter_map(|line| line.get(..11))
+        .map(str::trim_end)
+        .collect()
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let place = Place::new();
+    let file = sample(&place);
+    let report = place.run(&["compact", &file, "--dry-run"]).ok();
+    assert_eq!(names(&report), ["summarise", "keep", "read", "modified", "ask"]);
+    assert!(report.ends_with("Nothing was changed. Without --dry-run it is done.\n"));
+    assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
+    assert_eq!(place.names(), ["work.jsonl"]);
+}
+
+#[test]
+fn a_compaction_adds_one_line_and_says_where() {
+    let place = Place::new();
+    let file = sample(&place);
+    let report = place.run(&["compact", &file]).ok();
+    assert_eq!(
+        names(&report),
+        ["tokens", "summarised", "kept", "read", "modified", "summary", "written by", "headings"]
+    );
+    let after = std::fs::read_to_string(&file).expect("readable");
+    let added = after.as_bytes().strip_prefix(SAMPLE).expect("what was there is still there");
+    let entry: Value = serde_json::from_slice(added).expect("one line was added");
+    assert_eq!(entry["type"], "compaction");
+    let place_of_summary = format!("entry {} (line {})", entry["id"].as_str().expect("an id"), after.lines().count());
+    assert!(report.contains(&place_of_summary), "{place_of_summary} in\n{report}");
+    assert_eq!(place.names(), ["work.jsonl"], "the lock is gone");
+    let kept = entry["firstKeptEntryId"].as_str().expect("an id");
+    let line = 1 + after.lines().position(|line| line.contains(&format!("\"id\":\"{kept}\""))).expect("it exists");
+    assert!(report.contains(&format!("{kept} (line {line})")), "{report}");
+}
+
+#[test]
+fn the_report_for_programs_is_one_json_object() {
+    let place = Place::new();
+    let file = sample(&place);
+    let read = |output: String| serde_json::from_str::<Value>(&output).expect("JSON");
+    let plan = read(place.run(&["compact", &file, "--dry-run", "--json"]).ok());
+    let done = read(place.run(&["compact", &file, "--json"]).ok());
+    assert_eq!(plan["tokensBefore"], done["tokensBefore"]);
+    assert_eq!(plan["firstKeptEntryId"], done["firstKeptEntryId"]);
+    assert!(done["tokensAfter"].as_u64() < done["tokensBefore"].as_u64());
+    assert_eq!(done["line"], SAMPLE.iter().filter(|byte| **byte == b'\n').count() + 1);
+}
+
+#[test]
+fn less_is_kept_if_asked() {
+    let place = Place::new();
+    let file = sample(&place);
+    let kept = |more: &[&str]| {
+        let arguments = [&["compact", &file, "--dry-run", "--json"], more].concat();
+        let plan: Value = serde_json::from_str(&place.run(&arguments).ok()).expect("JSON");
+        plan["tokensKept"].as_u64().expect("a number")
+    };
+    assert!(kept(&["--keep-recent", "5000"]) < kept(&[]));
+}
+
+#[test]
+fn instructions_reach_the_summarizer() {
+    let place = Place::new();
+    let file = sample(&place);
+    place.run(&["compact", &file, "--instructions", "keep the numbers of the forecast"]).ok();
+}
+
+#[test]
+fn a_second_compaction_says_that_there_is_nothing_to_do() {
+    let place = Place::new();
+    let file = sample(&place);
+    place.run(&["compact", &file]).ok();
+    let before = std::fs::read(&file).expect("readable");
+    let said = place.run(&["compact", &file]).failed(1);
+    expect![[r#"
+        compactd: already compacted: nothing follows the last compaction (ID). Go on with the session first
+    "#]]
+    .assert_eq(&said.replace(&format!("({}", id_of_last_line(&before)), "(ID"));
+    assert_eq!(std::fs::read(&file).expect("readable"), before);
+}
+
+fn id_of_last_line(file: &[u8]) -> String {
+    let text = std::str::from_utf8(file).expect("UTF-8");
+    let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    last["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn the_tree_of_the_sample() {
+    let place = Place::new();
+    let file = sample(&place);
+    let drawn = place.run(&["tree", &file]).ok();
+    let marks = ["├─", "summary", "compaction", "[", "◀"];
+    let marked = drawn.lines().filter(|line| marks.iter().any(|mark| line.contains(mark)));
+    let shape: Vec<String> = marked.map(|line| masked(line, &place).chars().take(46).collect()).collect();
+    expect![[r#"
+        • ID assistant  Done and committed. A level is
+        ├─• ID assistant  The alerts remember nothing 
+        │ • ID assistant  No, it does not: between `ma
+        • ID summary    Never send the same alert twic
+        • ID compaction Stop `tidebell` from texting t
+        • ID assistant  The forecast is now off by 4 c
+        • ID assistant  Two ways, both within the stan
+        ├─• ID label      which display?
+        │ • ID assistant  The status page works: `GET 
+        • ID assistant  The test publishes a thousand 
+        • ID label      ready to push ◀ leaf"#]]
+    .assert_eq(&shape.join("\n"));
+    assert!(drawn.lines().count() < 80, "{} lines", drawn.lines().count());
+}
+
+#[test]
+fn the_tree_shows_a_new_compaction_as_the_leaf() {
+    let place = Place::new();
+    let file = sample(&place);
+    place.run(&["compact", &file]).ok();
+    let drawn = place.run(&["tree", &file]).ok();
+    let last = drawn.lines().last().expect("a line");
+    assert!(last.contains("compaction") && last.ends_with("◀ leaf"), "{last}");
+}
+
+#[test]
+fn the_whole_tree_has_a_line_per_entry_and_nodes_for_programs() {
+    let place = Place::new();
+    let file = sample(&place);
+    let entries = SAMPLE.iter().filter(|byte| **byte == b'\n').count() - 1;
+    assert_eq!(place.run(&["tree", &file, "--all"]).ok().lines().count(), entries + 1);
+    let tree: Value = serde_json::from_str(&place.run(&["tree", &file, "--json"]).ok()).expect("JSON");
+    assert_eq!(tree["nodes"].as_array().map(Vec::len), Some(entries));
+    assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
+}

@@ -1,0 +1,129 @@
+//! Running the program and masking what differs from run to run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// The sample session, as it is shipped.
+pub(crate) const SAMPLE: &[u8] = include_bytes!("../../demo/session.jsonl");
+/// Longer than any command takes, on a busy machine too.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A directory that is home, agent directory and temporary directory of the commands run in it.
+pub(crate) struct Place {
+    directory: TempDir,
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { directory: TempDir::new().expect("a temporary directory") }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Writes a file into it.
+    pub(crate) fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, content).expect("the file can be written");
+        path
+    }
+
+    /// The program, with nothing of the environment that this test runs in.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_compactd"));
+        command.args(arguments).env_clear().current_dir(self.path());
+        command.env("HOME", self.path()).env("TMPDIR", self.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end, or kills it when it takes too long.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let pid = child.id();
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(child.wait_with_output()));
+        match ended.recv_timeout(DEADLINE) {
+            Ok(output) => Ran::new(&output.expect("the output can be read")),
+            Err(_) => panic!("{arguments:?} (process {pid}) did not end"),
+        }
+    }
+
+    /// Names of what lies in it, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path()).expect("the directory can be read");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
+        let mut names: Vec<String> = entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Ran {
+    fn new(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
+        Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    /// The output of a command that must have worked without a word on standard error.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{}", self.stdout);
+        self.stdout
+    }
+
+    /// What a command said that must have failed without output.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{}", self.stderr);
+        self.stderr
+    }
+}
+
+/// Waits until something is there.
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(started.elapsed() < DEADLINE, "{what}: nothing within {DEADLINE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Replaces what differs from run to run: entry ids by ID, times by TIME, the place by PLACE.
+pub(crate) fn masked(text: &str, place: &Place) -> String {
+    let text = text.replace(&place.path().display().to_string(), "PLACE");
+    let mut masked = String::new();
+    let mut words = text.split_inclusive([' ', '\n']).peekable();
+    while let Some(word) = words.next() {
+        let unit = words.peek().map(|next| next.trim_end());
+        let is_time = word.trim_end().parse::<f64>().is_ok() && matches!(unit, Some("ms" | "s"));
+        if is_time {
+            let unit = words.next().unwrap_or_default();
+            masked += &format!("TIME{}", &unit[unit.trim_end().len()..]);
+        } else {
+            masked += &masked_word(word);
+        }
+    }
+    masked
+}
+
+fn masked_word(word: &str) -> String {
+    let bare = word.trim_end().trim_end_matches([',', ':', ')']);
+    let is_id = bare.len() == 8 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id { word.replacen(bare, "ID", 1) } else { word.to_owned() }
+}

@@ -1,0 +1,79 @@
+//! Help, version and wrong usage.
+
+use expect_test::expect;
+
+use crate::harness::Place;
+
+#[test]
+fn help_names_every_command_and_option() {
+    let help = Place::new().run(&["--help"]).ok();
+    let named =
+        ["demo", "compact", "tree", "--framing", "--max-message-bytes", "--log-file", "--log-level", "Exit codes:"];
+    for name in named {
+        assert!(help.contains(name), "{name} in\n{help}");
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    for command in ["demo", "compact", "tree"] {
+        let help = Place::new().run(&[command, "--help"]).ok();
+        assert!(help.contains(&format!("Usage: compactd {command}")), "{help}");
+    }
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let version = Place::new().run(&["--version"]).ok();
+    assert_eq!(version, format!("compactd {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_a_hint() {
+    let check = |arguments: &[&str], hint: &str| {
+        let said = Place::new().run(arguments).failed(2);
+        assert!(said.contains(hint), "{hint} in\n{said}");
+    };
+    check(&["comapct"], "'compact'");
+    check(&["compact"], "<FILE>");
+    check(&["compact", "a.jsonl", "--keep-recent", "many"], "'many'");
+    check(&["tree", "a.jsonl", "b.jsonl"], "'b.jsonl'");
+    check(&["--framing", "morse"], "headers");
+    check(&["--max-message-bytes", "0"], "at least 1");
+}
+
+#[test]
+fn a_summarizer_that_does_not_exist_is_refused_with_those_that_do() {
+    let place = Place::new();
+    let file = place.file("work.jsonl", crate::harness::SAMPLE);
+    let said = place.run(&["compact", file.to_str().expect("UTF-8"), "--summarizer", "oracle"]).failed(1);
+    assert!(said.contains("summarizer") && said.contains("extractive"), "{said}");
+    assert_eq!(std::fs::read(&file).expect("readable"), crate::harness::SAMPLE);
+}
+
+#[test]
+fn help_of_compact() {
+    let help = Place::new().run(&["compact", "-h"]).ok();
+    expect![[r#"
+        Compact a session file, or say what would happen
+
+        Usage: compactd compact [OPTIONS] <FILE>
+
+        Arguments:
+          <FILE>  The session file
+
+        Options:
+              --dry-run               Say what would be done and change nothing
+              --instructions <TEXT>   What the summary should look at in particular
+              --summarizer <NAME>     Who writes the summary, instead of the configured one: extractive, anthropic, openai, …
+              --keep-recent <TOKENS>  Tokens of recent context that stay as they are
+              --json                  Print the result as one JSON object
+          -h, --help                  Print help
+
+        Examples:
+          compactd compact session.jsonl --dry-run
+          compactd compact session.jsonl --instructions 'keep every API name'
+          compactd compact session.jsonl --keep-recent 8000 --summarizer anthropic
+    "#]]
+    .assert_eq(&help);
+}
