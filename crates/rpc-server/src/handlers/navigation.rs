@@ -45,7 +45,7 @@ impl Route {
         target_id: &str,
     ) -> Result<Self, RpcError> {
         let store_error = |error| open.store_error(&error);
-        let target = session.entry(&EntryId::new(target_id)).map_err(store_error)?;
+        let target = session.entry_or_stand_in(&EntryId::new(target_id)).map_err(store_error)?;
         let common = session.common_ancestor(leaf.as_ref(), Some(target.id())).map_err(store_error)?;
         let path = session.branch_ids(leaf.as_ref()).map_err(store_error)?;
         let shared = common.as_ref().and_then(|common| path.iter().position(|id| id == common));
@@ -67,7 +67,7 @@ impl Route {
         if self.target.id() == leaf || self.destination.new_leaf_id.as_ref() == Some(leaf) {
             return Ok(true);
         }
-        let entry = session.entry(leaf)?;
+        let entry = session.entry_or_stand_in(leaf)?;
         let is_mark = matches!(entry.body(), EntryBody::Custom { custom_type, .. } if custom_type == NAVIGATION);
         Ok(is_mark && entry.header().parent_id == self.destination.new_leaf_id)
     }

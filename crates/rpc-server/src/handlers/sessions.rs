@@ -206,7 +206,8 @@ pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result
     blocking(move || {
         let _operation = operation;
         let session = open.opened(slot.as_ref())?;
-        let target = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
+        let target_id = EntryId::new(params.entry_id);
+        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_error(&error))?;
         let destination = Destination::of(&target);
         let (leaf, editor_text) = match params.position {
             ForkPosition::At => (Some(target.id().clone()), None),

@@ -18,6 +18,18 @@ impl Session {
         self.entry_at(self.slot(id)?)
     }
 
+    /// The entry `id`, or an entry of no known type in its place if its body is broken: for those who
+    /// move through the tree, which one torn line must not stop.
+    ///
+    /// Fails with `EntryNotFound` or with `Io`.
+    pub fn entry_or_stand_in(&self, id: &EntryId) -> Result<Arc<Entry>, StoreError> {
+        let slot = self.slot(id)?;
+        match self.entry_at(slot) {
+            Err(StoreError::BrokenEntry { .. }) => self.stand_in(slot).map(Arc::new),
+            outcome => outcome,
+        }
+    }
+
     /// The entries of all branches in file order, those after `since`, at most `limit`.
     ///
     /// An entry whose body is broken comes as its header alone. Fails with `EntryNotFound` for
