@@ -111,7 +111,11 @@ fn reworded(message: &Message, text: &str, our_text: &str, seen: &mut Seen) -> S
     };
     seen.insert(rule);
     let introduction = our_text.split_once("\n\n<summary>\n").map_or("", |(introduction, _)| introduction);
-    format!("{introduction}\n\n<summary>\n{}\n</summary>", message.string("summary"))
+    let summary = message.string("summary").replace("</summary", "<\\/summary");
+    if summary != message.string("summary") {
+        seen.insert(Rule::SummariesCannotEndTheirTags);
+    }
+    format!("{introduction}\n\n<summary>\n{summary}\n</summary>")
 }
 
 fn reworded_command(message: &Message, text: &str, seen: &mut Seen) -> String {

@@ -29,7 +29,7 @@ fn answers_are_those_of_the_published_peer() -> anyhow::Result<()> {
         return Ok(());
     }
     let mut check = Check::start()?;
-    let seeds = number("INTEROP_SEEDS", 300);
+    let seeds = number("INTEROP_SEEDS", 240);
     for_each_seed(seeds, |seed| check.seed(seed))?;
     if seeds >= 200 {
         let stale: Vec<&Rule> = Rule::ALL.iter().filter(|rule| !check.seen.contains(rule)).collect();
@@ -44,7 +44,7 @@ fn the_published_peer_reads_every_file_that_we_wrote() -> anyhow::Result<()> {
         return Ok(());
     }
     let mut check = Check::start()?;
-    for_each_seed(number("INTEROP_SEEDS", 300) / 5, |seed| written::seed(&mut check, seed))
+    for_each_seed(number("INTEROP_SEEDS", 240) / 5, |seed| written::seed(&mut check, seed))
 }
 
 /// Whether the peer is missing; a failure where checks must be complete.

@@ -91,22 +91,21 @@ impl<'a> Session<'a> {
                 count(member(tokens, "usageTokens")?)?,
                 count(member(tokens, "trailingTokens")?)?,
             ],
-            estimates: messages.iter().map(|message| self.estimate(message)).collect::<anyhow::Result<_>>()?,
+            estimates: self.estimates(messages)?,
             llm: array(&llm, "messages")?.iter().map(canonical).collect(),
-            texts: messages.iter().map(|message| self.text(message)).collect::<anyhow::Result<_>>()?,
+            texts: self.texts(messages)?,
             preparation: self.preparation(&leaf, keep_recent_tokens)?,
         })
     }
 
-    fn estimate(&mut self, message: &Json<'_>) -> anyhow::Result<u64> {
-        let params = object(&[("messages", &format!("[{}]", message.to_compact()))]);
-        count(member(&self.server.call("estimateTokens", &params)?, "tokens")?)
+    fn estimates(&mut self, messages: &[Json<'_>]) -> anyhow::Result<Vec<u64>> {
+        let answers = self.server.batch("estimateTokens", &one_by_one(messages))?;
+        answers.iter().map(|answer| count(member(answer, "tokens")?)).collect()
     }
 
-    fn text(&mut self, message: &Json<'_>) -> anyhow::Result<String> {
-        let params = object(&[("messages", &format!("[{}]", message.to_compact()))]);
-        let answer = self.server.call("serializeConversation", &params)?;
-        Ok(member(&answer, "text")?.as_str().context("a text")?.to_owned())
+    fn texts(&mut self, messages: &[Json<'_>]) -> anyhow::Result<Vec<String>> {
+        let answers = self.server.batch("serializeConversation", &one_by_one(messages))?;
+        answers.iter().map(|answer| Ok(member(answer, "text")?.as_str().context("a text")?.to_owned())).collect()
     }
 
     fn preparation(&mut self, leaf: &str, keep_recent_tokens: u64) -> anyhow::Result<Option<Preparation>> {
@@ -158,4 +157,9 @@ impl<'a> Session<'a> {
         };
         self.positions.get(id).copied().map(Some).with_context(|| format!("{id} is not in the tree"))
     }
+}
+
+/// Parameters that hold each message by itself.
+fn one_by_one(messages: &[Json<'_>]) -> Vec<String> {
+    messages.iter().map(|message| object(&[("messages", &format!("[{}]", message.to_compact()))])).collect()
 }

@@ -41,6 +41,8 @@ pub(crate) enum Rule {
     CompactionSummariesAreIntroducedOtherwise,
     /// The introduction of a branch summary is our own, and its closing tag is on its own line.
     BranchSummariesAreIntroducedOtherwise,
+    /// A summary that holds the closing tag ends the peer's `<summary>` early; ours says `<\/summary`.
+    SummariesCannotEndTheirTags,
     /// The peer leaves system messages in the list that goes to a model; `llm` has none.
     ModelsGetNoSystemMessages,
     /// The peer sends tool results whose calls are gone; `llm` leaves them out (field bug 46).
@@ -48,7 +50,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 16] = [
+    pub(crate) const ALL: [Rule; 17] = [
         Rule::IntegersKeepTheirDigits,
         Rule::KeysStayInStoredOrder,
         Rule::HalfSurrogatesAreOneUnit,
@@ -63,6 +65,7 @@ impl Rule {
         Rule::CommandsAreWordedOtherwise,
         Rule::CompactionSummariesAreIntroducedOtherwise,
         Rule::BranchSummariesAreIntroducedOtherwise,
+        Rule::SummariesCannotEndTheirTags,
         Rule::ModelsGetNoSystemMessages,
         Rule::ModelsGetNoOrphanResults,
     ];

