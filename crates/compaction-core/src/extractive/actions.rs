@@ -25,7 +25,13 @@ const ERROR_WORDS: &[&str] = &[
     "unexpected",
     "fatal",
     "could not",
+    "unable",
+    "refused",
+    "timed out",
+    "timeout",
 ];
+/// What programs add below an output to tell how a command ended.
+const TRAILERS: &[&str] = &["exited with code", "exit code", "exit status", "exited with status"];
 const LOOKED_UP: &str = "Looked things up on the command line";
 /// UTF-16 units at either end of a result in which its error is looked for.
 const SEARCHED: usize = 6000;
@@ -172,6 +178,33 @@ fn error_line(output: &str) -> String {
         let line = line.to_lowercase();
         ERROR_WORDS.iter().any(|word| line.contains(word))
     };
-    let line = lines().find(tells).or_else(|| lines().next_back()).unwrap_or("no output");
+    let is_trailer = |line: &&str| {
+        let line = line.to_lowercase();
+        TRAILERS.iter().any(|trailer| line.contains(trailer))
+    };
+    let told = lines().find(|line| tells(line) && !is_trailer(line));
+    let last = || lines().rfind(|line| !is_trailer(line)).or_else(|| lines().next_back());
+    let line = told.or_else(last).unwrap_or("no output");
     clip(&one_line(line), LONGEST_TEXT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_line;
+
+    #[test]
+    fn the_line_that_tells_why_is_found() {
+        for (output, line) in [
+            (
+                "ssh: connect to host gate port 22: Connection timed out\n\nCommand exited with code 255",
+                "ssh: connect to host gate port 22: Connection timed out",
+            ),
+            ("one\ntwo\n\nCommand exited with code 3", "two"),
+            ("Command exited with code 3", "Command exited with code 3"),
+            ("a\nerror: b\nc", "error: b"),
+            ("", "no output"),
+        ] {
+            assert_eq!(error_line(output), line);
+        }
+    }
 }

@@ -163,7 +163,7 @@ pub struct DemoOptions {
     after_help = "Examples:\n  \
                   compactd compact session.jsonl --dry-run\n  \
                   compactd compact session.jsonl --instructions 'keep every API name'\n  \
-                  compactd compact session.jsonl --keep-recent 8000 --summarizer anthropic"
+                  compactd compact session.jsonl --keep-recent 8000 --summarizer extractive"
 )]
 pub struct CompactOptions {
     /// The session file
@@ -175,7 +175,7 @@ pub struct CompactOptions {
     /// What the summary should look at in particular
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
-    /// Who writes the summary, instead of the configured one: extractive, anthropic, openai, …
+    /// Who writes the summary, instead of the configured one: extractive
     #[arg(long, value_name = "NAME")]
     pub summarizer: Option<String>,
     /// Tokens of recent context that stay as they are

@@ -65,7 +65,7 @@ fn help_of_compact() {
         Options:
               --dry-run               Say what would be done and change nothing
               --instructions <TEXT>   What the summary should look at in particular
-              --summarizer <NAME>     Who writes the summary, instead of the configured one: extractive, anthropic, openai, …
+              --summarizer <NAME>     Who writes the summary, instead of the configured one: extractive
               --keep-recent <TOKENS>  Tokens of recent context that stay as they are
               --json                  Print the result as one JSON object
           -h, --help                  Print help
@@ -73,7 +73,7 @@ fn help_of_compact() {
         Examples:
           compactd compact session.jsonl --dry-run
           compactd compact session.jsonl --instructions 'keep every API name'
-          compactd compact session.jsonl --keep-recent 8000 --summarizer anthropic
+          compactd compact session.jsonl --keep-recent 8000 --summarizer extractive
     "#]]
     .assert_eq(&help);
 }
