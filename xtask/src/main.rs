@@ -1,2 +1,31 @@
-//! Chores.
-fn main() {}
+//! `cargo xtask`: the chores of compactd.
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <chore>
+
+  test                 formatting, lints, documentation, dependencies, all tests, generated files
+  protocol [--check]   writes what is generated from the server's own description; --check only compares
+  bench [--quick]      measures the server as a client sees it";
+
+#[expect(clippy::print_stderr, reason = "a program tells its user why it failed")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["test"] => xtask::test(),
+        ["protocol"] => xtask::protocol(false),
+        ["protocol", "--check"] => xtask::protocol(true),
+        ["bench"] => xtask::bench(false),
+        ["bench", "--quick"] => xtask::bench(true),
+        _ => Err(anyhow::anyhow!("{USAGE}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

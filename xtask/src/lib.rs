@@ -1,0 +1,15 @@
+//! The chores of compactd, as functions, so that a test can call them too.
+
+mod bench;
+pub mod codegen;
+mod dependencies;
+pub mod protocol;
+mod steps;
+mod test;
+mod test_output;
+mod workspace;
+
+pub use bench::bench;
+pub use protocol::protocol;
+pub use test::test;
+pub use workspace::root;
