@@ -102,7 +102,8 @@ impl Scenario {
             let mut pipe = Pipe::initialized(&self.binary, self.home.path())?;
             times[0].push(pipe.timed("openSession", &json!({ "path": self.session }))?);
             let id = self.session_id()?;
-            let (context, only_requests) = (json!({ "sessionId": id }), json!({ "sessionId": id, "include": ["requests"] }));
+            let (context, only_requests) =
+                (json!({ "sessionId": id }), json!({ "sessionId": id, "include": ["requests"] }));
             times[1].push(pipe.timed("getContext", &context)?);
             bytes.0 = pipe.reply_bytes();
             times[2].push(pipe.timed("getContext", &context)?);
@@ -120,7 +121,8 @@ impl Scenario {
         table.median("prepareCompaction, requests alone", &mut times[4], "");
         table.median("prepareCompaction, ids alone", &mut times[5], "");
         peaks.sort_unstable();
-        let peak = peaks.get(peaks.len() / 2).map_or_else(|| "?".to_owned(), |bytes| format!("{:.1} MB", megabytes(*bytes)));
+        let peak =
+            peaks.get(peaks.len() / 2).map_or_else(|| "?".to_owned(), |bytes| format!("{:.1} MB", megabytes(*bytes)));
         table.row("peak memory after all of this", peak, "VmHWM, median");
         Ok(())
     }
@@ -134,7 +136,12 @@ impl Scenario {
         }
         let total: Duration = times.iter().sum();
         let rate = times.len() as f64 / total.as_secs_f64();
-        let remark = format!("{} calls one after the other; p50 {}, p99 {}", times.len(), shown(quantile(&mut times, 0.5)), shown(quantile(&mut times, 0.99)));
+        let remark = format!(
+            "{} calls one after the other; p50 {}, p99 {}",
+            times.len(),
+            shown(quantile(&mut times, 0.5)),
+            shown(quantile(&mut times, 0.99))
+        );
         table.row("round trips of a trivial call", format!("{rate:.0}/s"), &remark);
         Ok(())
     }
