@@ -32,7 +32,12 @@ pub(crate) fn for_us(text: &str) -> Rewritten {
 /// The file that the peer reads.
 pub(crate) fn for_the_peer(text: &str) -> Rewritten {
     let mut rewritten = rewrite(text, &FOR_THE_PEER);
-    let lines: Vec<Cow<'_, str>> = rewritten.text.split('\n').map(with_whole_body).collect();
+    let lines: Vec<&str> = rewritten.text.split('\n').collect();
+    // A broken line at the end is a write that failed; the leaf is before it, for both sides.
+    let end = lines.iter().rposition(|line| Json::parse(line).is_ok()).unwrap_or(0);
+    let (inner, last) = lines.split_at(end);
+    let inner = inner.iter().map(|line| with_whole_body(line));
+    let lines: Vec<Cow<'_, str>> = inner.chain(last.iter().map(|line| Cow::Borrowed(*line))).collect();
     if lines.iter().any(|line| matches!(line, Cow::Owned(_))) {
         rewritten.rules.insert(Rule::BrokenBodiesKeepTheirPlace);
     }
@@ -49,6 +54,12 @@ fn with_whole_body(line: &str) -> Cow<'_, str> {
     let prefixes = [line.len()].into_iter().chain(ends).map(|end| format!("{}}}", &line[..end]));
     let header = prefixes.into_iter().find_map(|prefix| header_line(&prefix));
     header.map_or(Cow::Borrowed(line), Cow::Owned)
+}
+
+/// Whether the id stands in no line that can be read.
+pub(crate) fn is_broken(text: &str, id: &str) -> bool {
+    let is_named = |line: &str| Json::parse(line).is_ok_and(|json| json.get("id").and_then(Json::as_str) == Some(id));
+    !text.lines().any(is_named)
 }
 
 fn header_line(prefix: &str) -> Option<String> {
