@@ -17,14 +17,17 @@ SMALL = {"keepRecentTokens": 100}
 
 
 def start(case: unittest.TestCase, **options: Any) -> Client:
-    """A client of the built server, with a home of its own, that ends with the test."""
+    """A client of the built server, with a home of its own, that ends with the test. The test is
+    skipped if its model is to write summaries and the server never asks for that."""
     home = tempfile.TemporaryDirectory()
     case.addCleanup(home.cleanup)
     env = {"PATH": os.environ.get("PATH", ""), "HOME": home.name}
     command = [os.environ.get("COMPACTD_BIN", "compactd")]
     client = Client(command, env=env, cwd=home.name, stderr=subprocess.DEVNULL, **options)
     case.addCleanup(client.shutdown)
-    client.initialize("test", agent_dir=home.name, cwd=home.name, timeout=20)
+    summarizers = client.initialize("test", agent_dir=home.name, cwd=home.name, timeout=20)["capabilities"]["summarizers"]
+    if "summarize" in options.get("handlers", {}) and "host" not in summarizers:
+        case.skipTest("this server has no summarizer named host")
     return client
 
 

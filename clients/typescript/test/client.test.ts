@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CompactdError, ServerGoneError, errorCodes } from "../src/index.js";
-import { conversation, scripted, small, start, user } from "./support.js";
+import { conversation, scripted, small, start, startHost, user } from "./support.js";
 
 const hanging = (_: unknown, signal: AbortSignal) =>
   new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("not wanted"))));
@@ -28,7 +28,8 @@ test("an abort signal cancels the request, and the server cancels ours", async (
     signal.addEventListener("abort", told);
     return hanging(params, signal);
   };
-  const client = await start(context, { handlers: { summarize } });
+  const client = await startHost(context, summarize);
+  if (client === undefined) return;
   const { sessionId } = await conversation(client);
   const controller = new AbortController();
   const compaction = client.request("compact", { sessionId, settings: small, summarizer: "host" }, controller);
@@ -48,7 +49,8 @@ test("our own model writes the summary", async (context) => {
     prompts.push(prompt);
     return { text, stopReason: "stop" };
   };
-  const client = await start(context, { handlers: { summarize } });
+  const client = await startHost(context, summarize);
+  if (client === undefined) return;
   const { sessionId } = await conversation(client);
   const result = await client.request("compact", { sessionId, settings: small, summarizer: "host" });
   assert("summary" in result && result.summary.includes("## Goal"));
@@ -92,7 +94,8 @@ test("two requests run at once", async (context) => {
     await isFinished;
     throw new CompactdError({ code: 1, message: "no model" });
   };
-  const client = await start(context, { handlers: { summarize } });
+  const client = await startHost(context, summarize);
+  if (client === undefined) return;
   const { sessionId } = await conversation(client);
   const slow = client.request("compact", { sessionId, settings: small, summarizer: "host" });
   const { tokens } = await client.request("estimateTokens", { text: "12345678" });
@@ -102,7 +105,8 @@ test("two requests run at once", async (context) => {
 });
 
 test("a server that dies rejects all that wait", { timeout: 20_000 }, async (context) => {
-  const client = await start(context, { handlers: { summarize: hanging } });
+  const client = await startHost(context, hanging);
+  if (client === undefined) return;
   const { sessionId } = await conversation(client);
   const slow = client.request("compact", { sessionId, settings: small, summarizer: "host" });
   const rejected = assert.rejects(slow, (error) => error instanceof ServerGoneError && error.status?.signal === "SIGKILL");

@@ -2,10 +2,26 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { Client, type ClientOptions, type Message } from "../src/index.js";
+import { Client, type ClientOptions, type Handlers, type Message, type ServerCapabilities } from "../src/index.js";
 
 /** A client of the built server, with a home of its own, that ends with the test. */
 export async function start(context: TestContext, options: ClientOptions = {}): Promise<Client> {
+  const { client } = await startAndAsk(context, options);
+  return client;
+}
+
+/** The same, whose own model writes summaries; undefined, and the test skipped, if the server never asks it. */
+export async function startHost(context: TestContext, summarize: Handlers["summarize"]): Promise<Client | undefined> {
+  const { client, capabilities } = await startAndAsk(context, { handlers: { summarize } });
+  if (capabilities.summarizers.includes("host")) return client;
+  context.skip("this server has no summarizer named host");
+  return undefined;
+}
+
+async function startAndAsk(
+  context: TestContext,
+  options: ClientOptions,
+): Promise<{ client: Client; capabilities: ServerCapabilities }> {
   const home = mkdtempSync(join(tmpdir(), "compactd-test-"));
   const command = process.env.COMPACTD_BIN ?? "compactd";
   const env = { PATH: process.env.PATH, HOME: home };
@@ -14,8 +30,9 @@ export async function start(context: TestContext, options: ClientOptions = {}): 
     await client.shutdown();
     rmSync(home, { recursive: true, force: true });
   });
-  await client.initialize({ clientInfo: { name: "test" }, agentDir: home, cwd: home });
-  return client;
+  const clientInfo = { name: "test" };
+  const { capabilities } = await client.initialize({ clientInfo, agentDir: home, cwd: home });
+  return { client, capabilities };
 }
 
 /** A server that is a small script. */
