@@ -176,21 +176,22 @@ impl<R: Read> FrameReader<R> {
     /// One line without its end, of which at most `limit` bytes are kept, and its whole length.
     fn line(&mut self, limit: usize) -> io::Result<Option<(Vec<u8>, u64)>> {
         let mut line = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut last) = (0, None);
         loop {
             if !self.fill()? {
-                return Ok((bytes > 0).then(|| without_carriage_return(line, bytes)));
+                return Ok((bytes > 0).then(|| without_carriage_return(line, bytes, last)));
             }
             let rest = &self.chunk[self.position..];
             let end = memchr::memchr(b'\n', rest);
             let piece = &rest[..end.unwrap_or(rest.len())];
             bytes += piece.len() as u64;
+            last = piece.last().copied().or(last);
             // One byte over the limit is kept for a carriage return that does not count.
             let room = (limit + 1).saturating_sub(line.len());
             line.extend_from_slice(&piece[..piece.len().min(room)]);
             self.position += piece.len() + usize::from(end.is_some());
             if end.is_some() {
-                return Ok(Some(without_carriage_return(line, bytes)));
+                return Ok(Some(without_carriage_return(line, bytes, last)));
             }
         }
     }
@@ -222,11 +223,10 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-fn without_carriage_return(mut line: Vec<u8>, mut bytes: u64) -> (Vec<u8>, u64) {
-    if line.len() as u64 == bytes && line.last() == Some(&b'\r') {
-        line.pop();
-        bytes -= 1;
-    }
+/// What is kept of a line of `bytes` bytes that ends with the byte `last`, less a carriage return at its end.
+fn without_carriage_return(mut line: Vec<u8>, bytes: u64, last: Option<u8>) -> (Vec<u8>, u64) {
+    let bytes = bytes - u64::from(last == Some(b'\r'));
+    line.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
     (line, bytes)
 }
 
