@@ -1,7 +1,7 @@
 //! Entries: the lines of a session file (session spec, Lines).
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
@@ -135,7 +135,9 @@ pub struct EntryHeader {
 /// One entry: its line, untouched, and what compaction reads of it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    raw: Box<RawValue>,
+    line: Box<str>,
+    /// The line once more, made when somebody sends it on.
+    raw: OnceLock<Box<RawValue>>,
     header: EntryHeader,
     kind_name: String,
     timestamp: String,
@@ -287,7 +289,6 @@ impl Entry {
     /// missing or odd is read as absent.
     pub fn parse(line: &str) -> Result<Self, EntryError> {
         let object = RawObject::parse(line).map_err(EntryError::NotAnObject)?;
-        let raw = json::raw_value(line.to_owned()).map_err(EntryError::NotAnObject)?;
         let member = |member| object.string(member).ok_or(EntryError::Member { member });
         let kind_name = member("type")?;
         let id = EntryId::new(member("id")?);
@@ -300,12 +301,19 @@ impl Entry {
         };
         let parent_id = object.string("parentId").map(EntryId::new);
         let header = EntryHeader { id, parent_id, kind, role };
-        Ok(Self { raw, header, kind_name, timestamp, body })
+        Ok(Self { line: line.into(), raw: OnceLock::new(), header, kind_name, timestamp, body })
     }
 
     /// The line as stored.
+    pub fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// The line as stored, as a value that can be sent on.
     pub fn raw(&self) -> &RawValue {
-        &self.raw
+        self.raw.get_or_init(|| {
+            json::raw_value(self.line.to_string()).expect("the line was split into the members of an object")
+        })
     }
 
     /// Id, parent and type.
@@ -427,7 +435,7 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
     let string = |key: &str| object.string(key).unwrap_or_default();
     let id = |key: &str| object.string(key).map(EntryId::new);
     let usage = |key: &str| Usage::from_json(&Json::parse(object.get(key)?).ok()?);
-    let raw = |key: &str| json::raw_value(object.get(key)?.to_owned()).ok();
+    let raw = |key: &str| object.raw(key);
     let present = |key: &str| raw(key).filter(|value| value.get() != "null");
     let is_true = |key: &str| object.get(key) == Some("true");
     let files = || object.get("details").map(FileLists::from_details).unwrap_or_default();

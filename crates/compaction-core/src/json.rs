@@ -39,10 +39,13 @@ pub enum Json<'a> {
 impl<'a> Json<'a> {
     /// Parses `text`. Fails on what is not one JSON value; the error names line and column.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        match replace_lone_surrogates(text) {
-            Cow::Borrowed(text) => Self::parse_well_formed(text).or_else(|error| Self::parse_huge(text, error)),
-            Cow::Owned(text) => Json::parse(&text).map(Json::into_owned),
-        }
+        // What needs repair is rare, so that only texts that failed are searched for it.
+        Self::parse_well_formed(text).or_else(|error| match replace_lone_surrogates(text) {
+            Cow::Borrowed(_) => Self::parse_huge(text, error),
+            Cow::Owned(text) => {
+                Json::parse_well_formed(&text).or_else(|error| Json::parse_huge(&text, error)).map(Json::into_owned)
+            }
+        })
     }
 
     /// The value of a text with numbers that no floating point holds; `error` if it has none.
@@ -312,7 +315,25 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
 /// The members of one JSON object, each value as the text that it was.
 #[derive(Debug, Clone, Default)]
 pub struct RawObject<'a> {
-    members: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    members: Vec<(Cow<'a, str>, RawText<'a>)>,
+}
+
+/// The text of a value.
+#[derive(Debug, Clone)]
+enum RawText<'a> {
+    /// Split from JSON, so that it need not be checked again.
+    Split(&'a RawValue),
+    /// Put in place by a caller.
+    Set(Cow<'a, str>),
+}
+
+impl RawText<'_> {
+    fn get(&self) -> &str {
+        match self {
+            RawText::Split(raw) => raw.get(),
+            RawText::Set(text) => text,
+        }
+    }
 }
 
 impl<'a> RawObject<'a> {
@@ -333,14 +354,27 @@ impl<'a> RawObject<'a> {
 
     /// The same object without borrows.
     pub fn into_owned(self) -> RawObject<'static> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        let members = self.members.into_iter();
-        RawObject { members: members.map(|(key, value)| (owned(key), owned(value))).collect() }
+        let own = |(key, value): (Cow<'_, str>, RawText<'_>)| {
+            (Cow::Owned(key.into_owned()), RawText::Set(Cow::Owned(value.get().to_owned())))
+        };
+        RawObject { members: self.members.into_iter().map(own).collect() }
     }
 
     /// The text of member `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.members.iter().find_map(|(name, value)| (name == key).then_some(&**value))
+        self.text(key).map(RawText::get)
+    }
+
+    /// Member `key` as a raw value; `None` if it is missing, or was set to what is no JSON.
+    pub fn raw(&self, key: &str) -> Option<Box<RawValue>> {
+        match self.text(key)? {
+            RawText::Split(raw) => Some((*raw).to_owned()),
+            RawText::Set(text) => raw_value(text.clone().into_owned()).ok(),
+        }
+    }
+
+    fn text(&self, key: &str) -> Option<&RawText<'a>> {
+        self.members.iter().find_map(|(name, value)| (name == key).then_some(value))
     }
 
     /// Member `key` as text, if it is a string.
@@ -350,7 +384,7 @@ impl<'a> RawObject<'a> {
 
     /// Sets member `key` to a JSON text, in its old place or at the end.
     pub fn set(&mut self, key: &'a str, json: impl Into<Cow<'a, str>>) {
-        let json = json.into();
+        let json = RawText::Set(json.into());
         match self.members.iter_mut().find(|(name, _)| name == key) {
             Some((_, value)) => *value = json,
             None => self.members.push((Cow::Borrowed(key), json)),
@@ -370,12 +404,12 @@ impl<'a> RawObject<'a> {
 
     /// Names and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.members.iter().map(|(key, value)| (&**key, &**value))
+        self.members.iter().map(|(key, value)| (&**key, value.get()))
     }
 
     /// The object as JSON text, without white space between members.
     pub fn to_json(&self) -> String {
-        let size: usize = self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
+        let size: usize = self.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
         let mut out = String::with_capacity(size + 2);
         out.push('{');
         for (position, (key, value)) in self.iter().enumerate() {
@@ -394,7 +428,7 @@ impl<'a> RawObject<'a> {
 struct RawMembers;
 
 impl<'de> Visitor<'de> for RawMembers {
-    type Value = Vec<(Cow<'de, str>, Cow<'de, str>)>;
+    type Value = Vec<(Cow<'de, str>, RawText<'de>)>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON object")
@@ -403,8 +437,7 @@ impl<'de> Visitor<'de> for RawMembers {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
         let mut members = Members::default();
         while let Some(Key(key)) = access.next_key()? {
-            let raw = access.next_value::<&RawValue>()?;
-            members.insert(key, Cow::Borrowed(raw.get()));
+            members.insert(key, RawText::Split(access.next_value()?));
         }
         Ok(members.list)
     }
@@ -419,7 +452,8 @@ pub fn decode_string(json: &str) -> Option<String> {
     if !json.trim_start().starts_with('"') {
         return None;
     }
-    serde_json::from_str(&replace_lone_surrogates(json)).ok()
+    let decoded = serde_json::from_str(json);
+    decoded.or_else(|_| serde_json::from_str(&replace_lone_surrogates(json))).ok()
 }
 
 /// The compact JSON text of a string.

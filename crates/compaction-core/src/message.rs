@@ -274,11 +274,11 @@ impl Message {
     /// Reads a stored message. Never fails: what cannot be understood is [`Body::Other`], and
     /// content that is missing or null counts as empty (session spec, Lines; field bug 27).
     pub fn from_raw(raw: Box<RawValue>) -> Self {
-        let raw = with_present_content(raw);
-        let (timestamp, body) = match Json::parse(raw.get()) {
-            Ok(json) => read_body(json),
-            Err(_) => (None, Body::Other { role: None }),
+        let (lacks_content, (timestamp, body)) = match Json::parse(raw.get()) {
+            Ok(json) => (json.get("content").is_none_or(|content| *content == Json::Null), read_body(json)),
+            Err(_) => (false, (None, Body::Other { role: None })),
         };
+        let raw = if lacks_content { with_present_content(raw) } else { raw };
         Self::new(raw, timestamp, body)
     }
 

@@ -72,7 +72,7 @@ impl EntryCache {
 }
 
 fn size_of(entry: &Entry) -> usize {
-    entry.raw().get().len() * BYTES_PER_LINE_BYTE + ENTRY_OVERHEAD
+    entry.line().len() * BYTES_PER_LINE_BYTE + ENTRY_OVERHEAD
 }
 
 #[cfg(test)]
