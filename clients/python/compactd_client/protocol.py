@@ -102,11 +102,11 @@ class BranchSummaryStart(TypedDict):
     # The entry to go to.
     targetId: str
 
+    # The leaf that is left.
+    oldLeafId: str | None
+
     # Estimated tokens that the summary reads.
     estimatedTokens: int
-
-    # The leaf that is left.
-    oldLeafId: NotRequired[str | None]
 
 
 @final
@@ -344,14 +344,14 @@ class ContextTokens(TypedDict):
 class ContextUsage(TypedDict):
     """How full a window is."""
 
+    # Tokens of the context; null between a compaction and the first answer after it.
+    tokens: int | None
+
     # Size of the window in tokens.
     contextWindow: int
 
     # Tokens in percent of the window.
-    percent: NotRequired[float | None]
-
-    # Tokens of the context; null between a compaction and the first answer after it.
-    tokens: NotRequired[int | None]
+    percent: float | None
 
 
 @final
@@ -537,23 +537,23 @@ class GetContextResult(TypedDict):
     # What the model sees.
     messages: list[Message]
 
+    # The end of the branch.
+    leafId: str | None
+
     # The thinking level at the leaf.
     thinkingLevel: str
+
+    # The model at the leaf.
+    model: ModelName | None
 
     # What the whole context weighs.
     tokens: ContextTokens
 
-    # What was odd: unknown first kept entries, broken bodies, results without calls.
-    diagnostics: list[Diagnostic]
-
     # With `after`: whether `messages` holds only what follows that entry.
     delta: NotRequired[bool | None]
 
-    # The end of the branch.
-    leafId: NotRequired[str | None]
-
-    # The model at the leaf.
-    model: NotRequired[ModelName | None]
+    # What was odd: unknown first kept entries, broken bodies, results without calls.
+    diagnostics: NotRequired[list[Diagnostic]]
 
 
 @final
@@ -593,11 +593,11 @@ class GetEntryResult(TypedDict):
 class GetTreeResult(TypedDict):
     """Result of `getTree`."""
 
+    # The leaf.
+    leafId: str | None
+
     # All entries in file order; never nested, so that depth has no limit.
     nodes: list[TreeNode]
-
-    # The leaf.
-    leafId: NotRequired[str | None]
 
 
 @final
@@ -692,10 +692,10 @@ class LeafChanged(TypedDict):
     sessionId: str
 
     # The leaf.
-    leafId: NotRequired[str | None]
+    leafId: str | None
 
     # The leaf before.
-    oldLeafId: NotRequired[str | None]
+    oldLeafId: str | None
 
 
 @final
@@ -802,6 +802,12 @@ NavigateTreeResult: TypeAlias = "NavigationResult | StartedResult"
 class NavigationResult(TypedDict):
     """A navigation that is done."""
 
+    # The leaf afterwards.
+    leafId: str | None
+
+    # The leaf before.
+    oldLeafId: str | None
+
     # Whether the navigation was cancelled and nothing moved.
     cancelled: bool
 
@@ -810,12 +816,6 @@ class NavigationResult(TypedDict):
 
     # The text that goes back into the editor.
     editorText: NotRequired[str | None]
-
-    # The leaf afterwards.
-    leafId: NotRequired[str | None]
-
-    # The leaf before.
-    oldLeafId: NotRequired[str | None]
 
     # The summary of the branch that was left.
     summaryEntry: NotRequired[Entry | None]
@@ -854,6 +854,9 @@ class OpenSessionResult(TypedDict):
     # The first line of the file.
     header: Header
 
+    # The leaf; null for a session without entries.
+    leafId: str | None
+
     # Whether the session cannot be written.
     readOnly: bool
 
@@ -865,9 +868,6 @@ class OpenSessionResult(TypedDict):
 
     # Number of entries, where it is known without reading the whole file.
     entryCount: NotRequired[int | None]
-
-    # The leaf; null for a session without entries.
-    leafId: NotRequired[str | None]
 
     # The older version that the file has, if it was migrated in memory.
     migratedFrom: NotRequired[int | None]
@@ -925,6 +925,9 @@ class Preparation(TypedDict):
     # Tokens of the whole context.
     tokensBefore: int
 
+    # The summary of the previous compaction.
+    previousSummary: str | None
+
     # Files that the summarised part touched.
     fileOps: FileOperations
 
@@ -933,9 +936,6 @@ class Preparation(TypedDict):
 
     # The leaf of the branch.
     leafId: str
-
-    # The summary of the previous compaction.
-    previousSummary: NotRequired[str | None]
 
 
 # Parts of a preparation that can be asked for.
@@ -966,6 +966,9 @@ class PrepareCompactionParams(TypedDict):
 class PrepareCompactionResult(TypedDict):
     """Result of `prepareCompaction`."""
 
+    # What would be compacted; null if nothing would.
+    preparation: Preparation | None
+
     # The compaction that nothing follows, if that is the reason.
     compactionId: NotRequired[str | None]
 
@@ -977,9 +980,6 @@ class PrepareCompactionResult(TypedDict):
 
     # Messages that all would be kept, if nothing would be compacted.
     messages: NotRequired[int | None]
-
-    # What would be compacted; null if nothing would.
-    preparation: NotRequired[Preparation | None]
 
     # Why nothing would be compacted.
     reason: NotRequired[RefusalReason | None]
@@ -1009,23 +1009,23 @@ class PrepareNavigationResult(TypedDict):
     # The entry to go to.
     targetId: str
 
+    # The leaf that would be left.
+    oldLeafId: str | None
+
+    # The deepest entry that both paths share.
+    commonAncestorId: str | None
+
     # The entries that would be left, oldest first.
     entriesToSummarize: list[str]
+
+    # The leaf afterwards; null for the place before the first entry.
+    newLeafId: str | None
 
     # Estimated tokens that a summary would read.
     estimatedTokens: int
 
-    # The deepest entry that both paths share.
-    commonAncestorId: NotRequired[str | None]
-
     # The text that would go back into the editor.
     editorText: NotRequired[str | None]
-
-    # The leaf afterwards; null for the place before the first entry.
-    newLeafId: NotRequired[str | None]
-
-    # The leaf that would be left.
-    oldLeafId: NotRequired[str | None]
 
 
 # Why nothing would be compacted.
@@ -1091,7 +1091,7 @@ class SessionChanged(TypedDict):
     entryIds: list[str]
 
     # The leaf afterwards.
-    leafId: NotRequired[str | None]
+    leafId: str | None
 
 
 @final
@@ -1180,7 +1180,7 @@ class SetLabelParams(TypedDict):
     targetId: str
 
     # The label; null clears it.
-    label: str
+    label: str | None
 
 
 @final
@@ -1249,6 +1249,9 @@ class TreeNode(TypedDict):
     # The entry.
     id: str
 
+    # The entry before it, as stored.
+    parentId: str | None
+
     # Type of the entry.
     type: str
 
@@ -1263,9 +1266,6 @@ class TreeNode(TypedDict):
 
     # Its label.
     label: NotRequired[str | None]
-
-    # The entry before it, as stored.
-    parentId: NotRequired[str | None]
 
     # Role of its message.
     role: NotRequired[str | None]

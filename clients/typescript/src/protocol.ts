@@ -66,10 +66,10 @@ export interface BranchSummaryStart {
   operationId: string;
   /** The entry to go to. */
   targetId: string;
+  /** The leaf that is left. */
+  oldLeafId: string | null;
   /** Estimated tokens that the summary reads. */
   estimatedTokens: number;
-  /** The leaf that is left. */
-  oldLeafId?: string | null;
 }
 
 /** Parameters of `checkCompaction`. */
@@ -250,12 +250,12 @@ export interface ContextTokens {
 
 /** How full a window is. */
 export interface ContextUsage {
+  /** Tokens of the context; null between a compaction and the first answer after it. */
+  tokens: number | null;
   /** Size of the window in tokens. */
   contextWindow: number;
   /** Tokens in percent of the window. */
-  percent?: number | null;
-  /** Tokens of the context; null between a compaction and the first answer after it. */
-  tokens?: number | null;
+  percent: number | null;
 }
 
 /** Parameters of `continueSession`. */
@@ -402,18 +402,18 @@ export interface GetContextParams {
 export interface GetContextResult {
   /** What the model sees. */
   messages: Array<Message>;
+  /** The end of the branch. */
+  leafId: string | null;
   /** The thinking level at the leaf. */
   thinkingLevel: string;
+  /** The model at the leaf. */
+  model: ModelName | null;
   /** What the whole context weighs. */
   tokens: ContextTokens;
-  /** What was odd: unknown first kept entries, broken bodies, results without calls. */
-  diagnostics: Array<Diagnostic>;
   /** With `after`: whether `messages` holds only what follows that entry. */
   delta?: boolean | null;
-  /** The end of the branch. */
-  leafId?: string | null;
-  /** The model at the leaf. */
-  model?: ModelName | null;
+  /** What was odd: unknown first kept entries, broken bodies, results without calls. */
+  diagnostics?: Array<Diagnostic>;
 }
 
 /** Parameters of `getContextUsage`. */
@@ -442,10 +442,10 @@ export interface GetEntryResult {
 
 /** Result of `getTree`. */
 export interface GetTreeResult {
+  /** The leaf. */
+  leafId: string | null;
   /** All entries in file order; never nested, so that depth has no limit. */
   nodes: Array<TreeNode>;
-  /** The leaf. */
-  leafId?: string | null;
 }
 
 /** A branch summary that the client wrote. */
@@ -520,9 +520,9 @@ export interface LeafChanged {
   /** The session. */
   sessionId: string;
   /** The leaf. */
-  leafId?: string | null;
+  leafId: string | null;
   /** The leaf before. */
-  oldLeafId?: string | null;
+  oldLeafId: string | null;
 }
 
 /** Parameters of `listSessions`. */
@@ -609,16 +609,16 @@ export type NavigateTreeResult = NavigationResult | StartedResult;
 
 /** A navigation that is done. */
 export interface NavigationResult {
+  /** The leaf afterwards. */
+  leafId: string | null;
+  /** The leaf before. */
+  oldLeafId: string | null;
   /** Whether the navigation was cancelled and nothing moved. */
   cancelled: boolean;
   /** Whether it was cancelled by ending its summary. */
   aborted?: boolean | null;
   /** The text that goes back into the editor. */
   editorText?: string | null;
-  /** The leaf afterwards. */
-  leafId?: string | null;
-  /** The leaf before. */
-  oldLeafId?: string | null;
   /** The summary of the branch that was left. */
   summaryEntry?: Entry | null;
 }
@@ -648,6 +648,8 @@ export interface OpenSessionResult {
   sessionId: string;
   /** The first line of the file. */
   header: Header;
+  /** The leaf; null for a session without entries. */
+  leafId: string | null;
   /** Whether the session cannot be written. */
   readOnly: boolean;
   /** What was odd. */
@@ -656,8 +658,6 @@ export interface OpenSessionResult {
   editorText?: string | null;
   /** Number of entries, where it is known without reading the whole file. */
   entryCount?: number | null;
-  /** The leaf; null for a session without entries. */
-  leafId?: string | null;
   /** The older version that the file has, if it was migrated in memory. */
   migratedFrom?: number | null;
   /** Path of the file; absent for sessions in memory. */
@@ -701,14 +701,14 @@ export interface Preparation {
   isSplitTurn: boolean;
   /** Tokens of the whole context. */
   tokensBefore: number;
+  /** The summary of the previous compaction. */
+  previousSummary: string | null;
   /** Files that the summarised part touched. */
   fileOps: FileOperations;
   /** The settings that were used. */
   settings: CompactionSettings;
   /** The leaf of the branch. */
   leafId: string;
-  /** The summary of the previous compaction. */
-  previousSummary?: string | null;
 }
 
 /** Parts of a preparation that can be asked for. */
@@ -734,6 +734,8 @@ export interface PrepareCompactionParams {
 
 /** Result of `prepareCompaction`. */
 export interface PrepareCompactionResult {
+  /** What would be compacted; null if nothing would. */
+  preparation: Preparation | null;
   /** The compaction that nothing follows, if that is the reason. */
   compactionId?: string | null;
   /** Tokens of the context, if nothing would be compacted. */
@@ -742,8 +744,6 @@ export interface PrepareCompactionResult {
   keepRecentTokens?: number | null;
   /** Messages that all would be kept, if nothing would be compacted. */
   messages?: number | null;
-  /** What would be compacted; null if nothing would. */
-  preparation?: Preparation | null;
   /** Why nothing would be compacted. */
   reason?: RefusalReason | null;
   /** What a summarizer would get, in order. */
@@ -764,18 +764,18 @@ export interface PrepareNavigationParams {
 export interface PrepareNavigationResult {
   /** The entry to go to. */
   targetId: string;
+  /** The leaf that would be left. */
+  oldLeafId: string | null;
+  /** The deepest entry that both paths share. */
+  commonAncestorId: string | null;
   /** The entries that would be left, oldest first. */
   entriesToSummarize: Array<string>;
+  /** The leaf afterwards; null for the place before the first entry. */
+  newLeafId: string | null;
   /** Estimated tokens that a summary would read. */
   estimatedTokens: number;
-  /** The deepest entry that both paths share. */
-  commonAncestorId?: string | null;
   /** The text that would go back into the editor. */
   editorText?: string | null;
-  /** The leaf afterwards; null for the place before the first entry. */
-  newLeafId?: string | null;
-  /** The leaf that would be left. */
-  oldLeafId?: string | null;
 }
 
 /** Why nothing would be compacted. */
@@ -833,7 +833,7 @@ export interface SessionChanged {
   /** The entries that were added. */
   entryIds: Array<string>;
   /** The leaf afterwards. */
-  leafId?: string | null;
+  leafId: string | null;
 }
 
 /** Parameters of calls that name a session and nothing else. */
@@ -895,7 +895,7 @@ export interface SetLabelParams {
   /** The entry that gets the label. */
   targetId: string;
   /** The label; null clears it. */
-  label: string;
+  label: string | null;
 }
 
 /** Parameters of `setSessionName`. */
@@ -944,6 +944,8 @@ export interface TokenTotals {
 export interface TreeNode {
   /** The entry. */
   id: string;
+  /** The entry before it, as stored. */
+  parentId: string | null;
   /** Type of the entry. */
   type: string;
   /** The start of its text, on one line. */
@@ -954,8 +956,6 @@ export interface TreeNode {
   children: Array<string>;
   /** Its label. */
   label?: string | null;
-  /** The entry before it, as stored. */
-  parentId?: string | null;
   /** Role of its message. */
   role?: string | null;
 }

@@ -57,6 +57,8 @@ pub struct MethodDescription {
     pub params: Schema,
     /// Schema of the result.
     pub result: Schema,
+    /// Kinds of the errors that it has beyond those that every method may have.
+    pub errors: &'static [&'static str],
 }
 
 /// A notification as the generated documents describe it.
@@ -71,7 +73,7 @@ pub struct NotificationDescription {
 }
 
 macro_rules! methods {
-    ($($name:literal $handler:path, $params:ty => $result:ty, $scope:ident, $summary:literal;)*) => {
+    ($($name:literal $handler:path, $params:ty => $result:ty, $scope:ident, $summary:literal, [$($error:literal),*];)*) => {
         /// Names and scopes, in the order of the documents.
         pub const METHODS: &[(&str, Scope)] = &[$(($name, Scope::$scope)),*];
 
@@ -81,14 +83,16 @@ macro_rules! methods {
             Ok(())
         }
 
-        /// Describes every method.
-        pub fn describe(generator: &mut SchemaGenerator) -> Vec<MethodDescription> {
+        /// Describes every method. Parameters are described as they are read, results as they are
+        /// written: what may be left out differs.
+        pub fn describe(generator: &mut SchemaGenerator, results: &mut SchemaGenerator) -> Vec<MethodDescription> {
             vec![$(MethodDescription {
                 name: $name,
                 summary: $summary,
                 scope: Scope::$scope,
                 params: generator.subschema_for::<$params>(),
-                result: generator.subschema_for::<$result>(),
+                result: results.subschema_for::<$result>(),
+                errors: &[$($error),*],
             }),*]
         }
     };
@@ -96,68 +100,97 @@ macro_rules! methods {
 
 methods! {
     "initialize" lifecycle::initialize, InitializeParams => InitializeResult, Barrier,
-        "Starts the conversation with the server; the first request.";
+        "Starts the conversation with the server; the first request.",
+        ["invalidRequest", "invalidSettings"];
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
-        "Ends all operations and closes all sessions; the notification `exit` follows.";
+        "Ends all operations and closes all sessions; the notification `exit` follows.",
+        [];
     "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
-        "The OpenRPC document of this server.";
+        "The OpenRPC document of this server.",
+        [];
 
     "createSession" sessions::create, CreateSessionParams => OpenSessionResult, Opening,
-        "Creates a session and opens it.";
+        "Creates a session and opens it.",
+        ["writeFailed", "sessionIdInUse"];
     "openSession" sessions::open, OpenSessionParams => OpenSessionResult, Opening,
-        "Opens a session file.";
+        "Opens a session file.",
+        ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
     "continueSession" sessions::continue_recent, ContinueSessionParams => OpenSessionResult, Opening,
-        "Opens the most recent session of a working directory.";
+        "Opens the most recent session of a working directory.",
+        ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
     "closeSession" sessions::close, SessionParams => Null, Write,
-        "Flushes a session and frees its lock.";
+        "Flushes a session and frees its lock.",
+        ["sessionNotFound", "writeFailed"];
     "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
-        "Lists sessions, newest activity first.";
+        "Lists sessions, newest activity first.",
+        [];
     "forkSession" sessions::fork, ForkSessionParams => OpenSessionResult, Opening,
-        "Copies one branch of a session into a new file and opens it.";
+        "Copies one branch of a session into a new file and opens it.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress"];
     "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,
-        "Names a session.";
+        "Names a session.",
+        ["sessionNotFound", "writeFailed", "readOnly"];
     "getSessionStats" sessions::stats, SessionParams => SessionStats, Read,
-        "Counts messages, tokens and cost of a session.";
+        "Counts messages, tokens and cost of a session.",
+        ["sessionNotFound"];
     "checkSession" sessions::check, CheckSessionParams => CheckSessionResult, Free,
-        "Reads every body of a session and tells what is odd.";
+        "Reads every body of a session and tells what is odd.",
+        ["sessionNotFound", "notASession"];
 
     "appendMessage" entries::append_message, AppendMessageParams => AppendMessageResult, Write,
-        "Appends a message at the leaf.";
+        "Appends a message at the leaf.",
+        ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
     "appendEntry" entries::append_entry, AppendEntryParams => AppendedResult, Write,
-        "Appends an entry that is no message at the leaf.";
+        "Appends an entry that is no message at the leaf.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];
     "getEntry" entries::get_entry, EntryParams => GetEntryResult, Read,
-        "Gives one entry.";
+        "Gives one entry.",
+        ["sessionNotFound", "entryNotFound"];
     "getEntries" entries::get_entries, GetEntriesParams => EntriesResult, Read,
-        "Gives entries in file order.";
+        "Gives entries in file order.",
+        ["sessionNotFound", "entryNotFound"];
     "getBranch" entries::get_branch, GetBranchParams => EntriesResult, Read,
-        "Gives the entries from the root to a leaf.";
+        "Gives the entries from the root to a leaf.",
+        ["sessionNotFound", "entryNotFound"];
     "getTree" entries::get_tree, SessionParams => GetTreeResult, Read,
-        "Gives the tree as a flat list.";
+        "Gives the tree as a flat list.",
+        ["sessionNotFound"];
     "setLabel" entries::set_label, SetLabelParams => AppendedResult, Write,
-        "Sets or clears the label of an entry.";
+        "Sets or clears the label of an entry.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly"];
 
     "getContext" context::get_context, GetContextParams => GetContextResult, Read,
-        "Gives what the model sees.";
+        "Gives what the model sees.",
+        ["sessionNotFound", "entryNotFound"];
     "getContextUsage" context::get_usage, GetContextUsageParams => ContextUsage, Read,
-        "Tells how full a window is.";
+        "Tells how full a window is.",
+        ["sessionNotFound"];
     "estimateTokens" context::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
-        "Estimates the tokens of messages or of a text.";
+        "Estimates the tokens of messages or of a text.",
+        [];
     "serializeConversation" context::serialize, SerializeConversationParams => SerializeConversationResult, Free,
-        "Gives messages as the text that a summarizer reads.";
+        "Gives messages as the text that a summarizer reads.",
+        [];
 
     "checkCompaction" compaction::check, CheckCompactionParams => CheckCompactionResult, Read,
-        "Decides whether a compaction is due; changes nothing.";
+        "Decides whether a compaction is due; changes nothing.",
+        ["sessionNotFound", "invalidSettings"];
     "prepareCompaction" compaction::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
-        "Tells what a compaction would do; changes nothing.";
+        "Tells what a compaction would do; changes nothing.",
+        ["sessionNotFound", "entryNotFound", "invalidSettings"];
     "compact" compaction::compact, CompactParams => CompactResult, Write,
-        "Puts a summary in the place of the older part of the context.";
+        "Puts a summary in the place of the older part of the context.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidSettings"];
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
-        "Ends a running compaction or branch summary.";
+        "Ends a running compaction or branch summary.",
+        ["sessionNotFound"];
 
     "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
-        "Tells what a navigation would do; changes nothing.";
+        "Tells what a navigation would do; changes nothing.",
+        ["sessionNotFound", "entryNotFound"];
     "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
-        "Moves the leaf to another place in the tree.";
+        "Moves the leaf to another place in the tree.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected"];
 }
 
 macro_rules! notifications {

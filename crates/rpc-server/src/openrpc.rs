@@ -14,10 +14,12 @@ pub fn document() -> Value {
     let mut settings = SchemaSettings::draft07();
     settings.definitions_path = "/components/schemas".into();
     let settings = settings.with_transform(WithoutFormats);
-    let mut generator = SchemaGenerator::new(settings);
-    let descriptions = methods::describe(&mut generator);
-    let notifications = methods::describe_notifications(&mut generator);
-    let schemas = generator.take_definitions(true);
+    let mut generator = SchemaGenerator::new(settings.clone());
+    let mut results = SchemaGenerator::new(settings.for_serialize());
+    let descriptions = methods::describe(&mut generator, &mut results);
+    let notifications = methods::describe_notifications(&mut results);
+    let mut schemas = generator.take_definitions(true);
+    schemas.extend(results.take_definitions(true));
     let methods: Vec<Value> = descriptions.iter().map(|method| describe(method, &schemas)).collect();
     let notifications: Vec<Value> = notifications
         .iter()
@@ -63,9 +65,17 @@ fn describe(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
         "paramStructure": "by-name",
         "params": parameters(&method.params, schemas),
         "result": { "name": "result", "schema": method.result },
+        "errors": method.errors.iter().map(|kind| error(kind)).collect::<Vec<_>>(),
         "x-params": method.params,
         "x-scope": method.scope.name(),
     })
+}
+
+/// An error of the table, as OpenRPC names it.
+fn error(kind: &str) -> Value {
+    let row = errors::TABLE.iter().find(|(_, name, _)| *name == kind);
+    let (code, kind, description) = row.expect("the list of methods names kinds of the table, which a test checks");
+    json!({ "code": code, "message": description, "data": { "kind": kind } })
 }
 
 /// The members of a parameter type as a list, which is how OpenRPC wants them.
@@ -90,5 +100,22 @@ impl Transform for WithoutFormats {
     fn transform(&mut self, schema: &mut Schema) {
         schema.remove("format");
         transform_subschemas(self, schema);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_name_errors_of_the_table_and_schemas_that_are_there() {
+        let document = document();
+        let schemas = document["components"]["schemas"].as_object().expect("schemas");
+        let text = document.to_string();
+        for reference in text.split("#/components/schemas/").skip(1) {
+            let name = reference.split('"').next().unwrap_or_default();
+            assert!(schemas.contains_key(name), "no schema {name}");
+        }
+        assert!(!text.contains("\"format\":\"u"), "an integer format is left");
     }
 }

@@ -48,7 +48,8 @@ pub fn serve(
     output: impl Write + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
     let code = runtime.block_on(run(input, output, options));
     // The reading thread may still wait for input, and a cancelled read may still run.
     runtime.shutdown_background();

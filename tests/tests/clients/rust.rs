@@ -70,12 +70,6 @@ fn compact(session: &Value, summarizer: &str) -> Value {
     json!({ "sessionId": session, "settings": { "keepRecentTokens": 100 }, "summarizer": summarizer })
 }
 
-/// Tests here and in the suites of the other clients need it, and some of those skip without it.
-#[tokio::test]
-async fn the_server_can_ask_the_model_of_the_client() {
-    assert!(Fixture::start(Server::options()).await.asks_host, "the server has no summarizer named host");
-}
-
 #[tokio::test]
 async fn errors_have_code_kind_and_data() {
     let fixture = Fixture::start(Server::options()).await;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::json::{Entry, Message, NewEntry, nullable};
+use super::json::{Entry, Message, NewEntry, nullable, nullable_string};
 
 /// Parameters of `appendMessage`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -233,7 +233,7 @@ pub struct SetLabelParams {
     pub target_id: String,
     /// The label; null clears it.
     #[serde(deserialize_with = "nullable")]
-    #[schemars(required)]
+    #[schemars(schema_with = "nullable_string", required)]
     pub label: Option<String>,
 }
 

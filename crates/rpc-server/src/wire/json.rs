@@ -140,3 +140,8 @@ raw_json!(
 pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     Option::<T>::deserialize(deserializer)
 }
+
+/// The schema of a member that must be there and may be null.
+pub(crate) fn nullable_string(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "null"] })
+}
