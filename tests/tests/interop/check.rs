@@ -35,20 +35,32 @@ impl Check {
     /// Compares all answers about the session of `seed`; fails with the first difference.
     pub(crate) fn seed(&mut self, seed: u64) -> anyhow::Result<()> {
         let session = generate::session(seed);
-        if session.version != Version::V3 {
-            return Ok(());
-        }
         let (for_us, for_the_peer) = (files::for_us(&session.text), files::for_the_peer(&session.text));
         let file = self.write(seed, "ours", &for_us.text)?;
         let copy = self.write(seed, "peer", &for_the_peer.text)?;
-        let compared = self.compare(seed, session.version, &file, &copy);
+        let compared = self.compare(session.version, &file, &copy, |entries| questions(seed, entries));
         let questions = compared.with_context(|| self.keep_files(seed, session.version))?;
         self.note_rewrites(seed, &session.text, &for_us, &for_the_peer, &questions)
     }
 
-    fn compare(&mut self, seed: u64, version: Version, file: &Path, copy: &Path) -> anyhow::Result<Questions> {
-        let entries = self.peer.ask(copy, &Questions::default())?.ids.len();
-        let questions = questions(seed, entries);
+    /// Compares all answers about a session from elsewhere, whose text is of version 1.
+    pub(crate) fn session_of_version_1(&mut self, text: &str) -> anyhow::Result<()> {
+        let file = self.write(0, "real", &files::for_us(text).text)?;
+        let copy = self.write(0, "real-peer", &files::for_the_peer(text).text)?;
+        let cases = |entries: usize| vec![(None, 20_000), (None, 60_000), (Some(entries / 2), 20_000)];
+        let questions = |entries| Questions { cases: cases(entries), pairs: vec![(entries - 1, entries / 2)] };
+        self.compare(Version::V1, &file, &copy, questions).map(|_| ())
+    }
+
+    /// Asks both sides what `questions` makes of the number of entries.
+    fn compare(
+        &mut self,
+        version: Version,
+        file: &Path,
+        copy: &Path,
+        questions: impl FnOnce(usize) -> Questions,
+    ) -> anyhow::Result<Questions> {
+        let questions = questions(self.peer.ask(copy, &Questions::default())?.ids.len());
         let answers = self.peer.ask(copy, &questions)?;
         let mut ours = ours::Session::open(&mut self.server, file)?;
         if version != Version::V1 {

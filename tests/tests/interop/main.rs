@@ -19,6 +19,7 @@ mod server;
 mod written;
 
 use std::io::Write as _;
+use std::path::Path;
 
 use check::Check;
 use rules::Rule;
@@ -47,14 +48,26 @@ fn the_published_peer_reads_every_file_that_we_wrote() -> anyhow::Result<()> {
     for_each_seed(number("INTEROP_SEEDS", 240) / 5, |seed| written::seed(&mut check, seed))
 }
 
+#[test]
+fn a_real_session_gives_the_same_answers() -> anyhow::Result<()> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/large-session.jsonl");
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        writeln!(std::io::stderr(), "skipped: there is no {}", file.display())?;
+        return Ok(());
+    };
+    if is_skipped()? {
+        return Ok(());
+    }
+    Check::start()?.session_of_version_1(&text)
+}
+
 /// Whether the peer is missing; a failure where checks must be complete.
 fn is_skipped() -> anyhow::Result<bool> {
     let Err(error) = peer::install() else {
         return Ok(false);
     };
     anyhow::ensure!(std::env::var_os("CI").is_none(), "failed to install the peer package: {error:#}");
-    let mut errors = std::io::stderr();
-    writeln!(errors, "skipped: the peer package cannot be installed here: {error:#}")?;
+    writeln!(std::io::stderr(), "skipped: the peer package cannot be installed here: {error:#}")?;
     Ok(true)
 }
 

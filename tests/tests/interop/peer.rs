@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
 use compaction_core::json::Json;
@@ -92,6 +93,9 @@ fn directory() -> PathBuf {
 
 /// Installs the package where it is missing. Fails without node, npm or network.
 pub(crate) fn install() -> anyhow::Result<()> {
+    // Tests run side by side, and one installation serves them all.
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _turn = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let directory = directory();
     let package = directory.join("node_modules/@earendil-works/pi-coding-agent/dist/core/session-manager.js");
     if package.exists() {
