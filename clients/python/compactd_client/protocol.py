@@ -1289,7 +1289,8 @@ ERROR_CODES: Final[dict[str, int]] = {
     "methodNotFound": -32601,
     # A parameter is missing or wrong; `path` and `expected` say which and how.
     "invalidParams": -32602,
-    # A defect of the server; the server goes on.
+    # A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`,
+    # `line`); the server goes on.
     "internalError": -32603,
     # The first request must be `initialize`.
     "notInitialized": -32002,

@@ -40,8 +40,8 @@ pub(crate) enum Ticket {
     Read(Arc<OpenSession>, Place<OwnedRwLockReadGuard<Slot>>),
     /// For changing a session, or for reading one that must look at its file first.
     Write(Arc<OpenSession>, Place<OwnedRwLockWriteGuard<Slot>>),
-    /// For adding sessions.
-    Opening(Place<OwnedRwLockWriteGuard<()>>),
+    /// For adding sessions; with the session that the call names, for reading, if it names one.
+    Opening(Place<OwnedRwLockWriteGuard<()>>, Option<Source>),
     /// For a session that may be there once those ahead have been opened.
     Unknown { session_id: String, scope: Scope, opened: Place<OwnedRwLockReadGuard<()>> },
 }
@@ -51,11 +51,16 @@ impl std::fmt::Debug for Ticket {
         formatter.write_str(match self {
             Ticket::Read(..) => "Read",
             Ticket::Write(..) => "Write",
-            Ticket::Opening(_) => "Opening",
+            Ticket::Opening(..) => "Opening",
             Ticket::Unknown { .. } => "Unknown",
         })
     }
 }
+
+/// A place in the line to read a session.
+type Source = (Arc<OpenSession>, Place<OwnedRwLockReadGuard<Slot>>);
+/// A session that may be read.
+pub(crate) type ReadSession = (Arc<OpenSession>, OwnedRwLockReadGuard<Slot>);
 
 /// A lock that is held, or a place in the line for it.
 pub(crate) enum Place<G> {
@@ -85,7 +90,13 @@ impl Ticket {
     /// Lines up for what a call needs. `session_id` names the session of its parameters.
     pub(crate) fn take(server: &Server, scope: Scope, session_id: Option<String>) -> Option<Self> {
         match (scope, session_id) {
-            (Scope::Opening, _) => Some(Self::Opening(Place::line_up(Arc::clone(&server.opening).write_owned()))),
+            (Scope::Opening, session_id) => {
+                let source = session_id.and_then(|id| server.sessions.get(&id)).map(|session| {
+                    let place = Place::line_up(Arc::clone(&session.slot).read_owned());
+                    (session, place)
+                });
+                Some(Self::Opening(Place::line_up(Arc::clone(&server.opening).write_owned()), source))
+            }
             (Scope::Read | Scope::Write, Some(session_id)) => Some(match server.sessions.get(&session_id) {
                 Some(session) => Self::of_session(session, scope),
                 None => {
@@ -148,7 +159,7 @@ impl CallContext {
                     })
                     .await
                 }
-                Ticket::Opening(_) | Ticket::Unknown { .. } => Err(no_ticket()),
+                Ticket::Opening(..) | Ticket::Unknown { .. } => Err(no_ticket()),
             }
         };
         self.unless_cancelled(reading).await
@@ -175,11 +186,22 @@ impl CallContext {
 
     /// Waits for the turn to add sessions.
     pub(crate) async fn opening_guard(&self) -> Result<OwnedRwLockWriteGuard<()>, RpcError> {
+        self.opening_guards().await.map(|(opening, _)| opening)
+    }
+
+    /// Waits for the turn to add sessions, and for the turn to read the session that the call
+    /// names, if that one was open when the call arrived.
+    pub(crate) async fn opening_guards(&self) -> Result<(OwnedRwLockWriteGuard<()>, Option<ReadSession>), RpcError> {
         let waiting = async {
-            match self.ticket()? {
-                Ticket::Opening(place) => Ok(place.guard().await),
-                _ => Err(no_ticket()),
-            }
+            let Ticket::Opening(place, source) = self.ticket()? else {
+                return Err(no_ticket());
+            };
+            let opening = place.guard().await;
+            let source = match source {
+                Some((session, place)) => Some((session, place.guard().await)),
+                None => None,
+            };
+            Ok((opening, source))
         };
         self.unless_cancelled(waiting).await
     }

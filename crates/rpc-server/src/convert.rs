@@ -26,8 +26,11 @@ pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
 
 /// A message that a client sent; `path` names the parameter.
 pub(crate) fn read_message(message: &wire::Message, path: &str) -> Result<Message, RpcError> {
-    Message::from_json(message.get())
-        .map_err(|_| RpcError::invalid_params(path, "a message: an object with a string role"))
+    let is_object = message.get().starts_with('{');
+    Message::from_json(message.get()).map_err(|_| match is_object {
+        true => RpcError::invalid_params(format!("{path}.role"), "the role: a string"),
+        false => RpcError::invalid_params(path, "a message: an object with a string role"),
+    })
 }
 
 /// Messages that a client sent; `path` names the parameter.

@@ -37,6 +37,8 @@ pub enum RpcError {
     #[error("session {session_id} has no entry {entry_id}")]
     EntryNotFound { session_id: String, entry_id: String },
     #[error("{message}")]
+    BrokenEntry { message: String, session_id: String, entry_id: String, line: usize },
+    #[error("{message}")]
     SessionLocked { message: String, path: String, pid: Option<u32>, host: Option<String> },
     #[error("{path} is no session and was left untouched: {reason}")]
     NotASession { path: String, reason: String },
@@ -74,7 +76,11 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     (-32600, "invalidRequest", "The message is JSON, but no request, or it is over the size limit."),
     (-32601, "methodNotFound", "There is no such method."),
     (-32602, "invalidParams", "A parameter is missing or wrong; `path` and `expected` say which and how."),
-    (-32603, "internalError", "A defect of the server; the server goes on."),
+    (
+        -32603,
+        "internalError",
+        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`); the server goes on.",
+    ),
     (-32002, "notInitialized", "The first request must be `initialize`."),
     (-32800, "requestCancelled", "The request was cancelled."),
     (1001, "sessionNotFound", "No open session has this id, or no session is at this path."),
@@ -118,7 +124,7 @@ impl RpcError {
             Self::InvalidRequest { .. } => "invalidRequest",
             Self::MethodNotFound { .. } => "methodNotFound",
             Self::InvalidParams { .. } | Self::UnsupportedVersion { .. } => "invalidParams",
-            Self::Internal { .. } => "internalError",
+            Self::Internal { .. } | Self::BrokenEntry { .. } => "internalError",
             Self::NotInitialized => "notInitialized",
             Self::Cancelled => "requestCancelled",
             Self::SessionNotOpen { .. } | Self::NoSessionAt { .. } | Self::NothingToContinue { .. } => {
@@ -176,6 +182,9 @@ impl RpcError {
             Self::NoSessionAt { path } => json!({ "path": path }),
             Self::NothingToContinue { cwd } => json!({ "cwd": cwd }),
             Self::EntryNotFound { session_id, entry_id } => json!({ "sessionId": session_id, "entryId": entry_id }),
+            Self::BrokenEntry { session_id, entry_id, line, .. } => {
+                json!({ "sessionId": session_id, "entryId": entry_id, "line": line })
+            }
             Self::SessionLocked { path, pid, host, .. } => json!({ "path": path, "pid": pid, "host": host }),
             Self::NotASession { path, reason } => json!({ "path": path, "reason": reason }),
             Self::WriteFailed { path, .. } => json!({ "path": path }),
@@ -229,7 +238,10 @@ impl RpcError {
             StoreError::AlreadyExists { path } => {
                 Self::WriteFailed { message: format!("{} exists", path.display()), path: Some(shown(path)) }
             }
-            StoreError::BrokenEntry { .. } | StoreError::Io { .. } => Self::Internal { message },
+            StoreError::BrokenEntry { id, line, .. } => {
+                Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
+            }
+            StoreError::Io { .. } => Self::Internal { message },
         }
     }
 }

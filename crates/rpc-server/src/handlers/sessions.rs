@@ -186,7 +186,7 @@ fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
         path: text(&summary.path),
         session_id: summary.session_id,
         cwd: summary.cwd,
-        name: summary.name,
+        name: summary.name.map(|name| on_one_line(&name)),
         parent_session: summary.parent_session,
         created: summary.created,
         modified: iso_timestamp(summary.modified),
@@ -195,13 +195,25 @@ fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
     }
 }
 
+/// A name without line breaks, which programs that list sessions cannot show (field bug 25).
+fn on_one_line(name: &str) -> String {
+    name.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// Copies one branch of a session into a new file and opens it.
 pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let _turn = call.opening_guard().await?;
+    let (_turn, source) = call.opening_guards().await?;
     let session_id = params.session_id.clone();
-    let open = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
+    let (open, slot) = match source {
+        Some(source) => source,
+        // It may have been opened by a call that came before this one.
+        None => {
+            let open = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
+            let slot = Arc::clone(&open.slot);
+            (open, call.unless_cancelled(async { Ok(slot.read_owned().await) }).await?)
+        }
+    };
     let operation = open.begin_operation(&call.cancel)?;
-    let slot = call.unless_cancelled(async { Ok(Arc::clone(&open.slot).read_owned().await) }).await?;
     let server = Arc::clone(&call.server);
     blocking(move || {
         let _operation = operation;
