@@ -103,9 +103,17 @@ impl<'a> Session<'a> {
         answers.iter().map(|answer| count(member(answer, "tokens")?)).collect()
     }
 
+    /// The text of each message, of which the text of all must be put together.
     fn texts(&mut self, messages: &[Json<'_>]) -> anyhow::Result<Vec<String>> {
+        let text = |answer: &Json<'_>| anyhow::Ok(member(answer, "text")?.as_str().context("a text")?.to_owned());
         let answers = self.server.batch("serializeConversation", &one_by_one(messages))?;
-        answers.iter().map(|answer| Ok(member(answer, "text")?.as_str().context("a text")?.to_owned())).collect()
+        let texts: Vec<String> = answers.iter().map(text).collect::<anyhow::Result<_>>()?;
+        let all: Vec<String> = messages.iter().map(Json::to_compact).collect();
+        let params = object(&[("messages", &format!("[{}]", all.join(",")))]);
+        let parts: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        let whole = text(&self.server.call("serializeConversation", &params)?)?;
+        anyhow::ensure!(whole == parts.join("\n\n"), "the text of all messages is not that of each: {whole}");
+        Ok(texts)
     }
 
     fn preparation(&mut self, leaf: &str, keep_recent_tokens: u64) -> anyhow::Result<Option<Preparation>> {
