@@ -5,11 +5,13 @@
 //! in which they came, however long they wait elsewhere.
 
 use std::future::Future;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, SemaphorePermit};
+use session_store::PendingSync;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
@@ -235,7 +237,8 @@ fn no_ticket() -> RpcError {
     RpcError::invalid_params("sessionId", "a value: the member is required")
 }
 
-/// Changes a session whose lock is held, on a thread for blocking work.
+/// Changes a session whose lock is held, on a thread for blocking work. What must reach the disk has
+/// reached it when this returns; the session is free for others while the disk works.
 pub(crate) async fn change<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
@@ -246,11 +249,42 @@ where
     T: Send + 'static,
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
 {
-    blocking(move || {
-        let mut guard = guard;
-        work(&mut SessionAccess::new(&server, &session, guard.as_mut())?)
+    let changed = Arc::clone(&session);
+    let (outcome, synced) = blocking({
+        let server = Arc::clone(&server);
+        move || {
+            let mut guard = guard;
+            let mut access = SessionAccess::new(&server, &changed, guard.as_mut())?;
+            let outcome = work(&mut access);
+            // Lined up for the disk in the order of the writes; the wait is for others' turns.
+            Ok((outcome, access.take_pending_sync().map(line_up_for_disk)))
+        }
     })
-    .await
+    .await?;
+    let Some(synced) = synced else {
+        return outcome;
+    };
+    match synced.await.unwrap_or_else(|_| Err(io::Error::other("the sync ended early"))) {
+        Ok(()) => outcome,
+        Err(error) => Err(not_on_disk(server, session, error).await),
+    }
+}
+
+fn line_up_for_disk(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
+    let (sender, synced) = oneshot::channel();
+    // A caller that is gone needs no answer.
+    pending.then(move |outcome| drop(sender.send(outcome)));
+    synced
+}
+
+/// Takes back what could not be synced, before the caller hears of it, and gives the caller's error.
+async fn not_on_disk(server: Arc<Server>, session: Arc<OpenSession>, error: io::Error) -> RpcError {
+    let guard = Arc::clone(&session.slot).write_owned().await;
+    let undone = blocking(move || {
+        let mut guard = guard;
+        SessionAccess::new(&server, &session, guard.as_mut())?.take_back_unsynced(error)
+    });
+    undone.await.unwrap_or_else(|error| error)
 }
 
 /// Runs `work` on a thread for blocking work, once few enough calls work; a panic in it becomes an

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
-use session_store::{Appended, ForeignChange, NewEntry, Parent, Precondition, Session, StoreError};
+use session_store::{Appended, ForeignChange, NewEntry, Parent, PendingSync, Precondition, Session, StoreError};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +38,8 @@ struct RunningOperation {
 
 impl OpenSession {
     /// Wraps a session that was just opened.
-    pub fn new(session: Session) -> Self {
+    pub fn new(mut session: Session) -> Self {
+        session.defer_syncs();
         Self {
             id: session.header().id.clone(),
             path: session.path().map(Path::to_owned),
@@ -206,6 +207,22 @@ impl<'a> SessionAccess<'a> {
     ) -> Result<std::sync::Arc<Entry>, RpcError> {
         let outcome = append(self.session);
         self.announce(outcome)
+    }
+
+    /// What the appends of this turn wait for, if anything.
+    pub(crate) fn take_pending_sync(&mut self) -> Option<PendingSync> {
+        self.session.take_pending_sync()
+    }
+
+    /// Takes back what could not be synced because of `error`, tells the client where the leaf is
+    /// now, and gives the error of the append.
+    pub(crate) fn take_back_unsynced(&mut self, error: std::io::Error) -> Result<RpcError, RpcError> {
+        let undone = self.session.take_back_unsynced();
+        let foreign = self.session.take_foreign();
+        self.announce_foreign(foreign);
+        undone.map_err(|error| self.open.store_error(&error))?;
+        let path = self.session.path().map(Path::to_owned);
+        Ok(self.open.store_error(&StoreError::WriteFailed { path, source: error }))
     }
 
     /// Fails if the session is open for reading alone.

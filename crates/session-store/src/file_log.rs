@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
+use crate::group_sync::SyncLog;
 use crate::lock::{Lock, Locking, is_same_file};
 use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
 use crate::replace;
@@ -238,6 +239,20 @@ impl SessionLog for FileLog {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_all()
+    }
+
+    fn sync_beside(&self) -> io::Result<SyncLog> {
+        let file = self.file.try_clone()?;
+        Ok(Box::new(move || file.sync_data()))
+    }
+
+    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+        self.check_writable()?;
+        if self.file.metadata()?.len() != end {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        self.file.set_len(length)?;
+        self.note_length()
     }
 
     fn release(&mut self) {

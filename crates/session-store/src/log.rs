@@ -6,6 +6,8 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::group_sync::SyncLog;
+
 /// A place in a log, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
@@ -77,6 +79,14 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
 
     /// Waits until everything written is on the disk.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// A way to wait for the disk beside the log. It serves the log that is open now: after
+    /// [`LogChange::Replaced`] and [`SessionLog::replace_all`] a new one is needed.
+    fn sync_beside(&self) -> io::Result<SyncLog>;
+
+    /// Cuts off what lies from `length`, where a line must start, to `end`, where the log must
+    /// end. Fails with `ResourceBusy` if it ends elsewhere.
+    fn cut(&mut self, end: u64, length: u64) -> io::Result<()>;
 
     /// Gives up the right to write; reading goes on.
     fn release(&mut self);

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::group_sync::SyncLog;
 use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
 
 /// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
@@ -94,6 +95,21 @@ impl SessionLog for MemoryLog {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_beside(&self) -> io::Result<SyncLog> {
+        Ok(Box::new(|| Ok(())))
+    }
+
+    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+        self.check_writable()?;
+        let mut bytes = lock(&self.bytes);
+        if bytes.len() as u64 != end {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        self.known = bytes.len();
         Ok(())
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod entries;
 pub(crate) mod labels;
 pub(crate) mod refresh;
 pub(crate) mod stats;
+pub(crate) mod syncs;
 pub(crate) mod tree;
 pub(crate) mod upgrade;
 
@@ -22,6 +23,7 @@ use crate::header::SessionHeader;
 use crate::index::Index;
 use crate::log::{LogChange, SessionLog};
 use crate::session::append::ForeignChange;
+use crate::session::syncs::DeferredSyncs;
 use crate::store::Durability;
 
 /// Bytes of parsed entries that a session keeps, by default.
@@ -47,6 +49,7 @@ pub struct Session {
     foreign: Option<ForeignChange>,
     /// A change of the log that could not be read yet; nothing is written before it is.
     unread: LogChange,
+    syncs: DeferredSyncs,
 }
 
 /// How a session is opened above its log.
@@ -92,6 +95,7 @@ impl Session {
             cache: Mutex::new(EntryCache::new(options.cache_bytes)),
             foreign: None,
             unread: LogChange::Unchanged,
+            syncs: DeferredSyncs::default(),
         };
         session.refuse_newer_version();
         Ok(session)
@@ -146,7 +150,8 @@ impl Session {
     /// goes on; closing twice does nothing. The lock is freed even if the disk fails.
     pub fn close(&mut self) -> Result<(), StoreError> {
         let is_synced = self.read_only.is_some() || self.durability == Durability::None;
-        let outcome = if is_synced { Ok(()) } else { self.sync() };
+        let outcome = if is_synced { Ok(()) } else { self.take_back_unsynced().and_then(|_| self.sync()) };
+        self.syncs.forget();
         self.log.release();
         self.read_only.get_or_insert_with(|| "the session is closed".to_owned());
         outcome

@@ -91,7 +91,8 @@ async fn reopen(
     blocking(move || {
         let session = slot.as_ref().ok_or_else(|| open.not_open())?;
         if session.is_read_only() && !read_only {
-            let writable = open_file(&server, &path, false)?;
+            let mut writable = open_file(&server, &path, false)?;
+            writable.defer_syncs();
             open.set_read_only(writable.is_read_only());
             *slot = Some(writable);
         }

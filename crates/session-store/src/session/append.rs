@@ -89,6 +89,7 @@ impl Session {
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
         self.check_writable()?;
+        self.take_back_unsynced()?;
         self.refresh_quietly()?;
         self.check_condition(condition)?;
         let parent_id = self.resolve_parent(parent)?;
@@ -168,13 +169,19 @@ impl Session {
             Durability::Checkpoint => is_checkpoint,
             Durability::None => false,
         };
-        let span = self.log.append(line, sync).map_err(|source| StoreError::write(self.log.path(), source))?;
-        if span.offset == self.index.end() {
+        let is_deferred = sync && self.defers_sync();
+        let outcome = self.log.append(line, sync && !is_deferred);
+        let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
+        if span.offset != self.index.end() {
+            // A closed tail, or bytes of another program that came in between, lie before the line.
+            self.read_foreign(Some(span))?;
+        } else {
             self.index.push_written(span, line);
-            return Ok(());
         }
-        // A closed tail, or bytes of another program that came in between, lie before the line.
-        self.read_foreign(Some(span))
+        if is_deferred {
+            self.syncs.note(span, self.leaf.as_ref());
+        }
+        Ok(())
     }
 }
 

@@ -80,6 +80,7 @@ impl Session {
     pub(crate) fn replace_index(&mut self, index: Index) -> Index {
         let old = std::mem::replace(&mut self.index, index);
         self.cache().clear();
+        self.syncs.forget();
         // What concerns the whole file still holds.
         let lasting = old.diagnostics.as_slice().iter().filter(|diagnostic| diagnostic.line.is_none());
         lasting.for_each(|diagnostic| self.index.diagnostics.add(diagnostic.clone()));

@@ -15,4 +15,6 @@ mod migration;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod syncs;
+#[cfg(test)]
 mod writers;

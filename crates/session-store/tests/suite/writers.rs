@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{HEADER, Place, file, id, path_of, say, user};
 use session_store::{
     Durability, FileStore, Line, LogChange, MemoryLog, NewEntry, OpenOptions, Parent, Rewrite, Session, SessionLog,
-    SessionOptions, SessionStore, Span, StoreError,
+    SessionOptions, SessionStore, Span, StoreError, SyncLog,
 };
 
 fn store() -> FileStore {
@@ -133,6 +133,15 @@ impl SessionLog for FailingLog {
 
     fn sync(&mut self) -> io::Result<()> {
         self.check()
+    }
+
+    fn sync_beside(&self) -> io::Result<SyncLog> {
+        let fails = Arc::clone(&self.1);
+        Ok(Box::new(move || if fails.load(Ordering::Relaxed) { Err(io::Error::other("no disk")) } else { Ok(()) }))
+    }
+
+    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+        self.0.cut(end, length)
     }
 
     fn release(&mut self) {
