@@ -4,114 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NotRequired, TypeAlias, TypedDict, cast
+from typing import Any, TypeAlias, TypedDict, cast
 
 from .errors import CompactdError
-from .protocol import CompactionReason, Entry, FreeObject, Preparation
-
-
-class SummarizeParams(TypedDict):
-    """Parameters of `summarize`."""
-
-    sessionId: str
-    operationId: str
-    # history, turnPrefix or branch
-    kind: str
-    systemPrompt: str
-    prompt: str
-    # Output tokens at most.
-    maxTokens: int
-
-
-class SummarizeResult(TypedDict):
-    """What the model wrote."""
-
-    text: str
-    # `stop` if the model finished; anything else, as `length`, is not taken for a summary.
-    stopReason: str
-    usage: NotRequired[FreeObject]
-
-
-class BeforeCompactParams(TypedDict):
-    """Parameters of `sessionBeforeCompact`."""
-
-    sessionId: str
-    operationId: str
-    preparation: Preparation
-    branchEntries: list[Entry]
-    customInstructions: NotRequired[str]
-    reason: CompactionReason
-    willRetry: bool
-
-
-class HookSummary(TypedDict):
-    """A summary that a hook gives for a compaction."""
-
-    summary: str
-    firstKeptEntryId: str
-    tokensBefore: NotRequired[int]
-    details: NotRequired[FreeObject]
-    usage: NotRequired[FreeObject]
-
-
-class BeforeCompactResult(TypedDict):
-    """Cancels, gives the summary, or (empty) lets the compaction go on."""
-
-    cancel: NotRequired[bool]
-    compaction: NotRequired[HookSummary]
-
-
-class NavigationPlan(TypedDict):
-    """What a navigation is about to do."""
-
-    targetId: str
-    oldLeafId: str | None
-    commonAncestorId: str | None
-    entriesToSummarize: list[str]
-    userWantsSummary: bool
-    customInstructions: NotRequired[str]
-    replaceInstructions: NotRequired[bool]
-    label: NotRequired[str]
-
-
-class BeforeTreeParams(TypedDict):
-    """Parameters of `sessionBeforeTree`."""
-
-    sessionId: str
-    operationId: str
-    preparation: NavigationPlan
-
-
-class HookBranchSummary(TypedDict):
-    """A summary that a hook gives for a branch."""
-
-    summary: str
-    details: NotRequired[FreeObject]
-
-
-class BeforeTreeResult(TypedDict):
-    """Cancels, gives the summary, changes the instructions, or (empty) lets the navigation go on."""
-
-    cancel: NotRequired[bool]
-    summary: NotRequired[HookBranchSummary]
-    customInstructions: NotRequired[str]
-    replaceInstructions: NotRequired[bool]
-    label: NotRequired[str]
-
-
-class BeforeForkParams(TypedDict):
-    """Parameters of `sessionBeforeFork`."""
-
-    sessionId: str
-    entryId: str
-    # before or at
-    position: str
-
-
-class BeforeForkResult(TypedDict):
-    """Cancels, or (empty) lets the fork go on."""
-
-    cancel: NotRequired[bool]
+from .protocol import (
+    CancelResult,
+    SessionBeforeCompact,
+    SessionBeforeCompactResult,
+    SessionBeforeFork,
+    SessionBeforeTree,
+    SessionBeforeTreeResult,
+    SummarizeParams,
+    SummarizeResult,
+)
 
 
 class Handlers(TypedDict, total=False):
@@ -123,9 +28,9 @@ class Handlers(TypedDict, total=False):
     """
 
     summarize: Callable[[SummarizeParams, threading.Event], SummarizeResult]
-    sessionBeforeCompact: Callable[[BeforeCompactParams, threading.Event], BeforeCompactResult]
-    sessionBeforeTree: Callable[[BeforeTreeParams, threading.Event], BeforeTreeResult]
-    sessionBeforeFork: Callable[[BeforeForkParams, threading.Event], BeforeForkResult]
+    sessionBeforeCompact: Callable[[SessionBeforeCompact, threading.Event], SessionBeforeCompactResult]
+    sessionBeforeTree: Callable[[SessionBeforeTree, threading.Event], SessionBeforeTreeResult]
+    sessionBeforeFork: Callable[[SessionBeforeFork, threading.Event], CancelResult]
 
 
 AnyHandler: TypeAlias = Callable[[Any, threading.Event], Any]

@@ -110,6 +110,14 @@ class BranchSummaryStart(TypedDict):
 
 
 @final
+class CancelResult(TypedDict):
+    """The client's answer to `sessionBeforeFork`."""
+
+    # Whether the operation shall not happen.
+    cancel: NotRequired[bool | None]
+
+
+@final
 class CheckCompactionParams(TypedDict):
     """Parameters of `checkCompaction`."""
 
@@ -627,6 +635,9 @@ class GivenSummary(TypedDict):
     # The oldest entry that stays verbatim; that of the preparation by default.
     firstKeptEntryId: NotRequired[str | None]
 
+    # Tokens of the context before; used from hooks alone, else they are counted.
+    tokensBefore: NotRequired[int | None]
+
     # What the summary cost.
     usage: NotRequired[FreeObject | None]
 
@@ -1081,6 +1092,91 @@ class ServerInfo(TypedDict):
 
 
 @final
+class SessionBeforeCompact(TypedDict):
+    """Parameters of `sessionBeforeCompact`."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # What would be compacted.
+    preparation: Preparation
+
+    # The entries from the root to the leaf.
+    branchEntries: list[Entry]
+
+    # Why it happens.
+    reason: CompactionReason
+
+    # Whether the failed request is worth another try afterwards.
+    willRetry: bool
+
+    # What the summary should look at.
+    customInstructions: NotRequired[str | None]
+
+
+@final
+class SessionBeforeCompactResult(TypedDict):
+    """The client's answer to `sessionBeforeCompact`; an empty object lets the compaction go on."""
+
+    # Whether the compaction shall not happen.
+    cancel: NotRequired[bool | None]
+
+    # The summary, in place of the summarizer's.
+    compaction: NotRequired[GivenSummary | None]
+
+
+@final
+class SessionBeforeFork(TypedDict):
+    """Parameters of `sessionBeforeFork`."""
+
+    # The session.
+    sessionId: str
+
+    # The entry at which the fork would end.
+    entryId: str
+
+    # Whether it would end before or at the entry.
+    position: ForkPosition
+
+
+@final
+class SessionBeforeTree(TypedDict):
+    """Parameters of `sessionBeforeTree`."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # What would happen.
+    preparation: TreePreparation
+
+
+@final
+class SessionBeforeTreeResult(TypedDict):
+    """The client's answer to `sessionBeforeTree`; an empty object lets the navigation go on."""
+
+    # Whether the navigation shall not happen.
+    cancel: NotRequired[bool | None]
+
+    # Instructions in place of the caller's.
+    customInstructions: NotRequired[str | None]
+
+    # A label in place of the caller's.
+    label: NotRequired[str | None]
+
+    # Whether they stand in place of the usual ones.
+    replaceInstructions: NotRequired[bool | None]
+
+    # The summary, in place of the summarizer's, where one is wanted.
+    summary: NotRequired[GivenBranchSummary | None]
+
+
+@final
 class SessionChanged(TypedDict):
     """`sessionChanged`: another program added entries to the file."""
 
@@ -1203,6 +1299,43 @@ class StartedResult(TypedDict):
 
 
 @final
+class SummarizeParams(TypedDict):
+    """Parameters of `summarize`: a request for the client's own model."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
+
+    # What the summary is about.
+    kind: RequestKind
+
+    # The system prompt.
+    systemPrompt: str
+
+    # The prompt.
+    prompt: str
+
+    # Output tokens at most.
+    maxTokens: int
+
+
+@final
+class SummarizeResult(TypedDict):
+    """The client's answer to `summarize`."""
+
+    # The summary.
+    text: str
+
+    # Why the model stopped: stop, length, toolUse, error or aborted.
+    stopReason: str
+
+    # What it cost.
+    usage: NotRequired[FreeObject | None]
+
+
+@final
 class SummaryRequest(TypedDict):
     """A request to a summarizer."""
 
@@ -1269,6 +1402,35 @@ class TreeNode(TypedDict):
 
     # Role of its message.
     role: NotRequired[str | None]
+
+
+@final
+class TreePreparation(TypedDict):
+    """A navigation that would happen."""
+
+    # The entry to go to.
+    targetId: str
+
+    # The leaf that would be left.
+    oldLeafId: str | None
+
+    # The deepest entry that both paths share.
+    commonAncestorId: str | None
+
+    # The entries that would be left, oldest first.
+    entriesToSummarize: list[str]
+
+    # Whether the caller asked for a summary.
+    userWantsSummary: bool
+
+    # What the summary should look at.
+    customInstructions: NotRequired[str | None]
+
+    # A label for the summary or the target.
+    label: NotRequired[str | None]
+
+    # Whether `customInstructions` stand in place of the usual ones.
+    replaceInstructions: NotRequired[bool | None]
 
 
 @final

@@ -72,6 +72,12 @@ export interface BranchSummaryStart {
   estimatedTokens: number;
 }
 
+/** The client's answer to `sessionBeforeFork`. */
+export interface CancelResult {
+  /** Whether the operation shall not happen. */
+  cancel?: boolean | null;
+}
+
 /** Parameters of `checkCompaction`. */
 export interface CheckCompactionParams {
   /** The session. */
@@ -466,6 +472,8 @@ export interface GivenSummary {
   details?: FreeObject | null;
   /** The oldest entry that stays verbatim; that of the preparation by default. */
   firstKeptEntryId?: string | null;
+  /** Tokens of the context before; used from hooks alone, else they are counted. */
+  tokensBefore?: number | null;
   /** What the summary cost. */
   usage?: FreeObject | null;
 }
@@ -826,6 +834,66 @@ export interface ServerInfo {
   version: string;
 }
 
+/** Parameters of `sessionBeforeCompact`. */
+export interface SessionBeforeCompact {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** What would be compacted. */
+  preparation: Preparation;
+  /** The entries from the root to the leaf. */
+  branchEntries: Array<Entry>;
+  /** Why it happens. */
+  reason: CompactionReason;
+  /** Whether the failed request is worth another try afterwards. */
+  willRetry: boolean;
+  /** What the summary should look at. */
+  customInstructions?: string | null;
+}
+
+/** The client's answer to `sessionBeforeCompact`; an empty object lets the compaction go on. */
+export interface SessionBeforeCompactResult {
+  /** Whether the compaction shall not happen. */
+  cancel?: boolean | null;
+  /** The summary, in place of the summarizer's. */
+  compaction?: GivenSummary | null;
+}
+
+/** Parameters of `sessionBeforeFork`. */
+export interface SessionBeforeFork {
+  /** The session. */
+  sessionId: string;
+  /** The entry at which the fork would end. */
+  entryId: string;
+  /** Whether it would end before or at the entry. */
+  position: ForkPosition;
+}
+
+/** Parameters of `sessionBeforeTree`. */
+export interface SessionBeforeTree {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** What would happen. */
+  preparation: TreePreparation;
+}
+
+/** The client's answer to `sessionBeforeTree`; an empty object lets the navigation go on. */
+export interface SessionBeforeTreeResult {
+  /** Whether the navigation shall not happen. */
+  cancel?: boolean | null;
+  /** Instructions in place of the caller's. */
+  customInstructions?: string | null;
+  /** A label in place of the caller's. */
+  label?: string | null;
+  /** Whether they stand in place of the usual ones. */
+  replaceInstructions?: boolean | null;
+  /** The summary, in place of the summarizer's, where one is wanted. */
+  summary?: GivenBranchSummary | null;
+}
+
 /** `sessionChanged`: another program added entries to the file. */
 export interface SessionChanged {
   /** The session. */
@@ -912,6 +980,32 @@ export interface StartedResult {
   operationId: string;
 }
 
+/** Parameters of `summarize`: a request for the client's own model. */
+export interface SummarizeParams {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
+  /** What the summary is about. */
+  kind: RequestKind;
+  /** The system prompt. */
+  systemPrompt: string;
+  /** The prompt. */
+  prompt: string;
+  /** Output tokens at most. */
+  maxTokens: number;
+}
+
+/** The client's answer to `summarize`. */
+export interface SummarizeResult {
+  /** The summary. */
+  text: string;
+  /** Why the model stopped: stop, length, toolUse, error or aborted. */
+  stopReason: string;
+  /** What it cost. */
+  usage?: FreeObject | null;
+}
+
 /** A request to a summarizer. */
 export interface SummaryRequest {
   /** What it is about. */
@@ -958,6 +1052,26 @@ export interface TreeNode {
   label?: string | null;
   /** Role of its message. */
   role?: string | null;
+}
+
+/** A navigation that would happen. */
+export interface TreePreparation {
+  /** The entry to go to. */
+  targetId: string;
+  /** The leaf that would be left. */
+  oldLeafId: string | null;
+  /** The deepest entry that both paths share. */
+  commonAncestorId: string | null;
+  /** The entries that would be left, oldest first. */
+  entriesToSummarize: Array<string>;
+  /** Whether the caller asked for a summary. */
+  userWantsSummary: boolean;
+  /** What the summary should look at. */
+  customInstructions?: string | null;
+  /** A label for the summary or the target. */
+  label?: string | null;
+  /** Whether `customInstructions` stand in place of the usual ones. */
+  replaceInstructions?: boolean | null;
 }
 
 /** A model of which only the window matters. */

@@ -60,6 +60,21 @@ pub struct SummaryRequest {
     pub estimated_tokens: u64,
 }
 
+impl SummaryRequest {
+    /// The same request once more, after an answer that lacked headings.
+    pub fn repaired(&self, answer: &str, missing_headings: &[&str]) -> Self {
+        let prompt = format!(
+            "{}\n\n{}Your last answer, shown above, lacks these headings: {}. Write the whole summary again, with \
+             every heading of the format in its order. Keep what the answer says; put \"(none)\" under a heading that \
+             has nothing to hold.",
+            self.prompt,
+            block("previous-answer", answer),
+            missing_headings.join(", "),
+        );
+        Self { estimated_tokens: estimate_text(&self.system_prompt) + estimate_text(&prompt), prompt, ..self.clone() }
+    }
+}
+
 /// What bounds the output of a request, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputLimits {

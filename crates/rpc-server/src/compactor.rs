@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::{Entry, EntryId, FileLists};
 use compaction_core::json;
 use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::projection::Projection;
-use compaction_core::prompts::{OutputLimits, RequestKind};
-use compaction_core::summary::{SummaryKind, append_file_blocks, join_split_turn, remove_file_blocks};
+use compaction_core::prompts::{self, OutputLimits, PromptTexts};
+use compaction_core::summary::{append_file_blocks, join_split_turn, remove_file_blocks};
 use compaction_core::{cut_point, system_state, tokens};
 use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition};
@@ -20,9 +20,10 @@ use session_store::{NewEntry, Parent, Precondition};
 use crate::call::{CallContext, change};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::handlers::compaction::settings_of_call;
+use crate::handlers::compaction::{prompt_texts, settings_of_call};
 use crate::handlers::context::project;
 use crate::handlers::entries::{entry_not_found, member};
+use crate::hooks::{self, Decision};
 use crate::operation::{self, SummaryOperation};
 use crate::session::{OperationGuard, SessionAccess};
 use crate::settings::Settings;
@@ -33,24 +34,24 @@ use crate::wire::*;
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref())?;
     let name = params.summarizer.clone().unwrap_or_else(|| settings.summarizer().to_owned());
-    let summarizer = summarizers::by_name(&name, "summarizer")?;
+    let summarizer = summarizers::by_name(&name, "summarizer", &call.server)?;
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };
     let prepare = {
-        let params = params.clone();
+        let (params, settings) = (params.clone(), settings.clone());
         move |access: &mut SessionAccess<'_>| begin(access, &params, &settings, &parent)
     };
     let begun = call.write(prepare).await?;
-    let session_id = params.session_id.clone();
     let operation_id = begun.guard.id.clone();
     let operation = SummaryOperation {
         server: Arc::clone(&call.server),
-        session_id,
+        session_id: params.session_id.clone(),
         guard: begun.guard,
         summarizer,
         progress: "compactionProgress",
     };
-    let running = tokio::spawn(run(operation, begun.plan, params));
+    let texts = Arc::new(prompt_texts(&settings));
+    let running = tokio::spawn(run(operation, begun.plan, begun.question, params, texts));
     if !waits {
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
@@ -63,6 +64,8 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
 struct Begun {
     guard: OperationGuard,
     plan: Plan,
+    /// What the client's hook is asked, if it has one.
+    question: Option<Box<SessionBeforeCompact>>,
 }
 
 /// What is to be summarised, or what the client has summarised, and where the cut is.
@@ -91,6 +94,8 @@ fn begin(
         None => Plan::of(preparation?),
         Some(given) => plan_given(access, given, &projection, preparation)?,
     };
+    // Whatever can fail comes before the start is told, since every start has an end.
+    let question = question(access, params, &plan, &guard)?;
     access.server().notify(
         "compactionStart",
         &CompactionStart {
@@ -100,10 +105,49 @@ fn begin(
             tokens_before: plan.tokens_before,
         },
     );
-    Ok(Begun { guard, plan })
+    Ok(Begun { guard, plan, question })
+}
+
+/// What the hook is asked. A client that gives the summary itself has had its say.
+fn question(
+    access: &SessionAccess<'_>,
+    params: &CompactParams,
+    plan: &Plan,
+    guard: &OperationGuard,
+) -> Result<Option<Box<SessionBeforeCompact>>, RpcError> {
+    let preparation = plan.preparation.as_ref().filter(|_| params.summary.is_none());
+    let Some(preparation) = preparation.filter(|_| access.server().has_hook(hooks::BEFORE_COMPACT)) else {
+        return Ok(None);
+    };
+    let branch = access.session().branch_entries(Some(&plan.leaf_id));
+    let branch = branch.map_err(|error| access.open().store_error(&error))?;
+    Ok(Some(Box::new(SessionBeforeCompact {
+        session_id: params.session_id.clone(),
+        operation_id: guard.id.clone(),
+        preparation: convert::preparation(preparation, true),
+        branch_entries: branch.iter().map(convert::entry).collect(),
+        custom_instructions: params.custom_instructions.clone(),
+        reason: CompactionReason::Manual,
+        will_retry: false,
+    })))
 }
 
 impl Plan {
+    /// Takes over the cut that a hook chose, once it is checked.
+    async fn accept(&mut self, operation: &SummaryOperation, given: &GivenSummary) -> Result<(), RpcError> {
+        check_given(given).map_err(of_hook)?;
+        if let Some(first_kept) = &given.first_kept_entry_id {
+            let first_kept = EntryId::new(first_kept.as_str());
+            let (chosen, leaf) = (first_kept.clone(), self.leaf_id.clone());
+            let (session, guard) = operation.session_turn().await?;
+            let check = move |access: &mut SessionAccess<'_>| check_first_kept(access, &chosen, &leaf);
+            change(Arc::clone(&operation.server), session, guard, check).await.map_err(of_hook)?;
+            self.first_kept_entry_id = first_kept;
+        }
+        self.tokens_before = given.tokens_before.unwrap_or(self.tokens_before);
+        Ok(())
+    }
+
     fn of(preparation: Preparation) -> Self {
         Self {
             first_kept_entry_id: preparation.first_kept_entry_id.clone(),
@@ -121,10 +165,7 @@ fn plan_given(
     projection: &Projection,
     preparation: Result<Preparation, compaction_core::preparation::Refusal>,
 ) -> Result<Plan, RpcError> {
-    operation::checked(given.summary.clone())?;
-    let details = given.details.as_ref();
-    operation::details(&Default::default(), json!({}), details, "summary.details")?;
-    operation::usage(given.usage.as_ref(), "summary.usage")?;
+    check_given(given)?;
     let (Some(first_kept), Some(leaf)) = (&given.first_kept_entry_id, access.session().leaf_id()) else {
         return Ok(Plan::of(preparation?));
     };
@@ -136,6 +177,12 @@ fn plan_given(
         tokens_before: tokens::context_tokens(projection).tokens,
         preparation: preparation.ok(),
     })
+}
+
+fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
+    operation::checked(&given.summary)?;
+    operation::details(&FileLists::default(), json!({}), given.details.as_ref(), "summary.details")?;
+    operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
 /// A cut that the client chose must be on the branch and part no tool call from its result.
@@ -158,11 +205,17 @@ fn check_first_kept(access: &SessionAccess<'_>, first_kept: &EntryId, leaf: &Ent
 }
 
 /// Runs a compaction to its end and tells the client, whatever the end is.
-async fn run(operation: SummaryOperation, plan: Plan, params: CompactParams) -> Result<CompactionResult, RpcError> {
+async fn run(
+    operation: SummaryOperation,
+    plan: Plan,
+    question: Option<Box<SessionBeforeCompact>>,
+    params: CompactParams,
+    texts: Arc<PromptTexts>,
+) -> Result<CompactionResult, RpcError> {
     let server = Arc::clone(&operation.server);
     let operation_id = operation.guard.id.clone();
     let cancel = operation.guard.cancel.clone();
-    let working = std::panic::AssertUnwindSafe(work(&operation, plan, &params));
+    let working = std::panic::AssertUnwindSafe(work(&operation, plan, question, &params, texts));
     let outcome = match futures_util::FutureExt::catch_unwind(working).await {
         Ok(outcome) => outcome,
         Err(_) => Err(RpcError::Internal { message: "the compaction panicked".to_owned() }),
@@ -184,22 +237,51 @@ async fn run(operation: SummaryOperation, plan: Plan, params: CompactParams) -> 
     outcome
 }
 
-async fn work(operation: &SummaryOperation, plan: Plan, params: &CompactParams) -> Result<CompactionResult, RpcError> {
-    let written = match &params.summary {
-        Some(given) => Written::by_client(given, plan.preparation.as_ref())?,
-        None => Written::by_summarizer(operation, plan.preparation.as_ref(), params).await?,
+async fn work(
+    operation: &SummaryOperation,
+    mut plan: Plan,
+    question: Option<Box<SessionBeforeCompact>>,
+    params: &CompactParams,
+    texts: Arc<PromptTexts>,
+) -> Result<CompactionResult, RpcError> {
+    let given_by_hook = match question {
+        Some(question) => ask_hook(operation, &question).await?,
+        None => None,
     };
-    let session = operation
-        .server
-        .sessions
-        .get(&operation.session_id)
-        .ok_or_else(|| RpcError::SessionNotOpen { session_id: operation.session_id.clone() })?;
-    let guard = tokio::select! {
-        biased;
-        () = operation.guard.cancel.cancelled() => return Err(RpcError::Cancelled),
-        guard = Arc::clone(&session.slot).write_owned() => guard,
+    let written = match (&given_by_hook, &params.summary) {
+        (Some(given), _) => {
+            plan.accept(operation, given).await?;
+            Written::by_hook(given, plan.preparation.as_ref())?
+        }
+        (None, Some(given)) => Written::by_client(given, plan.preparation.as_ref())?,
+        (None, None) => Written::by_summarizer(operation, plan.preparation.as_ref(), params, texts).await?,
     };
+    let (session, guard) = operation.session_turn().await?;
     change(Arc::clone(&operation.server), session, guard, move |access| commit(access, plan, written)).await
+}
+
+async fn ask_hook(
+    operation: &SummaryOperation,
+    question: &SessionBeforeCompact,
+) -> Result<Option<GivenSummary>, RpcError> {
+    let asking = hooks::before_compact(&operation.server, question);
+    match operation.unless_cancelled(asking).await? {
+        Decision::Cancel => Err(RpcError::CancelledByHook),
+        Decision::Go(given) => Ok(given),
+    }
+}
+
+/// An error about a client's summary, as one about a hook's.
+fn of_hook(error: RpcError) -> RpcError {
+    match error {
+        RpcError::InvalidParams { path, expected } => {
+            hooks::wrong(&path.replacen("summary", "compaction", 1), &expected)
+        }
+        RpcError::EntryNotFound { entry_id, .. } => {
+            hooks::wrong("compaction.firstKeptEntryId", &format!("an entry of the session; {entry_id} is none"))
+        }
+        error => error,
+    }
 }
 
 /// A summary with what belongs to it.
@@ -209,9 +291,17 @@ struct Written {
     usage: Option<String>,
     summarizer: &'static str,
     attempts: u32,
+    from_hook: bool,
 }
 
 impl Written {
+    /// A hook's words are kept as they are, like a client's; readers of the format know them by
+    /// `fromHook`.
+    fn by_hook(given: &GivenSummary, preparation: Option<&Preparation>) -> Result<Self, RpcError> {
+        let written = Self::by_client(given, preparation).map_err(of_hook)?;
+        Ok(Self { summarizer: "hook", from_hook: true, ..written })
+    }
+
     /// A client's own words are kept as they are; the lists of files are added to the details
     /// alone, where the next compaction finds them.
     fn by_client(given: &GivenSummary, preparation: Option<&Preparation>) -> Result<Self, RpcError> {
@@ -223,6 +313,7 @@ impl Written {
             usage: operation::usage(given.usage.as_ref(), "summary.usage")?,
             summarizer: "client",
             attempts: 0,
+            from_hook: false,
         })
     }
 
@@ -230,48 +321,53 @@ impl Written {
         operation: &SummaryOperation,
         preparation: Option<&Preparation>,
         params: &CompactParams,
+        texts: Arc<PromptTexts>,
     ) -> Result<Self, RpcError> {
         let preparation = preparation.ok_or_else(|| RpcError::Internal { message: "no preparation".to_owned() })?;
-        let jobs = jobs(preparation, params.custom_instructions.as_deref());
-        let attempts = jobs.len() as u32;
-        let mut texts = operation.summarize(jobs).await?.into_iter();
+        let jobs = jobs(preparation, params.custom_instructions.as_deref(), &texts);
+        let written = operation.summarize(jobs).await?;
+        let attempts = written.iter().map(|summary| summary.attempts).sum();
+        let usage = written.iter().map(|summary| summary.usage.clone()).reduce(operation::sum_usage).flatten();
+        let mut texts = written.into_iter().map(|summary| summary.text);
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
         let summary = match texts.next() {
             Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
             None => history.unwrap_or_default(),
         };
         let files = preparation.file_operations.lists();
-        let summary = operation::checked(remove_file_blocks(&summary).into_owned())?;
+        let summary = remove_file_blocks(&summary).into_owned();
+        operation::checked(&summary)?;
         let own = json!({ "reason": "manual", "summarizer": operation.summarizer.name() });
         Ok(Self {
             summary: append_file_blocks(&summary, &files.read_files, &files.modified_files),
             details: operation::details(&files, own, None, "details")?,
-            usage: None,
+            usage: usage.map(|usage| usage.to_string()),
             summarizer: operation.summarizer.name(),
             attempts,
+            from_hook: false,
         })
     }
 }
 
 /// The summaries to write: of the history, if there is new one, and of the turn's first part.
-fn jobs(preparation: &Preparation, custom_instructions: Option<&str>) -> Vec<SummaryJob> {
+fn jobs(preparation: &Preparation, custom_instructions: Option<&str>, texts: &Arc<PromptTexts>) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
-    let messages =
-        |prepared: &[PreparedMessage]| prepared.iter().map(|prepared| Arc::clone(&prepared.message)).collect();
-    let job = |kind, request, prepared: &[PreparedMessage], previous_summary: Option<&String>| SummaryJob {
+    let job = |kind, prepared: &[PreparedMessage], previous_summary: Option<&String>| SummaryJob {
         kind,
-        messages: messages(prepared),
+        messages: prepared.iter().map(|prepared| Arc::clone(&prepared.message)).collect(),
         previous_summary: previous_summary.cloned(),
         custom_instructions: custom_instructions.map(str::to_owned),
-        max_tokens: limits.max_tokens(request),
+        replace_instructions: false,
+        texts: Arc::clone(texts),
+        limits,
     };
     let mut jobs = Vec::new();
     if !preparation.messages_to_summarize.is_empty() {
         let previous = preparation.previous_summary.as_ref();
-        jobs.push(job(SummaryKind::History, RequestKind::History, &preparation.messages_to_summarize, previous));
+        jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, previous));
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        jobs.push(job(SummaryKind::TurnPrefix, RequestKind::TurnPrefix, &preparation.turn_prefix_messages, None));
+        jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, None));
     }
     jobs
 }
@@ -301,6 +397,9 @@ fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> 
         member("tokensBefore", &plan.tokens_before.to_string()),
         member("details", &written.details.to_string()),
     ];
+    if written.from_hook {
+        members.push(member("fromHook", "true"));
+    }
     members.extend(written.usage.as_ref().map(|usage| member("usage", usage)));
     members.extend(system_message.map(|message| member("systemMessage", message.raw().get())));
     format!("{{{}}}", members.join(","))
@@ -322,7 +421,7 @@ fn result(
         tokens_after: tokens::context_tokens(&projection).tokens,
         details: convert::free_object(&written.details),
         usage: usage.ok().flatten().map(FreeObject::from),
-        from_hook: false,
+        from_hook: written.from_hook,
         summarizer: written.summarizer.to_owned(),
         attempts: written.attempts,
     })

@@ -103,8 +103,13 @@ impl Dispatcher {
             Part::Call(call) => self.start(call, reply.clone()).await,
             Part::Invalid(id, error) => reply.send(Some(error_reply(id.as_ref(), &error))),
             Part::Answer(answer) => {
-                let id = answer.id.as_ref().map_or("null", RawId::get);
-                tracing::debug!(id, "an answer to no request was passed over");
+                let id = answer.id.clone();
+                if !self.server.client_calls.answer(answer) {
+                    tracing::debug!(
+                        id = id.as_ref().map_or("null", RawId::get),
+                        "an answer to no request was passed over"
+                    );
+                }
                 reply.send(None);
             }
         }

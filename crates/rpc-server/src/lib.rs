@@ -5,11 +5,13 @@
 
 pub mod call;
 pub mod cli;
+pub mod client_calls;
 mod compactor;
 mod convert;
 pub mod dispatch;
 pub mod errors;
 mod handlers;
+mod hooks;
 pub mod methods;
 mod navigator;
 pub mod openrpc;

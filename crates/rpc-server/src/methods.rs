@@ -221,6 +221,47 @@ notifications! {
     "branchSummaryEnd" BranchSummaryEnd, "A branch summary ended; exactly one for every start.";
 }
 
+/// A request to the client as the generated documents describe it.
+#[derive(Debug)]
+pub struct ClientMethodDescription {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Schema of the parameters.
+    pub params: Schema,
+    /// Schema of the result.
+    pub result: Schema,
+}
+
+macro_rules! client_methods {
+    ($($name:literal $params:ty => $result:ty, $summary:literal;)*) => {
+        /// Describes every request to the client: what is written, and what is read.
+        pub fn describe_client_methods(
+            written: &mut SchemaGenerator,
+            read: &mut SchemaGenerator,
+        ) -> Vec<ClientMethodDescription> {
+            vec![$(ClientMethodDescription {
+                name: $name,
+                summary: $summary,
+                params: written.subschema_for::<$params>(),
+                result: read.subschema_for::<$result>(),
+            }),*]
+        }
+    };
+}
+
+client_methods! {
+    "summarize" SummarizeParams => SummarizeResult,
+        "The client's own model writes a summary; needs `capabilities.summarize`.";
+    "sessionBeforeCompact" SessionBeforeCompact => SessionBeforeCompactResult,
+        "A hook before a compaction: cancel it, give the summary, or let it go on.";
+    "sessionBeforeTree" SessionBeforeTree => SessionBeforeTreeResult,
+        "A hook before a navigation: cancel it, give summary, instructions or label, or let it go on.";
+    "sessionBeforeFork" SessionBeforeFork => CancelResult,
+        "A hook before a fork: cancel it, or let it go on.";
+}
+
 /// The scope of a method; `None` if there is no such method.
 pub fn scope(method: &str) -> Option<Scope> {
     METHODS.iter().find_map(|(name, scope)| (*name == method).then_some(*scope))

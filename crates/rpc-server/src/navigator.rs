@@ -5,8 +5,9 @@ use std::sync::Arc;
 use compaction_core::entry::{Entry, EntryId, FileLists};
 use compaction_core::json;
 use compaction_core::navigation::BranchPreparation;
-use compaction_core::prompts::{OutputLimits, RequestKind};
-use compaction_core::summary::{SummaryKind, append_file_blocks, remove_file_blocks};
+use compaction_core::prompts::{self, OutputLimits, PromptTexts};
+use compaction_core::summary::{append_file_blocks, remove_file_blocks};
+use futures_util::FutureExt;
 use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio_util::sync::CancellationToken;
@@ -14,9 +15,12 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{CallContext, change};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::handlers::compaction::prompt_texts;
 use crate::handlers::entries::member;
 use crate::handlers::navigation::Route;
+use crate::hooks::{self, Decision};
 use crate::operation::{self, SummaryOperation};
+use crate::server::Server;
 use crate::session::{OperationGuard, SessionAccess};
 use crate::settings::Settings;
 use crate::summarizers::{self, SummaryJob};
@@ -26,26 +30,21 @@ use crate::wire::*;
 pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
     let settings = call.server.configuration()?.settings.clone();
     let name = params.summarizer.clone().unwrap_or_else(|| settings.summarizer().to_owned());
-    let summarizer = summarizers::by_name(&name, "summarizer")?;
+    let summarizer = summarizers::by_name(&name, "summarizer", &call.server)?;
+    check_given(&params)?;
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };
     let begin_params = params.clone();
     let begun = call.write(move |access| begin(access, &begin_params, &settings, &parent)).await?;
-    let (guard, plan) = match begun {
-        Begun::Moved(result, _) if waits => return Ok(NavigateTreeResult::Done(Box::new(result))),
-        // The outcome of a call that does not wait comes with the closing notification, also here.
-        Begun::Moved(result, operation_id) => return Ok(tell_moved(&call, params, operation_id, result)),
-        Begun::Summarizing(guard, plan) => (guard, plan),
-    };
-    let operation_id = guard.id.clone();
+    let operation_id = begun.guard.id.clone();
     let operation = SummaryOperation {
         server: Arc::clone(&call.server),
         session_id: params.session_id.clone(),
-        guard,
+        guard: begun.guard,
         summarizer,
         progress: "branchSummaryProgress",
     };
-    let running = tokio::spawn(run(operation, plan, params, call.cancel.clone()));
+    let running = tokio::spawn(run(operation, begun.old_leaf_id, begun.step, params, call.cancel.clone()));
     if !waits {
         return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
     }
@@ -54,104 +53,118 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     outcome?.map(|result| NavigateTreeResult::Done(Box::new(result)))
 }
 
-fn tell_moved(
-    call: &CallContext,
-    params: NavigateTreeParams,
-    operation_id: String,
-    result: NavigationResult,
-) -> NavigateTreeResult {
-    let server = Arc::clone(&call.server);
-    let started = StartedResult { operation_id: operation_id.clone() };
-    // In a task of its own, so that the reply with the operation's id goes first.
-    tokio::spawn(async move {
-        server.notify(
-            "branchSummaryStart",
-            &BranchSummaryStart {
-                session_id: params.session_id.clone(),
-                operation_id: operation_id.clone(),
-                target_id: params.target_id,
-                old_leaf_id: result.old_leaf_id.clone(),
-                estimated_tokens: 0,
-            },
-        );
-        server.notify(
-            "branchSummaryEnd",
-            &BranchSummaryEnd {
-                session_id: params.session_id,
-                operation_id,
-                result: Some(result),
-                aborted: false,
-                error: None,
-            },
-        );
-    });
-    NavigateTreeResult::Started(started)
+struct Begun {
+    guard: OperationGuard,
+    old_leaf_id: Option<String>,
+    step: Step,
 }
 
-enum Begun {
-    /// Nothing had to be summarised; the leaf is where it should be.
-    Moved(NavigationResult, String),
+/// What is to be done next.
+enum Step {
+    /// Nothing: the leaf is where it should be.
+    Moved(NavigationResult),
+    /// The client's hook has a say first.
+    Ask(Box<SessionBeforeTree>),
     /// A summary is to be written.
-    Summarizing(OperationGuard, Box<Plan>),
+    Summarize(Box<Plan>),
 }
 
 struct Plan {
     route: Route,
     preparation: BranchPreparation,
+    texts: Arc<PromptTexts>,
 }
 
-/// Claims the session, and moves at once where nothing is to be summarised.
+/// Claims the session. Without a hook, and where nothing is to be summarised, the leaf moves at
+/// once, in the turn of the call.
 fn begin(
     access: &mut SessionAccess<'_>,
     params: &NavigateTreeParams,
     settings: &Settings,
     parent: &CancellationToken,
 ) -> Result<Begun, RpcError> {
-    check_given(params)?;
     access.check_writable()?;
     access.refresh()?;
     let guard = access.open().begin_operation(parent)?;
     let (session, open) = (access.session(), access.open());
     let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
-    if route.is_there(session).map_err(|error| open.store_error(&error))? {
-        return Ok(Begun::Moved(stayed(&route), guard.id.clone()));
-    }
-    let wants_summary = params.summarize || params.summary.is_some();
-    if wants_summary {
-        let preparation = route.branch_preparation(session, open, &settings.file_tools())?;
+    let old_leaf_id = convert::id(route.old_leaf_id.as_ref());
+    let step = if route.is_there(session).map_err(|error| open.store_error(&error))? {
+        Step::Moved(stayed(&route))
+    } else if access.server().has_hook(hooks::BEFORE_TREE) {
+        Step::Ask(Box::new(question(params, &route, &guard)))
+    } else {
+        go(access, params, settings, route, &guard.id)?
+    };
+    Ok(Begun { guard, old_leaf_id, step })
+}
+
+/// Moves the leaf, or prepares the summary that has to be written first.
+fn go(
+    access: &mut SessionAccess<'_>,
+    params: &NavigateTreeParams,
+    settings: &Settings,
+    route: Route,
+    operation_id: &str,
+) -> Result<Step, RpcError> {
+    if params.summarize || params.summary.is_some() {
+        let preparation = route.branch_preparation(access.session(), access.open(), &settings.file_tools())?;
         if !preparation.messages.is_empty() {
-            tell_start(access, &guard, params, &route, &preparation);
-            return Ok(Begun::Summarizing(guard, Box::new(Plan { route, preparation })));
+            tell_start(
+                access.server(),
+                params,
+                operation_id,
+                convert::id(route.old_leaf_id.as_ref()),
+                preparation.tokens,
+            );
+            let texts = Arc::new(prompt_texts(settings));
+            return Ok(Step::Summarize(Box::new(Plan { route, preparation, texts })));
         }
     }
-    let result = move_plainly(access, &route, params.label.as_deref())?;
-    Ok(Begun::Moved(result, guard.id.clone()))
+    move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
+}
+
+fn question(params: &NavigateTreeParams, route: &Route, guard: &OperationGuard) -> SessionBeforeTree {
+    SessionBeforeTree {
+        session_id: params.session_id.clone(),
+        operation_id: guard.id.clone(),
+        preparation: TreePreparation {
+            target_id: params.target_id.clone(),
+            old_leaf_id: convert::id(route.old_leaf_id.as_ref()),
+            common_ancestor_id: convert::id(route.common_ancestor_id.as_ref()),
+            entries_to_summarize: route.abandoned.iter().map(EntryId::to_string).collect(),
+            user_wants_summary: params.summarize,
+            custom_instructions: params.custom_instructions.clone(),
+            replace_instructions: params.replace_instructions.then_some(true),
+            label: params.label.clone(),
+        },
+    }
 }
 
 fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
     let Some(given) = &params.summary else {
         return Ok(());
     };
-    operation::checked(given.summary.clone())?;
+    operation::checked(&given.summary)?;
     operation::details(&FileLists::default(), json!({}), given.details.as_ref(), "summary.details")?;
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
 fn tell_start(
-    access: &SessionAccess<'_>,
-    guard: &OperationGuard,
+    server: &Server,
     params: &NavigateTreeParams,
-    route: &Route,
-    preparation: &BranchPreparation,
+    operation_id: &str,
+    old_leaf_id: Option<String>,
+    estimated_tokens: u64,
 ) {
-    access.server().notify(
+    server.notify(
         "branchSummaryStart",
         &BranchSummaryStart {
             session_id: params.session_id.clone(),
-            operation_id: guard.id.clone(),
+            operation_id: operation_id.to_owned(),
             target_id: params.target_id.clone(),
-            old_leaf_id: convert::id(route.old_leaf_id.as_ref()),
-            estimated_tokens: preparation.tokens,
+            old_leaf_id,
+            estimated_tokens,
         },
     );
 }
@@ -209,20 +222,23 @@ fn moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>
     }
 }
 
-/// Runs a branch summary to its end and tells the client, whatever the end is. Ending the summary
-/// by `abortCompaction` is a result, cancelling the request is an error.
+/// Runs a navigation to its end. The client is told of the end where it was told of a start; a
+/// call that does not wait gets both in any case, as they are its reply. Ending the operation by
+/// `abortCompaction` is a result, cancelling the request is an error.
 async fn run(
     operation: SummaryOperation,
-    plan: Box<Plan>,
+    old_leaf_id: Option<String>,
+    step: Step,
     params: NavigateTreeParams,
     request_cancel: CancellationToken,
 ) -> Result<NavigationResult, RpcError> {
     let server = Arc::clone(&operation.server);
     let operation_id = operation.guard.id.clone();
     let cancel = operation.guard.cancel.clone();
-    let stayed = stayed(&plan.route);
-    let working = std::panic::AssertUnwindSafe(work(&operation, *plan, &params));
-    let outcome = match futures_util::FutureExt::catch_unwind(working).await {
+    let mut has_started = matches!(step, Step::Summarize(_));
+    let mut effective = params.clone();
+    let working = work(&operation, step, &mut effective, &mut has_started);
+    let outcome = match std::panic::AssertUnwindSafe(working).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => Err(RpcError::Internal { message: "the navigation panicked".to_owned() }),
     };
@@ -230,10 +246,18 @@ async fn run(
     let is_aborted = outcome.is_err() && cancel.is_cancelled();
     let outcome = match outcome {
         Err(RpcError::Cancelled) if is_aborted && !request_cancel.is_cancelled() => {
-            Ok(NavigationResult { editor_text: None, cancelled: true, aborted: Some(true), ..stayed })
+            Ok(NavigationResult { aborted: Some(true), ..cancelled(old_leaf_id.clone()) })
         }
+        Err(RpcError::CancelledByHook) => Ok(cancelled(old_leaf_id.clone())),
         outcome => outcome,
     };
+    let waits = params.wait.unwrap_or(true);
+    if !has_started && waits {
+        return outcome;
+    }
+    if !has_started {
+        tell_start(&server, &params, &operation_id, old_leaf_id, 0);
+    }
     server.notify(
         "branchSummaryEnd",
         &BranchSummaryEnd {
@@ -247,33 +271,105 @@ async fn run(
     outcome
 }
 
+/// The result of a navigation that somebody called off.
+fn cancelled(leaf_id: Option<String>) -> NavigationResult {
+    NavigationResult {
+        old_leaf_id: leaf_id.clone(),
+        leaf_id,
+        editor_text: None,
+        summary_entry: None,
+        cancelled: true,
+        aborted: None,
+    }
+}
+
 async fn work(
     operation: &SummaryOperation,
-    plan: Plan,
-    params: &NavigateTreeParams,
+    step: Step,
+    params: &mut NavigateTreeParams,
+    has_started: &mut bool,
 ) -> Result<NavigationResult, RpcError> {
+    let (step, is_from_hook) = match step {
+        Step::Ask(question) => {
+            let is_from_hook = ask_hook(operation, &question, params).await?;
+            (go_after_hook(operation, params.clone(), question.preparation.old_leaf_id).await?, is_from_hook)
+        }
+        step => (step, false),
+    };
+    let plan = match step {
+        Step::Moved(result) => return Ok(result),
+        Step::Ask(_) => return Err(RpcError::Internal { message: "the hook was asked twice".to_owned() }),
+        Step::Summarize(plan) => plan,
+    };
+    *has_started = true;
     let members = match &params.summary {
-        Some(given) => by_client(&plan, given)?,
+        Some(given) => by_client(&plan, given, is_from_hook)?,
         None => by_summarizer(operation, &plan, params).await?,
     };
-    let not_open = || RpcError::SessionNotOpen { session_id: operation.session_id.clone() };
-    let session = operation.server.sessions.get(&operation.session_id).ok_or_else(not_open)?;
-    let guard = tokio::select! {
-        biased;
-        () = operation.guard.cancel.cancelled() => return Err(RpcError::Cancelled),
-        guard = Arc::clone(&session.slot).write_owned() => guard,
-    };
+    let (session, guard) = operation.session_turn().await?;
     let label = params.label.clone();
     let server = Arc::clone(&operation.server);
     change(server, session, guard, move |access| commit(access, &plan.route, &members, label.as_deref())).await
 }
 
-fn by_client(plan: &Plan, given: &GivenBranchSummary) -> Result<Vec<String>, RpcError> {
-    let own = json!({ "summarizer": "client" });
+/// Puts what the hook gives in the place of what the caller gave; whether the summary is the
+/// hook's.
+async fn ask_hook(
+    operation: &SummaryOperation,
+    question: &SessionBeforeTree,
+    params: &mut NavigateTreeParams,
+) -> Result<bool, RpcError> {
+    let asking = hooks::before_tree(&operation.server, question);
+    let Decision::Go(given) = operation.unless_cancelled(asking).await? else {
+        return Err(RpcError::CancelledByHook);
+    };
+    params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
+    params.replace_instructions = given.replace_instructions.unwrap_or(params.replace_instructions);
+    params.label = given.label.or(params.label.take());
+    // A summary that nobody asked for would be a surprise in the conversation.
+    let Some(summary) = given.summary.filter(|_| params.summarize) else {
+        return Ok(false);
+    };
+    params.summary = Some(summary);
+    check_given(params).map_err(|error| match error {
+        RpcError::InvalidParams { path, expected } => hooks::wrong(&path, &expected),
+        error => error,
+    })?;
+    Ok(true)
+}
+
+/// Goes on once the hook has answered, if the leaf is still the one that it was asked about.
+async fn go_after_hook(
+    operation: &SummaryOperation,
+    params: NavigateTreeParams,
+    expected: Option<String>,
+) -> Result<Step, RpcError> {
+    let (session, turn) = operation.session_turn().await?;
+    let settings = operation.server.configuration()?.settings.clone();
+    let id = operation.guard.id.clone();
+    change(Arc::clone(&operation.server), session, turn, move |access| {
+        access.refresh()?;
+        let actual = access.leaf_id();
+        if actual != expected {
+            return Err(RpcError::LeafMoved { expected, actual });
+        }
+        let (session, open) = (access.session(), access.open());
+        let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
+        go(access, &params, &settings, route, &id)
+    })
+    .await
+}
+
+fn by_client(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, RpcError> {
+    let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = plan.preparation.file_operations.lists();
     let details = operation::details(&files, own, given.details.as_ref(), "summary.details")?;
     let usage = operation::usage(given.usage.as_ref(), "summary.usage")?;
-    Ok(summary_members(plan, &given.summary, &details, usage))
+    let mut members = summary_members(plan, &given.summary, &details, usage);
+    if is_from_hook {
+        members.push(member("fromHook", "true"));
+    }
+    Ok(members)
 }
 
 async fn by_summarizer(
@@ -281,21 +377,23 @@ async fn by_summarizer(
     plan: &Plan,
     params: &NavigateTreeParams,
 ) -> Result<Vec<String>, RpcError> {
-    let limits = OutputLimits { reserve_tokens: 0, model_max_tokens: None };
     let job = SummaryJob {
-        kind: SummaryKind::Branch,
+        kind: prompts::RequestKind::Branch,
         messages: plan.preparation.messages.clone(),
         previous_summary: None,
         custom_instructions: params.custom_instructions.clone(),
-        max_tokens: limits.max_tokens(RequestKind::Branch),
+        replace_instructions: params.replace_instructions,
+        texts: Arc::clone(&plan.texts),
+        limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
     };
-    let text = operation.summarize(vec![job]).await?.remove(0);
-    let text = operation::checked(remove_file_blocks(&text).into_owned())?;
+    let written = operation.summarize(vec![job]).await?.remove(0);
+    let text = remove_file_blocks(&written.text).into_owned();
+    operation::checked(&text)?;
     let files = plan.preparation.file_operations.lists();
     let summary = append_file_blocks(&text, &files.read_files, &files.modified_files);
     let own = json!({ "summarizer": operation.summarizer.name() });
     let details = operation::details(&files, own, None, "details")?;
-    Ok(summary_members(plan, &summary, &details, None))
+    Ok(summary_members(plan, &summary, &details, written.usage.map(|usage| usage.to_string())))
 }
 
 fn summary_members(plan: &Plan, summary: &str, details: &serde_json::Value, usage: Option<String>) -> Vec<String> {

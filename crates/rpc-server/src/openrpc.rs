@@ -18,6 +18,7 @@ pub fn document() -> Value {
     let mut results = SchemaGenerator::new(settings.for_serialize());
     let descriptions = methods::describe(&mut generator, &mut results);
     let notifications = methods::describe_notifications(&mut results);
+    let client_methods = methods::describe_client_methods(&mut results, &mut generator);
     let mut schemas = generator.take_definitions(true);
     schemas.extend(results.take_definitions(true));
     let methods: Vec<Value> = descriptions.iter().map(|method| describe(method, &schemas)).collect();
@@ -25,6 +26,12 @@ pub fn document() -> Value {
         .iter()
         .map(|notification| {
             json!({ "name": notification.name, "summary": notification.summary, "params": notification.params })
+        })
+        .collect();
+    let client_methods: Vec<Value> = client_methods
+        .iter()
+        .map(|method| {
+            json!({ "name": method.name, "summary": method.summary, "params": method.params, "result": method.result })
         })
         .collect();
     let errors: Vec<Value> = errors::TABLE
@@ -41,6 +48,7 @@ pub fn document() -> Value {
         },
         "methods": methods,
         "x-notifications": notifications,
+        "x-clientMethods": client_methods,
         "x-clientNotifications": client_notifications(),
         "x-errors": errors,
         "components": { "schemas": schemas },

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::sync::OwnedRwLockWriteGuard;
 
 use crate::errors::RpcError;
 use crate::server::Server;
-use crate::session::OperationGuard;
-use crate::summarizers::{Summarizer, SummaryJob};
+use crate::session::{OpenSession, OperationGuard, Slot};
+use crate::summarizers::{Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::wire::{FreeObject, OperationPhase, OperationProgress};
 
 /// A summary operation that runs: who writes, and how the client hears of it.
@@ -27,20 +28,49 @@ pub(crate) struct SummaryOperation {
 impl SummaryOperation {
     /// Writes the summaries of `jobs` in order, telling the client before each. One after the
     /// other, because some servers of models take one request at a time.
-    pub(crate) async fn summarize(&self, jobs: Vec<SummaryJob>) -> Result<Vec<String>, RpcError> {
+    pub(crate) async fn summarize(&self, jobs: Vec<SummaryJob>) -> Result<Vec<SummaryText>, RpcError> {
         let requests = jobs.len() as u32;
+        let occasion = self.occasion();
         let mut summaries = Vec::new();
         for (position, job) in jobs.into_iter().enumerate() {
             self.tell(OperationPhase::Summarizing, position as u32 + 1, requests);
-            let summary = tokio::select! {
-                biased;
-                () = self.guard.cancel.cancelled() => return Err(RpcError::Cancelled),
-                summary = self.summarizer.summarize(job, &self.guard.cancel) => summary?,
-            };
-            summaries.push(checked(summary)?);
+            let writing = self.summarizer.summarize(job, &occasion);
+            let summary = self.unless_cancelled(writing).await?;
+            checked(&summary.text)?;
+            summaries.push(summary);
         }
         self.tell(OperationPhase::Committing, requests, requests);
         Ok(summaries)
+    }
+
+    /// Runs `work`, or drops it and fails with `requestCancelled` when the operation is cancelled.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, RpcError>>,
+    ) -> Result<T, RpcError> {
+        tokio::select! {
+            biased;
+            () = self.guard.cancel.cancelled() => Err(RpcError::Cancelled),
+            outcome = work => outcome,
+        }
+    }
+
+    /// Waits for the turn to change the session.
+    pub(crate) async fn session_turn(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
+        let not_open = || RpcError::SessionNotOpen { session_id: self.session_id.clone() };
+        let session = self.server.sessions.get(&self.session_id).ok_or_else(not_open)?;
+        let slot = Arc::clone(&session.slot);
+        let guard = self.unless_cancelled(async { Ok(slot.write_owned().await) }).await?;
+        Ok((session, guard))
+    }
+
+    fn occasion(&self) -> Occasion {
+        Occasion {
+            server: Arc::clone(&self.server),
+            session_id: self.session_id.clone(),
+            operation_id: self.guard.id.clone(),
+            cancel: self.guard.cancel.clone(),
+        }
     }
 
     fn tell(&self, phase: OperationPhase, request: u32, requests: u32) {
@@ -62,11 +92,33 @@ impl SummaryOperation {
 }
 
 /// A summary that says nothing must never stand in the place of what was said.
-pub(crate) fn checked(summary: String) -> Result<String, RpcError> {
-    if summary.trim().is_empty() {
-        return Err(RpcError::SummaryRejected { reason: "it is empty".to_owned() });
+pub(crate) fn checked(summary: &str) -> Result<(), RpcError> {
+    match summary.trim().is_empty() {
+        true => Err(RpcError::SummaryRejected { reason: "it is empty".to_owned() }),
+        false => Ok(()),
     }
-    Ok(summary)
+}
+
+/// What two requests cost together: numbers are added, at any depth.
+pub(crate) fn sum_usage(first: Option<Value>, second: Option<Value>) -> Option<Value> {
+    let (Some(first), Some(second)) = (&first, &second) else {
+        return first.or(second);
+    };
+    Some(match (first, second) {
+        (Value::Object(left), Value::Object(right)) => {
+            let mut sum = left.clone();
+            for (key, value) in right {
+                let added = sum_usage(sum.remove(key), Some(value.clone()));
+                sum.insert(key.clone(), added.unwrap_or_default());
+            }
+            Value::Object(sum)
+        }
+        (left, right) => match (left.as_u64(), right.as_u64(), left.as_f64(), right.as_f64()) {
+            (Some(left), Some(right), ..) => json!(left.saturating_add(right)),
+            (_, _, Some(left), Some(right)) => json!(left + right),
+            _ => right.clone(),
+        },
+    })
 }
 
 /// The `details` of a summary entry: files, what the project adds, what the client gave. The

@@ -17,7 +17,18 @@ pub(crate) fn parse<P: DeserializeOwned>(params: Option<&str>) -> Result<P, RpcE
     serde_json::from_str(text).map_err(|error| explain::<P>(text, &error))
 }
 
+/// Reads a value that is no parameter; the error is the path to what is wrong, empty for the value
+/// itself, and what was expected there.
+pub(crate) fn parse_value<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
+    serde_json::from_str(text).map_err(|error| locate::<T>(text, &error))
+}
+
 fn explain<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> RpcError {
+    let (path, expected) = locate::<P>(text, error);
+    RpcError::invalid_params(if path.is_empty() { "params".to_owned() } else { path }, expected)
+}
+
+fn locate<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> (String, String) {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let (path, message) = match serde_path_to_error::deserialize::<_, P>(&mut deserializer) {
         Err(error) => (error.path().to_string(), error.inner().to_string()),
@@ -26,10 +37,9 @@ fn explain<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> RpcErr
     let path = if path == "." { String::new() } else { path };
     if let Some(member) = quoted(&message, "missing field `") {
         let separator = if path.is_empty() { "" } else { "." };
-        return RpcError::invalid_params(format!("{path}{separator}{member}"), "a value: the member is required");
+        return (format!("{path}{separator}{member}"), "a value: the member is required".to_owned());
     }
-    let path = if path.is_empty() { "params".to_owned() } else { path };
-    RpcError::invalid_params(path, expectation(&message))
+    (path, expectation(&message))
 }
 
 fn quoted<'a>(message: &'a str, start: &str) -> Option<&'a str> {

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use session_store::FileStore;
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
+use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
 use crate::handlers::lifecycle::expand_home;
 use crate::session::Sessions;
@@ -24,6 +27,8 @@ pub struct Server {
     pub(crate) opening: Arc<RwLock<()>>,
     /// Cancelled when the server ends.
     pub end: CancellationToken,
+    /// Requests that wait for the client.
+    pub client_calls: ClientCalls,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     is_shut_down: AtomicBool,
@@ -42,6 +47,10 @@ pub struct Configuration {
     pub settings: Settings,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
+    /// Whether the client answers `summarize`.
+    pub client_summarizes: bool,
+    /// Hooks that the client answers.
+    pub hooks: Vec<String>,
     /// Process id of the parent.
     pub process_id: Option<u32>,
 }
@@ -53,6 +62,7 @@ impl Server {
             sessions: Sessions::default(),
             opening: Arc::default(),
             end: CancellationToken::new(),
+            client_calls: ClientCalls::default(),
             outbound,
             configuration: OnceLock::new(),
             is_shut_down: AtomicBool::new(false),
@@ -79,6 +89,21 @@ impl Server {
     /// An absolute path from one that a client gave.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, RpcError> {
         Ok(self.configuration()?.cwd.join(expand_home(path)))
+    }
+
+    /// Asks the client and waits for its answer, for at most `limit`.
+    pub async fn ask<P: Serialize>(
+        &self,
+        method: &str,
+        params: &P,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, ClientCallError> {
+        self.client_calls.ask(&self.outbound, method, params, limit).await
+    }
+
+    /// Whether the client answers a hook.
+    pub fn has_hook(&self, hook: &str) -> bool {
+        self.configuration().is_ok_and(|configuration| configuration.hooks.iter().any(|name| name == hook))
     }
 
     /// Waits until the client has read enough that new replies may be made.

@@ -6,6 +6,7 @@
 //! counts as empty and is told of; unknown keys are kept.
 
 use std::path::Path;
+use std::time::Duration;
 
 use compaction_core::file_operations::FileTools;
 use compaction_core::settings::CompactionSettings;
@@ -138,6 +139,16 @@ impl Settings {
         tools
     }
 
+    /// How long a hook may take (`compactd.hooks.timeoutMs`).
+    pub fn hook_timeout(&self) -> Duration {
+        Duration::from_millis(self.merged["compactd"]["hooks"]["timeoutMs"].as_u64().unwrap_or(30_000))
+    }
+
+    /// How long the client's model may take for one summary (`compactd.summarize.timeoutMs`).
+    pub fn summarize_timeout(&self) -> Duration {
+        Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
+    }
+
     /// A prompt that replaces the project's own (`compactd.prompts.<name>`).
     pub fn prompt(&self, name: &str) -> Option<&str> {
         self.merged["compactd"]["prompts"][name].as_str()
@@ -153,9 +164,12 @@ impl Settings {
         expect(root, "compactd.durability", "always, checkpoint or none", |value| {
             matches!(value.as_str(), Some("always" | "checkpoint" | "none"))
         })?;
-        expect(root, "compactd.summarizer", "the name of a summarizer: extractive", |value| {
-            value.as_str() == Some("extractive")
+        expect(root, "compactd.summarizer", "the name of a summarizer: extractive or host", |value| {
+            value.as_str().is_some_and(|name| crate::summarizers::NAMES.contains(&name))
         })?;
+        for timeout in ["compactd.hooks.timeoutMs", "compactd.summarize.timeoutMs"] {
+            expect(root, timeout, "a whole number of milliseconds", Value::is_u64)?;
+        }
         for list in ["read", "write", "edit", "pathArguments"] {
             expect(root, &format!("compactd.fileTools.{list}"), "a list of names", is_name_list)?;
         }

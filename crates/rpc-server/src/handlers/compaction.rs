@@ -5,7 +5,7 @@ use compaction_core::entry::Role;
 use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::projection::Projection;
-use compaction_core::prompts::{HistoryPrompt, OutputLimits, PromptTexts, RequestKind};
+use compaction_core::prompts::{HistoryPrompt, OutputLimits, PromptTexts};
 use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
 use compaction_core::{prompts, trigger};
 
@@ -133,11 +133,7 @@ fn conversation_text(messages: &[PreparedMessage]) -> String {
 
 fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
     wire::SummaryRequest {
-        kind: match request.kind {
-            RequestKind::History => wire::RequestKind::History,
-            RequestKind::TurnPrefix => wire::RequestKind::TurnPrefix,
-            RequestKind::Branch => wire::RequestKind::Branch,
-        },
+        kind: request.kind.into(),
         system_prompt: request.system_prompt,
         prompt: request.prompt,
         max_tokens: request.max_tokens,
@@ -146,7 +142,7 @@ fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
 }
 
 /// The prompts, with those that the settings replace.
-fn prompt_texts(settings: &Settings) -> PromptTexts {
+pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     let mut texts = PromptTexts::default();
     for (name, text) in [
         ("system", &mut texts.system),

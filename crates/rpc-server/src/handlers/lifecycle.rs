@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::hooks;
 use crate::methods::{METHODS, NOTIFICATIONS};
 use crate::openrpc;
 use crate::server::{Configuration, Server};
 use crate::settings::Settings;
+use crate::summarizers;
 use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
@@ -50,6 +52,8 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Vec<String>), 
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
         wants_progress: params.capabilities.progress.unwrap_or(true),
+        client_summarizes: params.capabilities.summarize,
+        hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         settings,
         cwd,
@@ -70,8 +74,8 @@ fn capabilities() -> ServerCapabilities {
     ServerCapabilities {
         methods: METHODS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         notifications: NOTIFICATIONS.iter().map(|name| (*name).to_owned()).collect(),
-        hooks: Vec::new(),
-        summarizers: vec!["extractive".to_owned()],
+        hooks: hooks::NAMES.iter().map(|name| (*name).to_owned()).collect(),
+        summarizers: summarizers::NAMES.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::entries::appended;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::hooks::{self, Decision};
 use crate::server::Server;
 use crate::session::OpenSession;
 use crate::wire::{self, *};
@@ -203,7 +204,7 @@ fn on_one_line(name: &str) -> String {
 
 /// Copies one branch of a session into a new file and opens it.
 pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let (_turn, source) = call.opening_guards().await?;
+    let (turn, source) = call.opening_guards().await?;
     let session_id = params.session_id.clone();
     let (open, slot) = match source {
         Some(source) => source,
@@ -215,9 +216,19 @@ pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result
         }
     };
     let operation = open.begin_operation(&call.cancel)?;
+    let (turn, slot) = match call.server.has_hook(hooks::BEFORE_FORK) {
+        false => (turn, slot),
+        true => {
+            // The client may well open a session while it thinks about this one.
+            drop((turn, slot));
+            ask_before_fork(&call, &params).await?;
+            let turn = call.unless_cancelled(async { Ok(Arc::clone(&call.server.opening).write_owned().await) });
+            (turn.await?, Arc::clone(&open.slot).read_owned().await)
+        }
+    };
     let server = Arc::clone(&call.server);
     blocking(move || {
-        let _operation = operation;
+        let _held = (operation, turn);
         let session = open.opened(slot.as_ref())?;
         let target_id = EntryId::new(params.entry_id);
         let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_error(&error))?;
@@ -233,6 +244,18 @@ pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result
         add(&server, fork.map_err(|error| open.store_error(&error))?, editor_text)
     })
     .await
+}
+
+async fn ask_before_fork(call: &CallContext, params: &ForkSessionParams) -> Result<(), RpcError> {
+    let question = SessionBeforeFork {
+        session_id: params.session_id.clone(),
+        entry_id: params.entry_id.clone(),
+        position: params.position,
+    };
+    match call.unless_cancelled(hooks::before_fork(&call.server, &question)).await? {
+        Decision::Cancel => Err(RpcError::CancelledByHook),
+        Decision::Go(()) => Ok(()),
+    }
 }
 
 /// Names a session.

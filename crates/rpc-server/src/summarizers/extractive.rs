@@ -2,9 +2,8 @@
 
 use async_trait::async_trait;
 use compaction_core::extractive::{ExtractiveInput, summarize};
-use tokio_util::sync::CancellationToken;
 
-use super::{Summarizer, SummaryJob};
+use super::{Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
 use crate::errors::RpcError;
 
@@ -18,17 +17,18 @@ impl Summarizer for Extractive {
         "extractive"
     }
 
-    async fn summarize(&self, job: SummaryJob, cancel: &CancellationToken) -> Result<String, RpcError> {
-        let cancel = cancel.clone();
+    async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
+        let cancel = occasion.cancel.clone();
         blocking(move || {
             let input = ExtractiveInput {
-                kind: job.kind,
+                kind: job.kind.summary_kind(),
                 messages: &job.messages,
                 previous_summary: job.previous_summary.as_deref(),
                 custom_instructions: job.custom_instructions.as_deref(),
-                max_tokens: job.max_tokens,
+                max_tokens: job.max_tokens(),
             };
-            summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)
+            let text = summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)?;
+            Ok(SummaryText { text, usage: None, attempts: 1 })
         })
         .await
     }

@@ -204,6 +204,16 @@ pub enum RequestKind {
     Branch,
 }
 
+impl From<compaction_core::prompts::RequestKind> for RequestKind {
+    fn from(kind: compaction_core::prompts::RequestKind) -> Self {
+        match kind {
+            compaction_core::prompts::RequestKind::History => Self::History,
+            compaction_core::prompts::RequestKind::TurnPrefix => Self::TurnPrefix,
+            compaction_core::prompts::RequestKind::Branch => Self::Branch,
+        }
+    }
+}
+
 /// A request to a summarizer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -246,6 +256,8 @@ pub struct GivenSummary {
     pub summary: String,
     /// The oldest entry that stays verbatim; that of the preparation by default.
     pub first_kept_entry_id: Option<String>,
+    /// Tokens of the context before; used from hooks alone, else they are counted.
+    pub tokens_before: Option<u64>,
     /// Members for the entry's `details`.
     pub details: Option<FreeObject>,
     /// What the summary cost.

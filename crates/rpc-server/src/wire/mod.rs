@@ -5,6 +5,7 @@
 
 mod compaction;
 mod entries;
+mod hooks;
 mod json;
 mod lifecycle;
 mod navigation;
@@ -13,6 +14,7 @@ mod sessions;
 
 pub use compaction::*;
 pub use entries::*;
+pub use hooks::*;
 pub use json::*;
 pub use lifecycle::*;
 pub use navigation::*;

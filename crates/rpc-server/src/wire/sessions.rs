@@ -162,7 +162,7 @@ pub struct SessionSummary {
 }
 
 /// Where a fork ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ForkPosition {
     /// Before the entry: a message's text goes back into the editor.

@@ -1,0 +1,101 @@
+//! Hooks: the client may cancel or change an operation before it happens (protocol spec, From
+//! server to client). What it answers is checked; anything but an answer of the right form fails
+//! the operation with nothing changed.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::errors::RpcError;
+use crate::server::Server;
+use crate::wire::{
+    GivenBranchSummary, GivenSummary, SessionBeforeCompact, SessionBeforeFork, SessionBeforeTree,
+    SessionBeforeTreeResult,
+};
+
+/// Before a compaction.
+pub(crate) const BEFORE_COMPACT: &str = "sessionBeforeCompact";
+/// Before a navigation.
+pub(crate) const BEFORE_TREE: &str = "sessionBeforeTree";
+/// Before a fork.
+pub(crate) const BEFORE_FORK: &str = "sessionBeforeFork";
+/// All hooks that the server calls.
+pub(crate) const NAMES: &[&str] = &[BEFORE_COMPACT, BEFORE_TREE, BEFORE_FORK];
+
+/// What a hook wants.
+#[derive(Debug, Clone)]
+pub(crate) enum Decision<T> {
+    /// The operation shall not happen.
+    Cancel,
+    /// The operation goes on, with what the hook gives to it.
+    Go(T),
+}
+
+/// Asks before a compaction; the hook may give the summary.
+pub(crate) async fn before_compact(
+    server: &Server,
+    params: &SessionBeforeCompact,
+) -> Result<Decision<Option<GivenSummary>>, RpcError> {
+    let answer = ask(server, BEFORE_COMPACT, params).await?;
+    match decide(&answer)? {
+        Decision::Cancel => Ok(Decision::Cancel),
+        Decision::Go(()) => Ok(Decision::Go(member(&answer, "compaction")?)),
+    }
+}
+
+/// Asks before a navigation; the hook may give a summary, instructions and a label.
+pub(crate) async fn before_tree(
+    server: &Server,
+    params: &SessionBeforeTree,
+) -> Result<Decision<SessionBeforeTreeResult>, RpcError> {
+    let answer = ask(server, BEFORE_TREE, params).await?;
+    match decide(&answer)? {
+        Decision::Cancel => Ok(Decision::Cancel),
+        Decision::Go(()) => Ok(Decision::Go(SessionBeforeTreeResult {
+            cancel: None,
+            summary: member::<GivenBranchSummary>(&answer, "summary")?,
+            custom_instructions: member(&answer, "customInstructions")?,
+            replace_instructions: member(&answer, "replaceInstructions")?,
+            label: member(&answer, "label")?,
+        })),
+    }
+}
+
+/// Asks before a fork.
+pub(crate) async fn before_fork(server: &Server, params: &SessionBeforeFork) -> Result<Decision<()>, RpcError> {
+    decide(&ask(server, BEFORE_FORK, params).await?)
+}
+
+async fn ask<P: Serialize>(server: &Server, hook: &str, params: &P) -> Result<Box<RawValue>, RpcError> {
+    let limit = server.configuration()?.settings.hook_timeout();
+    let answer = server.ask(hook, params, limit).await;
+    answer.map_err(|error| wrong(hook, &format!("an answer; {error}")))
+}
+
+fn decide(answer: &RawValue) -> Result<Decision<()>, RpcError> {
+    if !answer.get().starts_with('{') {
+        return Err(wrong("result", "an object"));
+    }
+    Ok(match member::<bool>(answer, "cancel")? {
+        Some(true) => Decision::Cancel,
+        Some(false) | None => Decision::Go(()),
+    })
+}
+
+/// A member of the answer; null counts as absent.
+fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>, RpcError> {
+    let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
+    let Some(value) = answer.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    // Through text, so that members that stay text can be read.
+    crate::params::parse_value::<T>(&value.to_string()).map(Some).map_err(|(path, expected)| {
+        wrong(&if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") }, &expected)
+    })
+}
+
+/// A wrong answer of a hook.
+pub(crate) fn wrong(path: &str, expected: &str) -> RpcError {
+    RpcError::InvalidHookResult { path: path.to_owned(), expected: expected.to_owned() }
+}
