@@ -1,6 +1,7 @@
 //! The figures of a real session, over the protocol: as the version 1 file that it is, and as the
 //! version 3 file that it becomes.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -41,7 +42,8 @@ fn corpus() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     let path = root.join("../shared/corpus/large-session.jsonl");
     if !path.exists() {
-        eprintln!("skipped: the real session is not here ({})", path.display());
+        // Without standard error nobody is there to be told.
+        let _ = writeln!(std::io::stderr(), "skipped: the real session is not here ({})", path.display());
         return None;
     }
     Some(path)
