@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use compaction_core::entry::{EntryId, iso_timestamp};
 
@@ -13,6 +14,7 @@ use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
 use crate::ids;
 use crate::list;
+use crate::list::cache::ListCache;
 use crate::memory_store::MemoryStore;
 use crate::paths;
 use crate::replace;
@@ -26,12 +28,16 @@ use crate::store::{CreateOptions, Durability, ListOptions, OpenOptions, SessionP
 pub struct FileStore {
     agent_dir: PathBuf,
     durability: Durability,
+    lists: Arc<ListCache>,
 }
 
 impl FileStore {
-    /// A store below `agent_dir`, which need not exist yet.
+    /// A store below `agent_dir`, which need not exist yet. What its lists learn of files is shared
+    /// by its clones, and kept in `cache/compactd-sessions.json` below `agent_dir` where that pays.
     pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
-        Self { agent_dir: agent_dir.into(), durability }
+        let agent_dir = agent_dir.into();
+        let lists = Arc::new(ListCache::new(&agent_dir));
+        Self { agent_dir, durability, lists }
     }
 
     /// The same store, waiting for the disk as `durability` says.
@@ -100,7 +106,7 @@ impl SessionStore for FileStore {
     }
 
     fn list(&self, options: &ListOptions) -> Result<SessionPage, StoreError> {
-        list::list(&self.agent_dir, options)
+        list::list(&self.agent_dir, &self.lists, options)
     }
 
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {

@@ -1,185 +1,83 @@
 //! Lists of sessions.
 //!
-//! Each file is read once, line by line; what is kept of it is one summary.
+//! A list needs facts from all over a file: how many messages there are, when the last of them came,
+//! the newest name. So each file is read once from its start to its end, by as many threads as
+//! there are cores, and what was found is kept until the file changes.
+
+pub(crate) mod cache;
+mod cache_file;
+pub(crate) mod files;
+mod filter;
+mod lines;
+mod shallow;
+mod stamp;
+mod summarize;
+mod workers;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-
-use compaction_core::entry::{EntryKind, Role, epoch_milliseconds};
-use compaction_core::json::{self, RawObject};
-use compaction_core::message::{Body, Message};
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::StoreError;
-use crate::file_log::FileLog;
-use crate::header::FoundHeader;
-use crate::log::{Line, SessionLog};
-use crate::paths;
-use crate::session::labels::clean_name;
+use crate::list::cache::{Known, ListCache, What};
+use crate::list::files::Candidate;
+use crate::list::filter::Filter;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
-/// Characters of the first message that a list holds at most.
-const FIRST_MESSAGE_CHARACTERS: usize = 1000;
+use workers::for_each_in_parallel;
 
 /// One page of the sessions that `options` ask for.
-pub(crate) fn list(agent_dir: &Path, options: &ListOptions) -> Result<SessionPage, StoreError> {
-    let mut filter = Filter::new(options);
-    let files = files(agent_dir, options)?;
-    let mut sessions: Vec<SessionSummary> =
-        files.iter().filter_map(|path| summarize(path, &mut |cwd| filter.accepts(cwd))).collect();
-    sessions.sort_by_key(|summary| (Reverse(summary.modified), summary.path.clone()));
+pub(crate) fn list(agent_dir: &Path, cache: &ListCache, options: &ListOptions) -> Result<SessionPage, StoreError> {
+    let files = files::candidates(agent_dir, options)?;
+    let filter = Filter::new(options);
+    let mut sessions = summaries(&files, cache, &filter);
+    cache.settle(&files);
+    sessions.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     if let Some(cursor) = &options.cursor {
-        let place = |summary: &SessionSummary| (Reverse(summary.modified), summary.path.clone());
-        sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.path.clone()));
+        sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.path.as_path()));
     }
-    let limit = options.limit.unwrap_or(usize::MAX);
-    let has_more = sessions.len() > limit;
-    sessions.truncate(limit);
-    let last = sessions.last().filter(|_| has_more);
+    Ok(page(&sessions, options.limit.unwrap_or(usize::MAX)))
+}
+
+/// Where a session comes in a list: newest activity first.
+fn place(summary: &SessionSummary) -> (Reverse<i64>, &Path) {
+    (Reverse(summary.modified), &summary.path)
+}
+
+fn page(sessions: &[Arc<SessionSummary>], limit: usize) -> SessionPage {
+    let (page, rest) = sessions.split_at(limit.min(sessions.len()));
+    let last = page.last().filter(|_| !rest.is_empty());
     let next = last.map(|summary| Cursor { modified: summary.modified, path: summary.path.clone() });
-    Ok(SessionPage { sessions, next })
+    SessionPage { sessions: page.iter().map(|summary| SessionSummary::clone(summary)).collect(), next }
 }
 
-/// Which working directories are asked for; canonical paths are looked up once each.
-struct Filter<'a> {
-    options: &'a ListOptions,
-    known: HashMap<String, bool>,
-}
-
-impl<'a> Filter<'a> {
-    fn new(options: &'a ListOptions) -> Self {
-        Self { options, known: HashMap::new() }
-    }
-
-    /// Old files without a working directory belong to the directory that they lie in.
-    fn accepts(&mut self, cwd: &str) -> bool {
-        if self.options.all || (cwd.is_empty() && self.options.session_dir.is_none()) {
-            return true;
+/// The summaries of those of `files` that are asked for: known ones, and the rest read now.
+fn summaries(files: &[Candidate], cache: &ListCache, filter: &Filter<'_>) -> Vec<Arc<SessionSummary>> {
+    let mut sessions = Vec::with_capacity(files.len());
+    let mut unread = Vec::new();
+    for file in files {
+        match cache.get(file) {
+            Some(known) if known.is_good_for(file, filter) => sessions.extend(wanted(&known, filter)),
+            known => unread.push((file, known)),
         }
-        let wanted = &self.options.cwd;
-        *self.known.entry(cwd.to_owned()).or_insert_with(|| paths::is_same_directory(cwd, wanted))
     }
-}
-
-/// The files that may be sessions, each once, whatever links lead to it (field bug 21).
-fn files(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, StoreError> {
-    let directories = match &options.session_dir {
-        Some(directory) => vec![directory.clone()],
-        None if options.all => children(&agent_dir.join("sessions"))?,
-        None => vec![paths::directory(agent_dir, &options.cwd)],
-    };
-    let mut seen = HashSet::new();
-    for directory in directories.iter().filter(|directory| directory.is_dir()) {
-        let candidates =
-            children(directory)?.into_iter().filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
-        seen.extend(candidates.filter_map(|path| fs::canonicalize(path).ok()));
-    }
-    Ok(seen.into_iter().collect())
-}
-
-fn children(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    match fs::read_dir(directory) {
-        Ok(entries) => Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(source) => Err(StoreError::Io { action: "list", path: Some(directory.to_owned()), source }),
-    }
-}
-
-/// The summary of a file; `None` if it is no session, cannot be read, or is not `wanted`.
-fn summarize(path: &Path, wanted: &mut dyn FnMut(&str) -> bool) -> Option<SessionSummary> {
-    let log = FileLog::open_read_only(path).ok()?;
-    let mut summary: Option<SessionSummary> = None;
-    let scanned = log.scan(0, &mut |line| {
-        if let Some(summary) = &mut summary {
-            add_line(summary, line);
-            return ControlFlow::Continue(());
-        }
-        match begin(path, line, wanted) {
-            Begin::Broken => ControlFlow::Continue(()),
-            Begin::Unwanted => ControlFlow::Break(()),
-            Begin::Header(found) => {
-                summary = Some(*found);
-                ControlFlow::Continue(())
-            }
-        }
+    // The largest first, so that none of them is left for the end, when the other threads are idle.
+    unread.sort_unstable_by_key(|(file, _)| Reverse(file.stamp.length));
+    let bytes = unread.iter().map(|(file, _)| file.stamp.length).sum();
+    let found = for_each_in_parallel(&unread, bytes, |(file, known), reader| {
+        summarize::read(&file.path, known.as_ref(), filter, reader)
     });
-    if let Err(error) = scanned {
-        tracing::debug!(%error, path = %path.display(), "left out of the list");
-        return None;
+    for ((file, _), known) in unread.iter().zip(found) {
+        let Some((known, bytes)) = known else { continue };
+        sessions.extend(wanted(&known, filter));
+        cache.insert(file.path.clone(), known, bytes);
     }
-    summary
+    sessions
 }
 
-enum Begin {
-    /// The line is no JSON object; the header may follow.
-    Broken,
-    Unwanted,
-    Header(Box<SessionSummary>),
-}
-
-fn begin(path: &Path, line: Line<'_>, wanted: &mut dyn FnMut(&str) -> bool) -> Begin {
-    let text = String::from_utf8_lossy(line.bytes);
-    if crate::line::LineHeader::read(&text).is_none() {
-        return Begin::Broken;
+fn wanted(known: &Known, filter: &Filter<'_>) -> Option<Arc<SessionSummary>> {
+    match &known.what {
+        What::Session { summary, .. } => filter.accepts(&summary.cwd).then(|| Arc::clone(summary)),
+        What::Elsewhere { .. } | What::NoSession => None,
     }
-    let Ok(FoundHeader { header, .. }) = FoundHeader::read(&text) else {
-        return Begin::Unwanted;
-    };
-    if !wanted(&header.cwd) {
-        return Begin::Unwanted;
-    }
-    Begin::Header(Box::new(SessionSummary {
-        path: path.to_owned(),
-        session_id: header.id,
-        cwd: header.cwd,
-        name: None,
-        parent_session: header.parent_session,
-        modified: epoch_milliseconds(&header.timestamp).unwrap_or(0),
-        created: header.timestamp,
-        message_count: 0,
-        first_message: String::new(),
-    }))
-}
-
-/// Adds what an entry says of the session. Bodies are passed over, but for the first message.
-fn add_line(summary: &mut SessionSummary, line: Line<'_>) {
-    let text = String::from_utf8_lossy(line.bytes);
-    let Ok(object) = RawObject::parse(&text) else {
-        return;
-    };
-    match object.string("type").as_deref().map(EntryKind::from_name) {
-        Some(EntryKind::SessionInfo) => {
-            summary.name = object.string("name").and_then(|name| clean_name(&name));
-        }
-        Some(EntryKind::Message) => add_message(summary, &object),
-        _ => {}
-    }
-}
-
-fn add_message(summary: &mut SessionSummary, entry: &RawObject<'_>) {
-    summary.message_count += 1;
-    let Some(Ok(message)) = entry.get("message").map(RawObject::parse) else {
-        return;
-    };
-    let role = message.string("role").map(|role| Role::from_name(&role));
-    if matches!(role, Some(Role::User | Role::Assistant)) {
-        let stored = message.get("timestamp").and_then(|time| time.parse::<f64>().ok()).map(|time| time as i64);
-        let time = stored.or_else(|| epoch_milliseconds(&entry.string("timestamp")?));
-        summary.modified = summary.modified.max(time.unwrap_or(i64::MIN));
-    }
-    if role == Some(Role::User) && summary.first_message.is_empty() {
-        summary.first_message = first_message(&message);
-    }
-}
-
-fn first_message(message: &RawObject<'_>) -> String {
-    let raw = json::raw_value(message.to_json());
-    let text = raw.map(|raw| match Message::from_raw(raw).body() {
-        Body::User { content } => content.text(" ").into_owned(),
-        _ => String::new(),
-    });
-    text.unwrap_or_default().chars().take(FIRST_MESSAGE_CHARACTERS).collect()
 }

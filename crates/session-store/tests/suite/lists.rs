@@ -151,3 +151,132 @@ fn pages_hold_together_while_sessions_come_and_go() {
     }
     assert_eq!(seen, ["s6 s4 s5", "s2 s3 s0", "s1"]);
 }
+
+/// A message of `role` at `second` as one line with its LF.
+fn message(role: &str, text: &str, second: u64) -> String {
+    let time = 1_767_225_600_000 + second * 1000;
+    format!(
+        r#"{{"type":"message","id":"x","parentId":null,"message":{{"role":"{role}","content":"{text}","timestamp":{time}}}}}"#
+    ) + "\n"
+}
+
+#[track_caller]
+fn check_summary(bytes: &[u8], expected: Option<(usize, i64, &str, Option<&str>)>) {
+    let agent = tempfile::tempdir().unwrap();
+    fs::write(agent.path().join("s.jsonl"), bytes).unwrap();
+    let options = ListOptions { session_dir: Some(agent.path().to_owned()), all: true, ..ListOptions::default() };
+    let page = store(agent.path()).list(&options).unwrap();
+    let found = page.sessions.first();
+    let found = found.map(|summary| {
+        let second = (summary.modified - 1_767_225_600_000) / 1000;
+        (summary.message_count, second, summary.first_message.as_str(), summary.name.as_deref())
+    });
+    assert_eq!(found, expected, "{}", String::from_utf8_lossy(&bytes[..bytes.len().min(400)]));
+}
+
+#[test]
+fn odd_files_are_counted_as_they_are() {
+    let (hello, answer) = (message("user", "hello", 1), message("assistant", "hi", 9));
+    let with = |rest: &str| format!("{HEADER}\n{rest}").into_bytes();
+    check_summary(&with(&format!("{hello}{answer}")), Some((2, 9, "hello", None)));
+    // A torn line is no message, one that only lacks its LF is.
+    check_summary(&with(&format!("{hello}{}", &answer[..answer.len() - 9])), Some((1, 1, "hello", None)));
+    check_summary(&with(&format!("{hello}{}", answer.trim_end())), Some((2, 9, "hello", None)));
+    check_summary(&with(&format!("{hello}{}", answer.replace('\n', "\r\n"))), Some((2, 9, "hello", None)));
+    check_summary(&with(&format!("\n\nbroken\n{hello}\n\n{HEADER}\n")), Some((1, 1, "hello", None)));
+    check_summary(format!("\n{{\"brok\n{HEADER}\n{hello}").as_bytes(), Some((1, 1, "hello", None)));
+    check_summary(&[&with("")[..], b"\xff\xfe\x00\n", hello.as_bytes()].concat(), Some((1, 1, "hello", None)));
+    check_summary(b"{\"type\":\"message\"}\n", None);
+    check_summary(b"", None);
+    check_summary(b"\n\n", None);
+    // Only people and models count as activity, and the last name in the file counts.
+    let names = "{\"type\":\"session_info\",\"name\":\"a\"}\n{\"type\":\"session_info\",\"name\":\"b\"}\n";
+    let result = message("toolResult", "x", 50);
+    check_summary(&with(&format!("{names}{hello}{result}")), Some((2, 1, "hello", Some("b"))));
+    let cleared = "{\"type\":\"session_info\"}\n";
+    check_summary(&with(&format!("{names}{hello}{cleared}")), Some((1, 1, "hello", None)));
+    // Version 1 has no ids.
+    let v1 = r#"{"type":"session","id":"old","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    check_summary(format!("{v1}\n{hello}{answer}").as_bytes(), Some((2, 9, "hello", None)));
+}
+
+#[test]
+fn lines_of_any_length_are_read() {
+    let huge = HEADER.replace("\"/w\"", &format!("\"/w\",\"x\":\"{}\"", "y\\n".repeat(1 << 18)));
+    for length in [0, 1, 1 << 10, (1 << 18) - 200, 1 << 18, (1 << 18) + 1, 3 << 20] {
+        let long = message("assistant", &"a".repeat(length), 3);
+        let file = format!("{huge}\n{}{long}{long}{}", message("user", "first", 1), message("assistant", "end", 7));
+        check_summary(file.as_bytes(), Some((4, 7, "first", None)));
+    }
+}
+
+#[test]
+fn what_is_known_of_a_file_ends_with_the_file() {
+    let agent = tempfile::tempdir().unwrap();
+    let directory = agent.path().join("sessions/--w--");
+    fs::create_dir_all(&directory).unwrap();
+    let path = |name: &str| directory.join(format!("{name}.jsonl"));
+    let names = ["same-length", "grown", "regrown", "cut", "torn", "replaced", "gone", "large"];
+    let padding = message("assistant", &"a".repeat(5 << 20), 2);
+    for name in names {
+        let more = if name == "large" { padding.clone() } else { message("assistant", "hi", 2) };
+        let text = format!("{}\n{}{more}", HEADER.replace("s-1", name), message("user", "aaaa", 1));
+        fs::write(path(name), if name == "torn" { text.trim_end() } else { &text }).unwrap();
+    }
+    let kept = store(agent.path());
+    assert_eq!(kept.list(&of("/w")).unwrap().sessions.len(), names.len());
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let settled = kept.list(&of("/w")).unwrap();
+
+    // The next process believes the file of the cache where the sessions have not changed.
+    let cache = agent.path().join("cache/compactd-sessions.json");
+    let text = fs::read_to_string(&cache).unwrap();
+    fs::write(&cache, text.replace("aaaa", "from the cache")).unwrap();
+    let next = store(agent.path());
+    assert!(next.list(&of("/w")).unwrap().sessions.iter().all(|summary| summary.first_message == "from the cache"));
+
+    let append = |name: &str, text: &str| {
+        let mut file = fs::File::options().append(true).open(path(name)).unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+    };
+    let rewrite = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(path(name)).unwrap();
+        fs::write(path(name), text.replace(from, to)).unwrap();
+    };
+    rewrite("same-length", "aaaa", "bbbb");
+    append("grown", &message("assistant", "more", 20));
+    rewrite("regrown", "aaaa", "bbbb");
+    rewrite("regrown", "\"hi\"", "\"another\"");
+    append("regrown", &message("assistant", "more", 21));
+    fs::File::options().write(true).open(path("cut")).unwrap().set_len(HEADER.len() as u64 + 5).unwrap();
+    append("torn", &format!("{{}}\n{}", message("assistant", "more", 22)));
+    let beside = directory.join("beside");
+    fs::write(&beside, fs::read_to_string(path("replaced")).unwrap().replace("aaaa", "cccc")).unwrap();
+    fs::rename(&beside, path("replaced")).unwrap();
+    fs::remove_file(path("gone")).unwrap();
+
+    let fresh = tempfile::tempdir().unwrap();
+    let reference =
+        store(fresh.path()).list(&ListOptions { session_dir: Some(directory.clone()), ..of("/w") }).unwrap();
+    for known in [&kept, &next] {
+        let mut found = known.list(&of("/w")).unwrap();
+        for summary in &mut found.sessions {
+            let is_untouched = summary.session_id == "large" || summary.session_id == "grown";
+            if is_untouched && summary.first_message == "from the cache" {
+                summary.first_message = "aaaa".to_owned();
+            }
+        }
+        assert_eq!(found, reference);
+    }
+    assert_ne!(settled, reference);
+
+    for broken in ["", "{", "[]", r#"{"form":1,"files":[{"path":"x"}]}"#, r#"{"form":9,"files":[]}"#] {
+        fs::write(&cache, broken).unwrap();
+        assert_eq!(store(agent.path()).list(&of("/w")).unwrap(), reference, "{broken}");
+    }
+    fs::remove_file(&cache).unwrap();
+    assert_eq!(store(agent.path()).list(&of("/w")).unwrap(), reference);
+    let beside: Vec<_> =
+        fs::read_dir(agent.path().join("cache")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(beside, ["compactd-sessions.json"]);
+}
