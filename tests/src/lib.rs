@@ -2,4 +2,6 @@
 
 pub mod binary;
 pub mod conformance;
+#[cfg(unix)]
+pub mod faults;
 pub mod generate;

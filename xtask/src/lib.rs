@@ -3,13 +3,17 @@
 mod bench;
 pub mod codegen;
 mod dependencies;
+mod fuzz;
 pub mod protocol;
+mod soak;
 mod steps;
 mod test;
 mod test_output;
 mod workspace;
 
 pub use bench::bench;
+pub use fuzz::fuzz;
 pub use protocol::protocol;
+pub use soak::soak;
 pub use test::test;
 pub use workspace::root;

@@ -7,7 +7,9 @@ Usage: cargo xtask <chore>
 
   test                 formatting, lints, documentation, dependencies, all tests, generated files
   protocol [--check]   writes what is generated from the server's own description; --check only compares
-  bench [--quick]      measures the server as a client sees it";
+  bench [--quick]      measures the server as a client sees it
+  soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
+  fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
 #[expect(clippy::print_stderr, reason = "a program tells its user why it failed")]
 fn main() -> ExitCode {
@@ -19,6 +21,10 @@ fn main() -> ExitCode {
         ["protocol", "--check"] => xtask::protocol(true),
         ["bench"] => xtask::bench(false),
         ["bench", "--quick"] => xtask::bench(true),
+        ["soak"] => xtask::soak("1000"),
+        ["soak", runs] => xtask::soak(runs),
+        ["fuzz"] => xtask::fuzz("60"),
+        ["fuzz", seconds] => xtask::fuzz(seconds),
         _ => Err(anyhow::anyhow!("{USAGE}")),
     };
     match outcome {

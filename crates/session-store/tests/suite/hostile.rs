@@ -51,11 +51,58 @@ fn sample() -> String {
     ])
 }
 
+/// Every type of entry and every role.
+fn full_sample() -> String {
+    let entry = |place: usize, kind: &str, members: &str| {
+        let parent = if place == 0 { "null".to_owned() } else { format!("\"e{}\"", place - 1) };
+        format!(r#"{{"type":"{kind}","id":"e{place}","parentId":{parent},"timestamp":"T",{members}}}"#)
+    };
+    let entries = [
+        ("message", r#""message":{"role":"system","content":"s"}"#),
+        ("message", r#""message":{"role":"user","content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#),
+        (
+            "message",
+            r#""message":{"role":"assistant","content":[{"type":"thinking","thinking":"h"},{"type":"toolCall","id":"t","name":"n","arguments":{}}],"stopReason":"toolUse"}"#,
+        ),
+        ("message", r#""message":{"role":"toolResult","toolCallId":"t","toolName":"n","content":[],"isError":false}"#),
+        ("message", r#""message":{"role":"bashExecution","command":"c","output":"o","cancelled":false}"#),
+        ("message", r#""message":{"role":"custom","customType":"k","content":"c"}"#),
+        ("model_change", r#""provider":"p","modelId":"m""#),
+        ("thinking_level_change", r#""thinkingLevel":"high""#),
+        ("session_info", r#""name":"n""#),
+        ("usage", r#""kind":"k","provider":"p","model":"m","usage":{"input":1}"#),
+        ("label", r#""targetId":"e1","label":"l""#),
+        ("custom", r#""customType":"compactd.navigation","data":{"fromId":"e3"}"#),
+        ("custom_message", r#""customType":"k","content":"c","display":true"#),
+        ("context_edit", r#""targetId":"e1","replacement":null"#),
+        ("compaction", r#""summary":"s","firstKeptEntryId":"e2","tokensBefore":1"#),
+        ("branch_summary", r#""fromId":"e4","summary":"b""#),
+        ("of_the_future", r#""any":[1,{"\u0061":"\ud83d\ude00"}]"#),
+    ];
+    let lines: Vec<String> =
+        entries.iter().enumerate().map(|(place, (kind, members))| entry(place, kind, members)).collect();
+    file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 #[test]
 fn every_prefix_of_a_session_opens() {
     let text = sample();
     for end in 0..=text.len() {
         Place::all(&text.as_bytes()[..end]).iter().for_each(exercise);
+    }
+}
+
+#[test]
+fn every_prefix_of_a_session_of_every_entry_type_opens() {
+    let text = full_sample();
+    for end in 0..=text.len() {
+        let places = Place::all(&text.as_bytes()[..end]);
+        // Files cost system calls: one where each line begins, and some between.
+        let is_line_start = text.as_bytes()[..end].ends_with(b"\n");
+        places
+            .iter()
+            .filter(|place| is_line_start || end % 32 == 0 || matches!(place, Place::Memory(_)))
+            .for_each(exercise);
     }
 }
 
