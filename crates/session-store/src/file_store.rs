@@ -45,6 +45,15 @@ impl FileStore {
         Self { durability, ..self.clone() }
     }
 
+    pub(crate) fn agent_dir(&self) -> &Path {
+        &self.agent_dir
+    }
+
+    /// The session at `path`, for reading, keeping at most `cache_bytes` of parsed entries.
+    pub(crate) fn open_to_search(&self, path: &Path, cache_bytes: usize) -> Result<Session, StoreError> {
+        self.open_read_only(path, SessionOptions { cache_bytes, ..self.options() })
+    }
+
     fn options(&self) -> SessionOptions {
         SessionOptions { durability: self.durability, ..SessionOptions::default() }
     }

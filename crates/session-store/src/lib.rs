@@ -23,6 +23,7 @@ mod memory_log;
 mod memory_store;
 mod paths;
 mod replace;
+mod search;
 mod session;
 mod store;
 
@@ -36,6 +37,7 @@ pub use ids::is_valid_session_id;
 pub use log::{Line, LogChange, Rewrite, SessionLog, Span};
 pub use memory_log::MemoryLog;
 pub use memory_store::MemoryStore;
+pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
 pub use session::branch::SessionBranch;
 pub use session::labels::Label;

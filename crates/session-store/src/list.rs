@@ -24,7 +24,9 @@ use crate::list::files::Candidate;
 use crate::list::filter::Filter;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
-use workers::for_each_in_parallel;
+pub(crate) use files::candidates;
+pub(crate) use lines::LineReader;
+pub(crate) use workers::for_each_in_parallel;
 
 /// One page of the sessions that `options` ask for.
 pub(crate) fn list(agent_dir: &Path, cache: &ListCache, options: &ListOptions) -> Result<SessionPage, StoreError> {

@@ -13,6 +13,8 @@ mod lists;
 #[cfg(test)]
 mod migration;
 #[cfg(test)]
+mod searches;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod syncs;

@@ -1,0 +1,77 @@
+//! Search through sessions that are not open.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+use crate::file_store::FileStore;
+use crate::list::{LineReader, candidates, for_each_in_parallel};
+use crate::search::{SearchHits, SearchQuery};
+use crate::store::ListOptions;
+
+/// Bytes of parsed entries that a session keeps while it is searched.
+const CACHE_BYTES: usize = 1 << 20;
+
+impl FileStore {
+    /// The newest `limit` matches in all sessions of `session_dir`, or of the agent directory, but
+    /// for the files in `skipped`, which hold canonical paths. Files that are no sessions or cannot be
+    /// read are passed over. When the search `is_cancelled`, what was found so far comes back.
+    ///
+    /// Fails with `Io` if a directory cannot be read.
+    pub fn search(
+        &self,
+        session_dir: Option<&Path>,
+        skipped: &HashSet<PathBuf>,
+        query: &SearchQuery,
+        limit: usize,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<SearchHits, StoreError> {
+        let options = ListOptions { session_dir: session_dir.map(Path::to_owned), all: true, ..ListOptions::default() };
+        let mut files: Vec<PathBuf> =
+            candidates(self.agent_dir(), &options)?.into_iter().map(|file| file.path).collect();
+        files.retain(|path| !skipped.contains(path));
+        files.sort_unstable();
+        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
+        let found = for_each_in_parallel(&files, bytes, |path, reader| {
+            self.search_file(path, reader, query, limit, is_cancelled).unwrap_or_else(|error| {
+                tracing::debug!(%error, path = %path.display(), "left out of the search");
+                SearchHits::default()
+            })
+        });
+        Ok(SearchHits::merge(found, limit))
+    }
+
+    fn search_file(
+        &self,
+        path: &Path,
+        reader: &mut LineReader,
+        query: &SearchQuery,
+        limit: usize,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<SearchHits, StoreError> {
+        if is_cancelled() || !may_match(path, reader, query, is_cancelled)? {
+            return Ok(SearchHits { is_truncated: is_cancelled(), ..SearchHits::default() });
+        }
+        self.open_to_search(path, CACHE_BYTES)?.search(query, limit, is_cancelled)
+    }
+}
+
+/// Whether a line of the file may match, so that it is worth to open the session.
+fn may_match(
+    path: &Path,
+    reader: &mut LineReader,
+    query: &SearchQuery,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<bool, StoreError> {
+    let mut may_match = false;
+    let file = File::open(path);
+    let scanned = file.and_then(|file| {
+        reader.visit(&file, 0..u64::MAX, is_cancelled, |line| {
+            may_match = query.may_match(line.bytes);
+            if may_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    });
+    scanned.map(|()| may_match).map_err(|source| StoreError::io("read", Some(path), source))
+}

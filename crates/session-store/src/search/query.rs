@@ -1,0 +1,128 @@
+//! What is searched for: terms, all of which must occur, whatever their case.
+
+use memchr::memmem;
+
+use crate::search::text::fold_text;
+use crate::session::tree::one_line;
+
+/// Characters of a preview at most, and how many of them come before the match.
+const PREVIEW_CHARACTERS: usize = 120;
+const LEADING_CHARACTERS: usize = 40;
+
+/// A query: words and phrases that must all occur in one entry.
+///
+/// Letters match whatever their case, one character at a time, so that `STRASSE` does not match
+/// `straße`.
+#[derive(Debug, Clone)]
+pub struct SearchQuery {
+    terms: Vec<Term>,
+    /// Finds the escapes behind which any character can hide.
+    escape: memmem::Finder<'static>,
+}
+
+#[derive(Debug, Clone)]
+struct Term {
+    /// The term in the form in which texts are compared.
+    folded: String,
+    /// A part of it that stands in every JSON text that holds the term, unless it is escaped.
+    needle: Option<Needle>,
+}
+
+impl SearchQuery {
+    /// Reads words, which white space parts, and phrases, which begin with a double quote after white
+    /// space and end with the next one or at the end. `None` if there is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut terms = Vec::new();
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            let (term, after) = match rest.strip_prefix('"') {
+                Some(phrase) => phrase.split_once('"').unwrap_or((phrase, "")),
+                None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+            };
+            terms.extend((!term.trim().is_empty()).then(|| Term::new(term)));
+            rest = after.trim_start();
+        }
+        (!terms.is_empty()).then(|| Self { terms, escape: memmem::Finder::new("\\u") })
+    }
+
+    /// Whether an entry with this JSON text may match. There is no match where this says no.
+    pub(super) fn may_match(&self, json: &[u8]) -> bool {
+        let is_plain = self.terms.iter().all(|term| term.needle.as_ref().is_none_or(|needle| needle.is_in(json)));
+        is_plain || self.escape.find(json).is_some()
+    }
+
+    /// Whether all terms occur in `text`.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.first_match(&fold_text(text)).is_some()
+    }
+
+    /// The surroundings of the first match in `text` on one line; `None` if it does not match.
+    pub(super) fn preview(&self, text: &str) -> Option<String> {
+        let folded = fold_text(text);
+        // Folding keeps the number of characters, but not that of bytes.
+        let at = folded[..self.first_match(&folded)?].chars().count();
+        let start = at.saturating_sub(LEADING_CHARACTERS);
+        let from = text.char_indices().nth(start).map_or(text.len(), |(offset, _)| offset);
+        let shown = one_line(&text[from..], PREVIEW_CHARACTERS);
+        Some(if start > 0 { format!("…{shown}") } else { shown })
+    }
+
+    /// Where in a folded text the first match of any term begins, if all terms occur.
+    fn first_match(&self, folded: &str) -> Option<usize> {
+        let places: Option<Vec<usize>> = self.terms.iter().map(|term| folded.find(&term.folded)).collect();
+        places?.into_iter().min()
+    }
+}
+
+impl Term {
+    fn new(text: &str) -> Self {
+        let folded: String = fold_text(text);
+        let runs = folded.split(|character| !is_stored_plainly(character));
+        let longest = runs.max_by_key(|run| run.len()).filter(|run| !run.is_empty());
+        Self { needle: longest.map(Needle::new), folded }
+    }
+}
+
+/// Whether a character stands for itself in JSON, but for the case of ASCII letters, unless it is
+/// written as `\u` and digits. Letters beyond ASCII have cases of other bytes; of the scripts without
+/// case only the large ones are told apart.
+fn is_stored_plainly(character: char) -> bool {
+    match character {
+        '"' | '\\' | '/' | '\u{7f}' => false,
+        ' '..='~' => true,
+        '\u{3040}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' => true,
+        _ => false,
+    }
+}
+
+/// Finds bytes whatever the case of ASCII letters.
+#[derive(Debug, Clone)]
+struct Needle {
+    bytes: Vec<u8>,
+    /// Place of the byte that is likely the rarest.
+    rare: usize,
+}
+
+/// What text and JSON are mostly made of, the commonest first.
+const COMMON: &[u8] = b" \"etaoinsrlcdumpfhgybvw,:{}k0123._-()=;xqjz456789";
+
+impl Needle {
+    fn new(run: &str) -> Self {
+        let bytes = run.as_bytes().to_vec();
+        let rank = |byte: &u8| COMMON.iter().position(|common| common == byte).unwrap_or(COMMON.len());
+        let rare = bytes.iter().enumerate().max_by_key(|(_, byte)| rank(byte)).map_or(0, |(at, _)| at);
+        Self { bytes, rare }
+    }
+
+    fn is_in(&self, text: &[u8]) -> bool {
+        let rare = self.bytes[self.rare];
+        memchr::memchr2_iter(rare, rare.to_ascii_uppercase(), text).any(|at| self.is_at(text, at))
+    }
+
+    /// Whether the text holds the bytes with the rare one at `at`.
+    fn is_at(&self, text: &[u8], at: usize) -> bool {
+        let start = at.checked_sub(self.rare);
+        let found = start.and_then(|start| text.get(start..start + self.bytes.len()));
+        found.is_some_and(|found| found.eq_ignore_ascii_case(&self.bytes))
+    }
+}
