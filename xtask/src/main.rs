@@ -7,7 +7,11 @@ Usage: cargo xtask <chore>
 
   test                 formatting, lints, documentation, dependencies, all tests, generated files
   protocol [--check]   writes what is generated from the server's own description; --check only compares
-  bench [--quick]      measures the server as a client sees it
+  bench [OPTION]...    measures, beside the published package where npm can install it
+    --quick            small sessions and few runs
+    --full             sessions of up to 1 GB, and lists of 1,000 sessions
+    --no-peer          without the published package
+    --keep DIRECTORY   generates the sessions there and leaves them
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
@@ -19,8 +23,7 @@ fn main() -> ExitCode {
         ["test"] => xtask::test(),
         ["protocol"] => xtask::protocol(false),
         ["protocol", "--check"] => xtask::protocol(true),
-        ["bench"] => xtask::bench(false),
-        ["bench", "--quick"] => xtask::bench(true),
+        ["bench", options @ ..] => xtask::bench(options),
         ["soak"] => xtask::soak("1000"),
         ["soak", runs] => xtask::soak(runs),
         ["fuzz"] => xtask::fuzz("60"),

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
+use crate::memory;
+
 /// A server and its pipes, in line framing. Killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Pipe {
@@ -30,8 +32,15 @@ impl Pipe {
 
     /// Starts the server and initializes it.
     pub(crate) fn initialized(binary: &Path, home: &Path) -> anyhow::Result<Self> {
+        Self::initialized_with(binary, home, &json!({}))
+    }
+
+    /// Starts the server and initializes it with these settings.
+    pub(crate) fn initialized_with(binary: &Path, home: &Path, settings: &Value) -> anyhow::Result<Self> {
         let mut pipe = Self::start(binary, home)?;
-        pipe.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": { "name": "bench" }, "agentDir": home }))?;
+        let client = json!({ "name": "bench" });
+        let params = json!({ "protocolVersion": 1, "clientInfo": client, "agentDir": home, "settings": settings });
+        pipe.timed("initialize", &params)?;
         Ok(pipe)
     }
 
@@ -44,14 +53,52 @@ impl Pipe {
 
     /// Calls a method; the time runs from before the write until its whole reply is there, unread.
     pub(crate) fn timed(&mut self, method: &str, params: &Value) -> anyhow::Result<Duration> {
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string() + "\n";
-        self.exchange(request.as_bytes())
+        self.exchange(request(method, params).as_bytes())
     }
 
-    /// Sends a line and waits for a line that is a reply; notifications are passed over.
-    pub(crate) fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Duration> {
+    /// Calls a method `calls` times for `callers` callers at once, each of which calls again when it
+    /// has its answer.
+    pub(crate) fn callers(
+        &mut self,
+        callers: usize,
+        calls: usize,
+        method: &str,
+        params: &Value,
+    ) -> anyhow::Result<Duration> {
+        let request = request(method, params);
+        let started = Instant::now();
+        for _ in 0..callers.min(calls) {
+            self.input.write_all(request.as_bytes())?;
+        }
+        for answered in 1..=calls {
+            self.read_reply()?;
+            if answered + callers <= calls {
+                self.input.write_all(request.as_bytes())?;
+            }
+        }
+        Ok(started.elapsed())
+    }
+
+    /// Bytes of the last reply.
+    pub(crate) fn reply_bytes(&self) -> usize {
+        self.line.len()
+    }
+
+    /// A field of the server's memory, in bytes; `None` where the system does not tell.
+    pub(crate) fn memory(&self, name: &str) -> Option<u64> {
+        memory::status(&self.child.id().to_string(), name)
+    }
+
+    /// Sends a line and waits for a line that is a reply.
+    fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Duration> {
         let started = Instant::now();
         self.input.write_all(request)?;
+        self.read_reply()?;
+        Ok(started.elapsed())
+    }
+
+    /// Reads up to the next reply; notifications are passed over.
+    fn read_reply(&mut self) -> anyhow::Result<()> {
         loop {
             self.line.clear();
             if self.output.read_line(&mut self.line)? == 0 {
@@ -62,24 +109,15 @@ impl Pipe {
                 break;
             }
         }
-        let elapsed = started.elapsed();
         if self.line.starts_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\"") {
             bail!("the server refused: {}", self.line.trim_end());
         }
-        Ok(elapsed)
+        Ok(())
     }
+}
 
-    /// Bytes of the last reply.
-    pub(crate) fn reply_bytes(&self) -> usize {
-        self.line.len()
-    }
-
-    /// The most memory that the server had at once, in bytes; `None` where the system does not tell.
-    pub(crate) fn peak_memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
-    }
+fn request(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string() + "\n"
 }
 
 impl Drop for Pipe {
