@@ -8,10 +8,13 @@
 
 mod actions;
 mod budget;
+mod commands;
 mod cues;
 mod pool;
 mod previous;
+mod requests;
 mod speech;
+mod steps;
 mod subject;
 mod text;
 
@@ -35,7 +38,8 @@ pub struct ExtractiveInput<'a> {
     pub previous_summary: Option<&'a str>,
     /// The caller's instructions: they are recorded, and what matches their words is preferred.
     pub custom_instructions: Option<&'a str>,
-    /// Most tokens of the summary, by [`crate::tokens::estimate_text`].
+    /// Most tokens of the summary, by [`crate::tokens::estimate_text`]; at least [`MINIMUM_TOKENS`]
+    /// are used.
     pub max_tokens: u64,
 }
 
@@ -44,12 +48,15 @@ pub struct ExtractiveInput<'a> {
 #[error("summarise the conversation: cancelled")]
 pub struct Cancelled;
 
+/// Fewest tokens that a summary can be asked for: room for all headings and the latest request.
+pub const MINIMUM_TOKENS: u64 = 256;
+
 /// The summary of `input`, at most `input.max_tokens` tokens long, with all headings of its kind
-/// in their order.
+/// in their order; fewer than [`MINIMUM_TOKENS`] count as these.
 ///
-/// The same input gives the same text. The request that came last is never left out, only cut.
-/// Where `max_tokens` is too small for the headings (some forty tokens), as many of them are given
-/// as fit. `is_cancelled` is asked before each message. File blocks are for the caller to add.
+/// The same input gives the same text. The request that came last is never left out, only cut,
+/// and where any message has text that models see, so has the summary. `is_cancelled` is asked
+/// before each message. File blocks are for the caller to add.
 pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -> Result<String, Cancelled> {
     let mut reader = Reader::new(input);
     for (position, message) in input.messages.iter().enumerate() {
@@ -64,6 +71,7 @@ pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -
 
 /// Reads messages into candidates. Positions count from 1; 0 is what earlier summaries told.
 struct Reader<'a> {
+    kind: SummaryKind,
     pool: Pool,
     speech: Speech<'a>,
     actions: Actions<'a>,
@@ -71,14 +79,16 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(input: &ExtractiveInput<'a>) -> Self {
-        let mut pool = Pool::new(input.custom_instructions);
+        let pool = Pool::new(input.custom_instructions);
+        let mut reader = Self { kind: input.kind, pool, speech: Speech::default(), actions: Actions::default() };
         if let Some(previous) = input.previous_summary {
-            previous::add(previous, &mut pool);
+            reader.read_summary(previous);
         }
         if let Some(focus) = input.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
-            pool.add(Section::Constraints, format!("{}{focus}", previous::FOCUS), input.messages.len(), Rank::Must);
+            let item = format!("{}{focus}", previous::FOCUS);
+            reader.pool.add(Section::Constraints, item, input.messages.len(), Rank::Must);
         }
-        Self { pool, speech: Speech::default(), actions: Actions::default() }
+        reader
     }
 
     fn read(&mut self, position: usize, message: &'a Message) {
@@ -95,22 +105,49 @@ impl<'a> Reader<'a> {
                 self.actions.end(position, tool_call_id, &content.text("\n"), *is_error);
             }
             Body::BashExecution(bash) if !bash.exclude_from_context => self.actions.note_command(position, bash),
-            Body::CompactionSummary { summary, .. } => previous::add(summary, &mut self.pool),
-            Body::BranchSummary { summary, .. } => previous::add_branch(position, summary, &mut self.pool),
+            Body::CompactionSummary { summary, .. } => self.read_summary(summary),
+            Body::BranchSummary { summary, .. } => {
+                previous::add_branch(self.kind, position, summary, &mut self.pool);
+            }
             Body::BashExecution(_) | Body::System(_) | Body::Other { .. } => {}
         }
     }
 
+    fn read_summary(&mut self, summary: &str) {
+        if let Some(latest) = previous::add(summary, &mut self.pool) {
+            self.speech.recall_request(latest);
+        }
+    }
+
     fn finish(self, input: &ExtractiveInput<'_>) -> Pool {
-        let Self { mut pool, speech, actions } = self;
+        let Self { kind, mut pool, speech, actions } = self;
         previous::settle(&actions, speech.has_finished_turn(), &mut pool);
         actions.report(&mut pool);
-        speech.report(input.kind, &mut pool);
-        if pool.is_empty() {
-            let text = format!("{} messages without text or tool calls were summarised", input.messages.len());
-            pool.add(Section::Done, text, input.messages.len(), Rank::Must);
+        speech.report(kind, &mut pool);
+        if !budget::has_any(&pool, kind) {
+            report_anything(input.messages, &mut pool);
         }
         pool
+    }
+}
+
+/// Messages of which something is told where nothing else is known.
+const MOST_TOLD: usize = 8;
+
+/// What the newest messages with text say, where no message told anything by the usual signs: for
+/// example results whose calls were cut away. Without any text, how many messages there were.
+fn report_anything(messages: &[Arc<Message>], pool: &mut Pool) {
+    let is_hidden =
+        |message: &Message| matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context);
+    let told = messages.iter().enumerate().rev().filter(|(_, message)| !is_hidden(message));
+    let told = told.map(|(index, message)| (index + 1, text::gist(&message.display_text())));
+    for (position, gist) in told.filter(|(_, gist)| !gist.is_empty()).take(MOST_TOLD) {
+        pool.add(Section::CriticalContext, gist, position, Rank::Normal);
+    }
+    if pool.is_empty() {
+        let (count, noun) = (messages.len(), if messages.len() == 1 { "message" } else { "messages" });
+        let item = format!("Nothing that models see was in {count} {noun}");
+        pool.add(Section::Done, item, count, Rank::Must);
     }
 }
 

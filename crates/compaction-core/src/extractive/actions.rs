@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::commands::{core_command, is_lookup, succeeded_with};
 use super::pool::{Pool, Rank};
 use super::previous::{FAILED, NO_RESULT};
-use super::subject::{Deed, LONGEST_TEXT, Subject, is_lookup, shown, subject_of};
+use super::subject::{Deed, LONGEST_TEXT, Subject, shown, subject_of};
 use super::text::{clip, one_line, quote};
 use crate::message::{Assistant, BashExecution, ToolCall};
 use crate::summary::Section;
@@ -101,13 +102,23 @@ impl<'a> Actions<'a> {
         }
         let is_stop = error == "Command aborted" || error == "Operation aborted";
         if !is_lookup && !is_stop {
-            self.failed.insert(target, (position, error));
+            self.failed.insert(core_of(deed, &target), (position, error));
         }
     }
 
-    fn succeed(&mut self, position: usize, subject: Subject) {
-        self.failed.remove(&subject.1);
-        let done = self.done.entry(subject).or_default();
+    /// Notes a success, which resolves the errors of the same command however its output was shown,
+    /// and those of each step of a chain.
+    fn succeed(&mut self, position: usize, (deed, target): Subject) {
+        if deed == Deed::Run && is_lookup(&target) {
+            self.lookups = (self.lookups.0 + 1, position);
+            return;
+        }
+        let core = core_of(deed, &target);
+        match deed {
+            Deed::Run => succeeded_with(&core).iter().for_each(|step| drop(self.failed.remove(step))),
+            _ => drop(self.failed.remove(&core)),
+        }
+        let done = self.done.entry((deed, core)).or_default();
         *done = (done.0 + 1, position);
     }
 
@@ -123,12 +134,7 @@ impl<'a> Actions<'a> {
 
     /// Adds what was done, what is going on and what failed.
     pub(super) fn report(self, pool: &mut Pool) {
-        let mut lookups = self.lookups;
         for ((deed, target), (times, position)) in sorted_by_position(self.done, |done| done.1) {
-            if deed == Deed::Run && is_lookup(&target) {
-                lookups = (lookups.0 + times, lookups.1.max(position));
-                continue;
-            }
             let rank = if matches!(deed, Deed::Write | Deed::Edit) { Rank::Normal } else { Rank::Low };
             let item = format!("{} {}", deed.past(), quote(&shown(&target)));
             pool.add_counted(Section::Done, &item, position, rank, times);
@@ -137,8 +143,8 @@ impl<'a> Actions<'a> {
                 pool.add(Section::CriticalContext, usual, position, Rank::Normal);
             }
         }
-        if lookups.0 > 0 {
-            pool.add_counted(Section::Done, LOOKED_UP, lookups.1, Rank::Low, lookups.0);
+        if self.lookups.0 > 0 {
+            pool.add_counted(Section::Done, LOOKED_UP, self.lookups.1, Rank::Low, self.lookups.0);
         }
         // An older call without a result was cut off; whatever came after it went on without it.
         let is_open = |(_, (position, _)): &(&str, (usize, Subject))| *position == self.last_call;
@@ -160,6 +166,11 @@ impl<'a> Actions<'a> {
             );
         }
     }
+}
+
+/// What a deed is known by: commands by what they do, everything else by its target.
+fn core_of(deed: Deed, target: &str) -> String {
+    if deed == Deed::Run { core_command(target).to_owned() } else { target.to_owned() }
 }
 
 /// The entries of a map in an order that does not depend on hashing.

@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 
+use super::MINIMUM_TOKENS;
 use super::pool::{Candidate, Pool, Rank};
-use super::text::clip;
+use super::previous::settled_section;
+use super::text::{clip, clip_middle};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
-use crate::text::{prefix_utf16, utf16_len};
+use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
@@ -14,7 +16,7 @@ const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
 const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
-const MOST_UNITS: usize = 4000;
+pub(super) const MOST_UNITS: usize = 4000;
 
 /// What a section may take: its part of the budget in percent, and its most items.
 struct Share {
@@ -27,7 +29,7 @@ fn share(kind: SummaryKind, section: Section) -> Share {
         (SummaryKind::TurnPrefix, Section::OriginalRequest) => (30, 16),
         (SummaryKind::TurnPrefix, Section::EarlyProgress) => (40, 80),
         (SummaryKind::TurnPrefix, _) => (30, 80),
-        (_, Section::Goal) => (20, 32),
+        (_, Section::Goal) => (20, 20),
         (_, Section::Constraints) => (14, 40),
         (_, Section::Done) => (18, 80),
         (_, Section::InProgress) => (10, 24),
@@ -40,25 +42,26 @@ fn share(kind: SummaryKind, section: Section) -> Share {
 }
 
 /// Where a candidate goes in a summary of `kind`.
-fn placed(kind: SummaryKind, section: Section) -> Option<Section> {
+fn placed(kind: SummaryKind, section: Section) -> Section {
     match kind {
-        SummaryKind::TurnPrefix => Some(match section {
+        SummaryKind::TurnPrefix => match section {
             Section::Goal => Section::OriginalRequest,
             Section::Done | Section::InProgress | Section::Blocked | Section::Decisions => Section::EarlyProgress,
             Section::Constraints | Section::NextSteps | Section::CriticalContext => Section::SuffixContext,
             own => own,
-        }),
-        _ => Some(section).filter(|section| kind.has(*section)),
+        },
+        // A branch summary ends with Next Steps; what was found out stands best beside the decisions.
+        SummaryKind::Branch if settled_section(section) == Section::CriticalContext => Section::Decisions,
+        _ => settled_section(section),
     }
 }
 
-/// The summary of `kind` with what of `pool` fits into `max_tokens`.
+/// The summary of `kind` with what of `pool` fits into `max_tokens`, which count as [`MINIMUM_TOKENS`]
+/// where they are fewer.
 pub(super) fn choose(pool: Pool, kind: SummaryKind, max_tokens: u64) -> String {
-    let budget = usize::try_from(max_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
-    let frame = Sections::default().render(kind);
-    let Some(room) = budget.checked_sub(utf16_len(&frame)) else {
-        return bare_headings(kind, budget);
-    };
+    let units = max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
+    let frame = utf16_len(&Sections::default().render(kind));
+    let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
     let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new() };
     let mut lists = preferred(pool, kind);
     chooser.take_musts(&mut lists);
@@ -67,14 +70,9 @@ pub(super) fn choose(pool: Pool, kind: SummaryKind, max_tokens: u64) -> String {
     chooser.render()
 }
 
-/// As many headings as fit, for budgets in which nothing else has a place.
-fn bare_headings(kind: SummaryKind, budget: usize) -> String {
-    let headings = kind.headings().collect::<Vec<_>>().join("\n");
-    if utf16_len(&headings) <= budget {
-        return headings;
-    }
-    let cut = prefix_utf16(&headings, budget);
-    cut.rfind('\n').map_or(cut, |end| &cut[..end]).to_owned()
+/// Whether a summary of `kind` has anything to choose from.
+pub(super) fn has_any(pool: &Pool, kind: SummaryKind) -> bool {
+    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && pool.has(section))
 }
 
 type Lists = Vec<(Section, Vec<Candidate>)>;
@@ -84,8 +82,9 @@ fn preferred(pool: Pool, kind: SummaryKind) -> Lists {
     let mut lists: Lists = Section::ALL.into_iter().filter(|own| kind.has(*own)).map(|own| (own, Vec::new())).collect();
     for (section, candidates) in Section::ALL.into_iter().zip(pool.into_sections()) {
         let place = placed(kind, section);
-        if let Some((_, list)) = lists.iter_mut().find(|(own, _)| Some(*own) == place) {
-            list.extend(candidates);
+        if let Some((_, list)) = lists.iter_mut().find(|(own, _)| *own == place) {
+            let is_guest = kind == SummaryKind::Branch && place != section;
+            list.extend(candidates.into_iter().map(|candidate| if is_guest { candidate.behind() } else { candidate }));
         }
     }
     for (section, list) in &mut lists {
@@ -118,7 +117,7 @@ impl Chooser {
         for (section, candidate) in musts {
             let room = (self.left / 2).min(MOST_UNITS);
             let own = room.saturating_sub(cost(section, ""));
-            let text = clip(&candidate.text, own);
+            let text = clip_middle(&candidate.text, own);
             if !text.is_empty() {
                 self.take(section, Candidate { text, ..candidate });
             }

@@ -1,6 +1,6 @@
 //! Words by which sentences are told apart, and the items that they become.
 
-use super::text::{clip, has_any, normalised, one_line, starts_with_any};
+use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
 use crate::text::utf16_len;
 
 /// Words that make a sentence of a person a constraint, wherever they stand.
@@ -65,40 +65,60 @@ const DECISION_WORDS: &[&str] = &[
     "we'll use",
     "i will use",
     "going with",
-    "instead of",
-    "because",
+    "chose",
     "root cause",
     "the problem is",
     "the problem was",
     "the issue is",
     "the issue was",
-    "chose",
     "the fix is",
-    "turns out",
     "the cause",
-    "rather than",
-    "so that",
 ];
+/// What stands between what was settled and why; the first is the word itself, the second how the
+/// reason begins in an item.
+const REASONS: &[(&str, &str)] = &[
+    (" because of ", "because of "),
+    (" because ", ""),
+    (" so that ", "so that "),
+    (" instead of ", "instead of "),
+    (" rather than ", "rather than "),
+    (ARROW, "\u{2192} "),
+];
+const ARROW: &str = " \u{2192} ";
+/// Words before an arrow, without those in backticks, of the shortest sentence that settles something.
+const FEWEST_BEFORE_ARROW: usize = 3;
+/// Words of the shortest sentence that settles something without a reason.
+const FEWEST_WORDS: usize = 6;
 /// Beginnings of sentences that think aloud instead of settling something.
-const MUSINGS: &[&str] = &["let me", "maybe", "perhaps", "now let me", "wait", "hmm", "if"];
-/// Words of sentences that plan something.
-const STEP_WORDS: &[&str] = &[
-    "next",
-    "todo",
-    "remaining",
-    "still need",
-    "still needs",
-    "need to",
-    "needs to",
-    "i'll",
+const MUSINGS: &[&str] = &[
     "let me",
+    "maybe",
+    "perhaps",
+    "now let me",
+    "wait",
+    "hmm",
+    "if",
+    "i think",
+    "i guess",
+    "i assume",
+    "it seems",
+    "seems",
+    "it looks like",
+    "looks like",
     "let's",
-    "then",
-    "should i",
-    "would you like",
-    "do you want",
-    "left to do",
-    "follow up",
+];
+/// Words that make a sentence a guess, wherever they stand.
+const GUESSES: &[&str] = &[
+    "i bet",
+    "i wonder",
+    "i suspect",
+    "i'm guessing",
+    "not sure",
+    "maybe",
+    "perhaps",
+    "probably",
+    "might be",
+    "could be",
 ];
 /// Messages that ask for nothing by themselves.
 const TRIVIAL: &[&str] = &[
@@ -133,12 +153,14 @@ const LONGEST_SENTENCE: usize = 400;
 /// Bytes of the longest name.
 const LONGEST_NAME: usize = 80;
 
-/// A request as an item of Goal: what is pasted below the first lines is not part of the request.
+/// A request as an item of Goal: of a long one its beginning and its end,
+/// as what is pasted between is not part of the request.
 pub(super) fn goal_line(text: &str) -> String {
-    one_line(&clip(text.trim(), LONGEST_SENTENCE))
+    one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
 }
 
-fn is_short(sentence: &str) -> bool {
+/// Whether a sentence is long enough to tell something and short enough for an item.
+pub(super) fn is_sized(sentence: &str) -> bool {
     sentence.len() > 8 && utf16_len(sentence) <= LONGEST_SENTENCE
 }
 
@@ -156,7 +178,7 @@ pub(super) fn is_trivial(text: &str) -> bool {
 }
 
 pub(super) fn is_constraint(sentence: &str) -> bool {
-    if !is_short(sentence) || sentence.ends_with('?') {
+    if !is_sized(sentence) || sentence.ends_with('?') {
         return false;
     }
     let words = normalised(sentence);
@@ -166,25 +188,38 @@ pub(super) fn is_constraint(sentence: &str) -> bool {
     has_any(&words, CONSTRAINT_WORDS) || starts_with_any(&words, CONSTRAINT_STARTS)
 }
 
-/// `**decision**: reason` where the sentence gives one.
-pub(super) fn decision_line(sentence: &str) -> String {
-    let sentence = sentence.trim().replace("**", "");
-    match sentence.split_once(" because ") {
-        Some((decision, reason)) if !reason.starts_with("of ") => format!("**{decision}**: {reason}"),
-        _ => sentence,
+/// A sentence of the model that settles something, as an item: `**decision**: reason` where it
+/// gives a reason. Says whether it does.
+pub(super) fn decision(sentence: &str) -> Option<(String, bool)> {
+    if !is_sized(sentence) || sentence.ends_with([':', '?']) {
+        return None;
     }
-}
-
-/// Whether a sentence of the model settles something.
-pub(super) fn is_decision(sentence: &str) -> bool {
     let words = normalised(sentence);
-    is_short(sentence)
-        && has_any(&words, DECISION_WORDS)
-        && !starts_with_any(&words, MUSINGS)
-        && !sentence.ends_with([':', '?'])
+    let plain = sentence.trim().replace("**", "");
+    let reasoned = with_reason(&plain);
+    let settles = || has_any(&words, DECISION_WORDS) && words.split_whitespace().count() >= FEWEST_WORDS;
+    if reasoned.is_none() && !settles() || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
+        return None;
+    }
+    Some(reasoned.map_or((plain, false), |item| (item, true)))
 }
 
-/// Whether a sentence of the model says what comes next.
-pub(super) fn is_step(sentence: &str) -> bool {
-    is_short(sentence) && has_any(&normalised(sentence), STEP_WORDS)
+fn with_reason(sentence: &str) -> Option<String> {
+    let split = |(mark, start): &(&str, &str)| {
+        let (decision, reason) = sentence.split_once(mark)?;
+        let decision = decision.trim().trim_end_matches([',', ':', '-', '\u{2014}', '\u{2013}']).trim_end();
+        // Lists of what became what have arrows too; they name things and settle nothing.
+        let fewest = if *mark == ARROW { FEWEST_BEFORE_ARROW } else { 1 };
+        let is_told = prose_words(decision) >= fewest && reason.contains(char::is_alphanumeric);
+        is_told.then(|| format!("**{decision}**: {start}{}", reason.trim()))
+    };
+    REASONS.iter().find_map(split)
+}
+
+/// How many words stand outside backticks.
+fn prose_words(text: &str) -> usize {
+    let has_letter = |word: &&str| word.contains(char::is_alphabetic);
+    let outside = text.split('`').step_by(2).flat_map(str::split_whitespace).filter(has_letter).count();
+    // A name alone may be what was settled.
+    outside.max(usize::from(text.contains(char::is_alphanumeric)))
 }

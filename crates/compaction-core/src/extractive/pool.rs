@@ -101,7 +101,9 @@ impl Pool {
         let (line, stated) = split_count(&line);
         let times = times.or(stated);
         let key = normalised(line);
-        if key.trim().is_empty() {
+        // What is said without a word, such as a lone emoji, is known by itself.
+        let key = if key.trim().is_empty() { line.to_owned() } else { key };
+        if key.is_empty() {
             return;
         }
         let rank = if self.matches_focus(&key) { rank.min(Rank::Focus) } else { rank };
@@ -126,9 +128,14 @@ impl Pool {
         self.lists.iter().all(|list| list.candidates.is_empty())
     }
 
-    /// Whether `section` has an item that must not be left out.
-    pub(super) fn has_must(&self, section: Section) -> bool {
-        self.lists[section as usize].candidates.iter().any(|candidate| candidate.rank == Rank::Must)
+    /// Whether `section` has a candidate.
+    pub(super) fn has(&self, section: Section) -> bool {
+        self.any(section, |_| true)
+    }
+
+    /// Whether `section` has an item for which `is_wanted` says so.
+    pub(super) fn any(&self, section: Section, is_wanted: impl Fn(&Candidate) -> bool) -> bool {
+        self.lists[section as usize].candidates.iter().any(is_wanted)
     }
 
     /// Takes the items of `section` for which `is_wanted` says so.
@@ -148,6 +155,11 @@ impl Pool {
 }
 
 impl Candidate {
+    /// The same, wanted less than those that belong to the section.
+    pub(super) fn behind(self) -> Self {
+        Self { rank: if self.rank == Rank::Normal { Rank::Low } else { self.rank }, ..self }
+    }
+
     /// The item's text with the times that it happened.
     pub(super) fn item(&self) -> String {
         match self.count {

@@ -9,11 +9,6 @@ const WRITE_TOOLS: &[&str] = &["write", "write_file", "create", "create_file"];
 const EDIT_TOOLS: &[&str] = &["edit", "edit_file", "multi_edit", "multiedit", "str_replace", "apply_patch", "patch"];
 const PATH_ARGUMENTS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "notebook_path"];
 const COMMAND_ARGUMENTS: &[&str] = &["command", "cmd", "script"];
-/// Programs that look things up and change nothing.
-const LOOKUPS: &[&str] = &[
-    "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
-    "stat", "file", "less", "sleep",
-];
 /// UTF-16 units of a command or an error in an item.
 pub(super) const LONGEST_TEXT: usize = 240;
 
@@ -42,33 +37,6 @@ impl Deed {
 
 /// A deed and what it was done to: a path, a command, or a call.
 pub(super) type Subject = (Deed, String);
-
-/// Whether a command only looks something up: every program in it does.
-pub(super) fn is_lookup(command: &str) -> bool {
-    let command = without_quoted(command);
-    let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
-    let mut programs = parts.filter_map(|part| part.split(' ').next()).filter(|program| *program != "cd").peekable();
-    programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
-}
-
-/// A command without what stands in quotes, which may hold the marks that part commands.
-fn without_quoted(command: &str) -> String {
-    let mut quote = None;
-    let is_outside = |character: &char| match (quote, *character) {
-        (None, mark @ ('"' | '\'')) => {
-            quote = Some(mark);
-            false
-        }
-        (Some(open), character) => {
-            if open == character {
-                quote = None;
-            }
-            false
-        }
-        (None, _) => true,
-    };
-    command.chars().filter(is_outside).collect()
-}
 
 /// Reads a call. Tools that no list names count as commands if they have one, else as what they are.
 pub(super) fn subject_of(call: &ToolCall) -> Subject {

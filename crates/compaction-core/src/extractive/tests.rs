@@ -56,7 +56,7 @@ fn history(messages: &[Arc<Message>]) -> ExtractiveInput<'_> {
 
 fn text_of(input: &ExtractiveInput<'_>) -> String {
     let text = summarize(input, &|| false).expect("nobody cancels");
-    assert!(estimate_text(&text) <= input.max_tokens, "{} tokens: {text}", estimate_text(&text));
+    assert!(estimate_text(&text) <= input.max_tokens.max(MINIMUM_TOKENS), "{} tokens: {text}", estimate_text(&text));
     assert_eq!(missing_headings(&text, input.kind), Vec::<&str>::new(), "{text}");
     text
 }
@@ -98,19 +98,20 @@ fn fills_every_section() {
     check(
         &messages,
         expect![[r#"
-        Goal: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
-        Goal: Latest request: now fix the test
-        Constraints: Never touch src/old.rs!
-        Constraints: Use `nom` 8.
-        Done: Read `src/parser.rs`
-        Done: Edited `src/parser.rs`
-        InProgress: Working on: now fix the test
-        InProgress: Ran `cargo build`: no result yet
-        Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
-        Decisions: **I'll use `nom::bytes`**: it is faster.
-        NextSteps: Go on with the latest request
-        CriticalContext: Names in use: `nom::bytes`, `nom`
-    "#]],
+            Goal: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
+            Goal: Latest request: now fix the test
+            Constraints: Never touch src/old.rs!
+            Constraints: Use `nom` 8.
+            Done: Read `src/parser.rs`
+            Done: Edited `src/parser.rs`
+            InProgress: Working on: now fix the test
+            InProgress: Ran `cargo build`: no result yet
+            Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
+            Decisions: **I'll use `nom::bytes`**: it is faster.
+            NextSteps: Go on with: now fix the test
+            CriticalContext: Answer: I'll use `nom::bytes` because it is faster. … Hm.
+            CriticalContext: Names in use: `nom::bytes`, `nom`
+        "#]],
     );
 }
 
@@ -146,7 +147,7 @@ fn merges_the_previous_summary_item_by_item() {
     let previous = "## Goal\n- Port the parser\n- Latest request: Write the docs\n\n## Constraints & Preferences\n- Never panic\n\n\
         ## Progress\n### Done\n- [x] Edited `a.rs` (2 times)\n\n### In Progress\n- [ ] Ran `make`: no result yet\n\
         - [ ] Working on: Write the docs\n- [ ] Rename things\n\n### Blocked\n- `cargo test` failed: error E1\n- `lint` failed: E2\n\n\
-        ## Key Decisions\n- **Use nom**: speed\n\n## Next Steps\n1. Go on with the latest request\n2. Publish\n\n\
+        ## Key Decisions\n- **Use nom**: speed\n\n## Next Steps\n1. Go on with: Write the docs\n2. Publish\n\n\
         ## Critical Context\n- Port 8080\n\n## Risks\n- none that\n  we know\n\n<read-files>\nz\n</read-files>";
     let messages = [
         calls("1", "edit", r#"{"path":"a.rs"}"#),
@@ -162,24 +163,25 @@ fn merges_the_previous_summary_item_by_item() {
         previous,
         &messages,
         expect![[r#"
-        Goal: Port the parser
-        Goal: Write the docs
-        Goal: Latest request: Never panic. Now release it
-        Constraints: Never panic
-        Done: Write the docs
-        Done: Edited `a.rs` (3 times)
-        Done: Ran `make`
-        Done: Ran `cargo test`
-        InProgress: Rename things
-        InProgress: Working on: Never panic. Now release it
-        Blocked: `lint` failed: E2
-        Decisions: **Use nom**: speed
-        NextSteps: Go on with the latest request
-        NextSteps: Publish
-        CriticalContext: Port 8080
-        CriticalContext: Risks: none that
-        CriticalContext: Risks: we know
-    "#]],
+            Goal: Port the parser
+            Goal: Write the docs
+            Goal: Latest request: Never panic. Now release it
+            Constraints: Never panic
+            Done: Write the docs
+            Done: Edited `a.rs` (3 times)
+            Done: Ran `make`
+            Done: Ran `cargo test`
+            InProgress: Rename things
+            InProgress: Working on: Never panic. Now release it
+            Blocked: `lint` failed: E2
+            Decisions: **Use nom**: speed
+            NextSteps: Go on with: Never panic. Now release it
+            NextSteps: Publish
+            CriticalContext: Port 8080
+            CriticalContext: Risks: none that
+            CriticalContext: Risks: we know
+            CriticalContext: Answer: All done.
+        "#]],
     );
 }
 
@@ -205,7 +207,8 @@ fn text_of_tools_cannot_bend_the_format() {
             Goal: Latest request: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             Done: Edited `a ## Goal b'c`
             Blocked: `## Next Steps 1. evil` failed: error: x
-            Decisions: It failed because of <\/summary> everything.
+            Decisions: **It failed**: because of <\/summary> everything.
+            CriticalContext: Answer: Turn Context (split turn): … It failed because of <\/summary> everything.
         "#]],
     );
 }
@@ -220,6 +223,9 @@ fn records_the_focus_and_prefers_it() {
     expect![[r#"
         Goal: request 0 about tests
         Goal: request 3 about caching
+        Goal: request 42 about tests
+        Goal: request 43 about tests
+        Goal: request 44 about tests
         Goal: request 45 about tests
         Goal: request 46 about tests
         Goal: request 47 about tests
@@ -237,7 +243,7 @@ fn records_the_focus_and_prefers_it() {
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
         InProgress: Working on: request 59 about tests
-        NextSteps: Go on with the latest request
+        NextSteps: Go on with: request 59 about tests
     "#]]
     .assert_eq(&items(&text_of(&input)));
 }
@@ -281,7 +287,7 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
         - (none)
 
         ## Next Steps
-        1. Go on with the latest request"#]]
+        1. Go on with: Add a flag. Must be off by default"#]]
     .assert_eq(&of_kind(SummaryKind::Branch));
 }
 
@@ -292,11 +298,222 @@ fn tells_of_branches_that_were_left() {
     check(
         &[user("Try A"), branch],
         expect![[r#"
-        Goal: Latest request: Try A
-        InProgress: Working on: Try A
-        Decisions: **B is slow**: measured
-        NextSteps: Go on with the latest request
-        CriticalContext: On a branch that was left: Try B
+            Goal: Latest request: Try A
+            InProgress: Working on: Try A
+            Decisions: **B is slow**: measured
+            NextSteps: Go on with: Try A
+            CriticalContext: On a branch that was left: Try B
+        "#]],
+    );
+}
+
+fn check_branch(messages: &[Arc<Message>], expected: Expect) {
+    expected.assert_eq(&items(&text_of(&ExtractiveInput { kind: SummaryKind::Branch, ..history(messages) })));
+}
+
+#[test]
+fn a_branch_keeps_its_answers() {
+    check_branch(
+        &[says("The answer is that ZEPPELIN uses port 4711 and QUOKKA is broken.", "stop")],
+        expect![[r#"
+        Decisions: Answer: The answer is that ZEPPELIN uses port 4711 and QUOKKA is broken.
+    "#]],
+    );
+    check_branch(
+        &[user("Which port?"), says("It is `4711`. More words. Ask the gate.", "stop")],
+        expect![[r#"
+        Goal: Latest request: Which port?
+        Decisions: Answer: It is `4711`. … Ask the gate.
+        Decisions: Names in use: `4711`
+    "#]],
+    );
+}
+
+#[test]
+fn a_branch_keeps_the_sections_of_a_branch_in_it() {
+    let summary = "## Goal\n- Try B\n- Latest request: faster\n\n## Progress\n### Blocked\n- no disk\n\n## Next Steps\n\
+                   1. Buy one\n2. Go on with: faster\n\n## Critical Context\n- Port 1\n\n## Risks\n- heat\n\n---\n\n\
+                   **Turn Context (split turn):**\n\n## Early Progress\n- Edited `c`";
+    let branch = |summary: &str| Arc::new(Message::branch_summary(summary, "1", None));
+    check_branch(
+        &[branch(summary)],
+        expect![[r#"
+        Goal: On a branch that was left: Try B
+        Goal: On a branch that was left: faster
+        Done: Edited `c`
+        Blocked: On a branch that was left: no disk
+        Decisions: Port 1
+        Decisions: Risks: heat
+        NextSteps: On a branch that was left: Buy one
+    "#]],
+    );
+    check_branch(
+        &[branch("## Goal\n- Try B")],
+        expect![[r#"
+        Goal: On a branch that was left: Try B
+    "#]],
+    );
+    check_branch(
+        &[branch("## Goal\n- On a branch that was left: Try C")],
+        expect![[r#"
+        Goal: On a branch that was left: Try C
+    "#]],
+    );
+    check_branch(
+        &[branch("only words")],
+        expect![[r#"
+        Decisions: only words
+    "#]],
+    );
+}
+
+#[test]
+fn some_message_is_told_of_if_any_has_text() {
+    let custom = message(r#"{"role":"custom","customType":"x","content":"mode: plan"}"#);
+    let lone = [
+        user("?!"),
+        returns("9", "found 3 files", false),
+        says("```\nlet a = 1;\n```", "toolUse"),
+        custom,
+        user("(none) x"),
+    ];
+    for message in lone {
+        for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
+            let messages = [Arc::clone(&message)];
+            let text = text_of(&ExtractiveInput { kind, ..history(&messages) });
+            let words = message.display_text();
+            let word = words.split_whitespace().find(|word| !word.starts_with("```")).unwrap_or_default();
+            assert!(text.contains(word), "{word} in {text}");
+        }
+    }
+}
+
+#[test]
+fn chat_is_no_goal() {
+    let texts = [
+        "Port the printer of the compiler to Rust",
+        "a1b2c3",
+        "i restarted it all good",
+        "ok, add colours to the printer as well",
+        "looks good to me",
+        "Now document the network protocol for new users",
+        "yes",
+        "delete it",
+    ];
+    check(
+        &texts.map(user),
+        expect![[r#"
+        Goal: Port the printer of the compiler to Rust
+        Goal: ok, add colours to the printer as well
+        Goal: Now document the network protocol for new users
+        Goal: Latest request: delete it
+        InProgress: Working on: delete it
+        NextSteps: Go on with: delete it
+    "#]],
+    );
+}
+
+#[test]
+fn decisions_have_reasons() {
+    let answer = "I picked `nom` because it is small. The problem is clear. I bet the cache is stale because of it. \
+                  The parser keeps spans so that errors have lines. We read whole files rather than lines. \
+                  The root cause is a missing lock in the store. `a` \u{2192} `b`. Unit tests are slow \u{2192} run them last.";
+    check(
+        &[says(answer, "stop")],
+        expect![[r#"
+        Decisions: **I picked `nom`**: it is small.
+        Decisions: **The parser keeps spans**: so that errors have lines.
+        Decisions: **We read whole files**: rather than lines.
+        Decisions: The root cause is a missing lock in the store.
+        Decisions: **Unit tests are slow**: → run them last.
+        CriticalContext: Answer: I picked `nom` because it is small. … Unit tests are slow → run them last.
+        CriticalContext: Names in use: `nom`
+    "#]],
+    );
+}
+
+#[test]
+fn a_command_is_the_same_however_its_output_is_shown() {
+    let messages = [
+        runs("1", "cd a && make test 2>&1 | grep error"),
+        returns("1", "error: x", true),
+        runs("2", "cd a && make test 2>&1 | tail -5"),
+        returns("2", "ok", false),
+        runs("3", "cd a && make test"),
+        returns("3", "ok", false),
+        runs("4", "git commit -m x"),
+        returns("4", "error: hook", true),
+        runs("5", "git add . && git commit -m x"),
+        returns("5", "", false),
+        runs("6", "cd b && make test"),
+        returns("6", "error: y", true),
+    ];
+    check(
+        &messages,
+        expect![[r#"
+        Done: Ran `cd a && make test` (2 times)
+        Done: Ran `git add . && git commit -m x`
+        Blocked: `cd b && make test` failed: error: y
+    "#]],
+    );
+    check_after(
+        "## Progress\n### Blocked\n- `make 2>&1 | tail` failed: x\n- `lint` failed: y",
+        &[runs("1", "make"), returns("1", "", false)],
+        expect![[r#"
+            Done: Ran `make`
+            Blocked: `lint` failed: y
+        "#]],
+    );
+}
+
+#[test]
+fn next_steps_are_what_is_left() {
+    let answer =
+        "Done with the parser. The printer still needs tests. Let me know.\n\nNext steps:\n- Publish\n- [ ] Announce";
+    check(
+        &[user("Port the old code to Rust"), says(answer, "stop")],
+        expect![[r#"
+        Goal: Latest request: Port the old code to Rust
+        NextSteps: The printer still needs tests.
+        NextSteps: Publish
+        NextSteps: Announce
+        CriticalContext: Answer: Done with the parser. … [ ] Announce
+    "#]],
+    );
+    check(
+        &[user("Port the old code to Rust"), says("I'll read the parser first.", "toolUse")],
+        expect![[r#"
+        Goal: Latest request: Port the old code to Rust
+        InProgress: Working on: Port the old code to Rust
+        NextSteps: Go on with: Port the old code to Rust
+        NextSteps: I'll read the parser first.
+        CriticalContext: Answer: I'll read the parser first.
+    "#]],
+    );
+}
+
+#[test]
+fn the_latest_request_of_an_earlier_summary_stays_the_latest() {
+    let previous = "## Goal\n- Port it\n- Latest request: add tests\n\n### In Progress\n- [ ] Working on: add tests";
+    check_after(
+        previous,
+        &[runs("1", "make"), returns("1", "", false)],
+        expect![[r#"
+        Goal: Port it
+        Goal: Latest request: add tests
+        Done: Ran `make`
+        InProgress: Working on: add tests
+        NextSteps: Go on with: add tests
+    "#]],
+    );
+    check_after(
+        previous,
+        &[says("All tests are there.", "stop")],
+        expect![[r#"
+        Goal: Port it
+        Goal: Latest request: add tests
+        Done: add tests
+        CriticalContext: Answer: All tests are there.
     "#]],
     );
 }
@@ -325,44 +542,53 @@ fn a_summary_is_never_empty() {
     check(
         &[],
         expect![[r#"
-        Done: 0 messages without text or tool calls were summarised
-    "#]],
+            Done: Nothing that models see was in 0 messages
+        "#]],
     );
     check(
         &[message(r#"{"role":"assistant","content":[]}"#), user(" ")],
         expect![[r#"
-        Done: 2 messages without text or tool calls were summarised
-    "#]],
+            Done: Nothing that models see was in 2 messages
+        "#]],
     );
     check(
         &[user("/mode")],
         expect![[r#"
-        Goal: Latest request: /mode
-        InProgress: Working on: /mode
-        NextSteps: Go on with the latest request
-    "#]],
+            Goal: Latest request: /mode
+            InProgress: Working on: /mode
+            NextSteps: Go on with: /mode
+        "#]],
     );
 }
 
 #[test]
 fn small_budgets_keep_the_latest_request() {
     let messages = [user(&"first ".repeat(300)), user(&format!("the latest {}", "x".repeat(9000)))];
-    for max_tokens in [100, 150, 400] {
+    for max_tokens in [0, 1, 40, 100, 256, 400] {
         let text = text_of(&ExtractiveInput { max_tokens, ..history(&messages) });
         assert!(text.contains("Latest request: the latest"), "{max_tokens}: {text}");
     }
 }
 
 #[test]
-fn below_the_headings_there_are_as_many_as_fit() {
-    let of =
-        |max_tokens| summarize(&ExtractiveInput { max_tokens, ..history(&[]) }, &|| false).expect("nobody cancels");
-    expect![[""]].assert_eq(&of(0));
-    expect!["## Goal"].assert_eq(&of(3));
-    for max_tokens in 0..80 {
-        let text = of(max_tokens);
-        assert!(estimate_text(&text) <= max_tokens);
-        assert!(max_tokens < 40 || missing_headings(&text, SummaryKind::History).is_empty(), "{max_tokens}: {text}");
+fn the_latest_request_has_room_in_every_kind() {
+    let long = "x".repeat(100_000);
+    let messages = [user("Ask first"), user(&format!("the latest {long} at last"))];
+    for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
+        let input = ExtractiveInput { kind, max_tokens: 0, custom_instructions: Some(&long), ..history(&messages) };
+        let text = text_of(&input);
+        let request = if kind == SummaryKind::TurnPrefix { "Ask first" } else { "Latest request: the latest x" };
+        assert!(text.contains(request), "{text}");
+    }
+}
+
+#[test]
+fn a_huge_request_keeps_its_beginning_and_its_end() {
+    let messages = [user(&format!("Explain this log:\n{}\nand tell me why it stops", "line\n".repeat(20_000)))];
+    for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
+        let text = text_of(&ExtractiveInput { kind, max_tokens: 100_000, ..history(&messages) });
+        assert!(text.contains("Explain this log: line") && text.contains("and tell me why it stops"), "{text}");
+        assert!(text.len() < 9000, "{}", text.len());
     }
 }
 
@@ -442,7 +668,7 @@ proptest! {
         messages in prop::collection::vec(any_message(), 0..24),
         previous in prop::option::of("(## Goal\n|### Done\n|- [a-z`]{0,9}\n|```\n|\\PC{0,9}){0,12}"),
         focus in prop::option::of("\\PC{0,20}"),
-        max_tokens in 50u64..600,
+        max_tokens in 0u64..600,
     ) {
         for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
             let input = ExtractiveInput {

@@ -1,7 +1,10 @@
 //! Text made fit for one item of a summary.
 
 use crate::prompts::escape_tags;
-use crate::text::{prefix_utf16, utf16_len};
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+
+/// UTF-16 units of either sentence of a gist.
+const LONGEST_GIST: usize = 280;
 
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
@@ -29,6 +32,20 @@ pub(super) fn clip(text: &str, units: usize) -> String {
         cut.push('\u{2026}');
     }
     cut
+}
+
+/// `text` in at most `units` UTF-16 units: its first two thirds and its end, with `…` between them
+/// where something was cut. What is asked often stands below what was pasted.
+pub(super) fn clip_middle(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
+        return text.to_owned();
+    }
+    let end = suffix_utf16(text, units / 3).trim_start();
+    let start = prefix_utf16(text, units.saturating_sub(utf16_len(end) + 3)).trim_end();
+    if start.is_empty() || end.is_empty() {
+        return clip(text, units);
+    }
+    format!("{start} \u{2026} {end}")
 }
 
 /// `text` in lower case with a space for everything that is no letter, digit or apostrophe, and
@@ -77,7 +94,25 @@ pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     lines.flat_map(|line| Sentences { rest: without_marker(line) })
 }
 
-fn without_marker(line: &str) -> &str {
+/// What an answer says first and last, which is where answers tell their outcome.
+pub(super) fn gist(text: &str) -> String {
+    let mut all = sentences(text);
+    let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
+    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_GIST)).replace("**", "");
+    let first = part(first);
+    match all.last() {
+        Some(last) => format!("{first} \u{2026} {}", part(last)),
+        None => first,
+    }
+}
+
+/// The first line that says anything in a text of nothing but code.
+fn code_line(text: &str) -> Option<&str> {
+    text.lines().find(|line| !line.trim_matches(['`', ' ', '\t']).is_empty() && !line.trim_start().starts_with("```"))
+}
+
+/// A line without the marks of headings, quotes and lists at its beginning.
+pub(super) fn without_marker(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['#', '>', '*', '-', '+', ' ']);
     let digits = line.trim_start_matches(|character: char| character.is_ascii_digit());
     match digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") ")) {

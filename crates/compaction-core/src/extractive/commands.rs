@@ -1,0 +1,148 @@
+//! What a command line does, apart from how its output is looked at.
+
+/// Programs that look things up and change nothing.
+const LOOKUPS: &[&str] = &[
+    "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
+    "stat", "file", "less", "sleep",
+];
+/// Programs that only show a part of what they are given.
+const FILTERS: &[&str] = &[
+    "tail", "head", "grep", "egrep", "rg", "less", "more", "cat", "tee", "sort", "uniq", "wc", "cut", "tr", "sed",
+    "awk", "jq", "column",
+];
+
+/// Whether a command only looks something up: every program in it does.
+pub(super) fn is_lookup(command: &str) -> bool {
+    let command = without_quoted(command);
+    let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
+    let mut programs = parts.filter_map(program).filter(|program| *program != "cd").peekable();
+    programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
+}
+
+/// `command` without the tail that only shapes its output: pipes into filters and redirections.
+/// Commands that differ in it alone are the same.
+pub(super) fn core_command(command: &str) -> &str {
+    let mut core = command.trim();
+    loop {
+        let shorter = without_redirection(without_filter(core)).trim_end();
+        if shorter.is_empty() || shorter.len() == core.len() {
+            return core;
+        }
+        core = shorter;
+    }
+}
+
+/// What has succeeded when `core` has: itself, and each of its steps in the directory that it
+/// changes to.
+pub(super) fn succeeded_with(core: &str) -> Vec<String> {
+    let mut steps: Vec<&str> = split_outside_quotes(core, "&&").map(str::trim).collect();
+    let directory = steps.first().copied().filter(|step| program(step) == Some("cd"));
+    if directory.is_some() {
+        steps.remove(0);
+    }
+    if steps.len() < 2 {
+        return vec![core.to_owned()];
+    }
+    let step = |step: &&str| match directory {
+        Some(directory) => format!("{directory} && {}", core_command(step)),
+        None => core_command(step).to_owned(),
+    };
+    std::iter::once(core.to_owned()).chain(steps.iter().map(step)).collect()
+}
+
+fn program(part: &str) -> Option<&str> {
+    part.trim().split(' ').next()
+}
+
+/// Without the last pipe, if it leads into a filter.
+fn without_filter(command: &str) -> &str {
+    let Some(at) = last_outside_quotes(command, '|') else { return command };
+    let is_alternative = command[..at].ends_with('|');
+    let filter = command[at + 1..].trim_start_matches('&');
+    let is_filter =
+        program(filter).is_some_and(|name| FILTERS.contains(&name)) && !filter.contains("&&") && !filter.contains(';');
+    if is_filter && !is_alternative { command[..at].trim_end() } else { command }
+}
+
+/// Without redirections of output at the end, such as `2>&1`, `>/dev/null` and `> log`.
+fn without_redirection(command: &str) -> &str {
+    let Some(at) = last_outside_quotes(command, '>') else { return command };
+    let target = command[at + 1..].trim_start_matches('&').trim();
+    let before = command[..at].trim_end_matches('>').trim_end_matches(['1', '2', '&']);
+    let is_throughout = target.split(' ').count() == 1 && !target.is_empty() && before.ends_with(' ');
+    let is_shown = target == "1" || target == "2" || target == "/dev/null";
+    if is_throughout && is_shown { before.trim_end() } else { command }
+}
+
+fn last_outside_quotes(command: &str, mark: char) -> Option<usize> {
+    outside_quotes(command).filter(|(_, character)| *character == mark).last().map(|(at, _)| at)
+}
+
+fn split_outside_quotes<'a>(command: &'a str, mark: &'a str) -> impl Iterator<Item = &'a str> {
+    let mut cuts: Vec<usize> =
+        outside_quotes(command).map(|(at, _)| at).filter(|at| command[*at..].starts_with(mark)).collect();
+    cuts.push(command.len());
+    let mut start = 0;
+    cuts.into_iter().map(move |cut| {
+        let part = &command[start.min(cut)..cut];
+        start = cut + mark.len();
+        part
+    })
+}
+
+/// The characters that stand in no quotes, with their offsets: quotes may hold the marks that part
+/// commands.
+fn outside_quotes(command: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut quote = None;
+    command.char_indices().filter(move |(_, character)| match (quote, *character) {
+        (None, mark @ ('"' | '\'')) => {
+            quote = Some(mark);
+            false
+        }
+        (Some(open), character) => {
+            if open == character {
+                quote = None;
+            }
+            false
+        }
+        (None, _) => true,
+    })
+}
+
+fn without_quoted(command: &str) -> String {
+    outside_quotes(command).map(|(_, character)| character).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_the_same_without_what_shapes_their_output() {
+        for (command, core) in [
+            ("make", "make"),
+            ("make 2>&1", "make"),
+            ("cd a && make test 2>&1 | grep -E \"a|b\" | tail -5", "cd a && make test"),
+            ("make &>/dev/null", "make"),
+            ("make > out.txt", "make > out.txt"),
+            ("a || tail x", "a || tail x"),
+            ("cat x | python run.py", "cat x | python run.py"),
+            ("echo 'a | tail'", "echo 'a | tail'"),
+            ("make | tail -3 && ./run", "make | tail -3 && ./run"),
+            ("| tail", "| tail"),
+            ("", ""),
+        ] {
+            assert_eq!(core_command(command), core);
+        }
+    }
+
+    #[test]
+    fn a_chain_has_succeeded_with_each_of_its_steps() {
+        assert_eq!(succeeded_with("make"), ["make"]);
+        assert_eq!(succeeded_with("cd a && make"), ["cd a && make"]);
+        assert_eq!(
+            succeeded_with("cd a && make 2>&1 && git commit -m 'x && y'"),
+            ["cd a && make 2>&1 && git commit -m 'x && y'", "cd a && make", "cd a && git commit -m 'x && y'"]
+        );
+    }
+}

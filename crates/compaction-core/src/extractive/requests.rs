@@ -1,0 +1,283 @@
+//! Which messages of a person ask for work, and which of them begin a topic.
+
+use std::collections::HashSet;
+
+use super::cues::{goal_line, is_constraint, is_trivial};
+use super::pool::{Pool, Rank};
+use super::text::{has_any, normalised, sentences, starts_with_any};
+use crate::summary::Section;
+use crate::text::prefix_utf16;
+
+/// Words of the shortest message that asks for work.
+const FEWEST_WORDS: usize = 4;
+/// Words of the shortest message that begins a topic.
+const TELLING_WORDS: usize = 6;
+/// Words of a message that says something of substance, however it begins.
+const MANY_WORDS: usize = 24;
+/// Bytes of the shortest word that tells a topic.
+const SHORTEST_TOPIC_WORD: usize = 4;
+/// UTF-16 units of a message in which its topic is looked for.
+const TOPIC_UNITS: usize = 600;
+/// Requests, counted from the end, that matter as such.
+const RECENT_REQUESTS: usize = 4;
+/// Beginnings of messages that report, confirm or refuse.
+const REPLIES: &[&str] = &[
+    "i",
+    "i've",
+    "i'm",
+    "we",
+    "we've",
+    "it",
+    "it's",
+    "that",
+    "that's",
+    "this",
+    "they",
+    "ok",
+    "okay",
+    "yes",
+    "yeah",
+    "yep",
+    "no",
+    "nope",
+    "nah",
+    "good",
+    "great",
+    "nice",
+    "fine",
+    "cool",
+    "perfect",
+    "thanks",
+    "hm",
+    "hmm",
+    "ah",
+    "oh",
+    "well",
+    "looks",
+    "works",
+    "sounds",
+    "correct",
+    "right",
+    "exactly",
+    "all",
+    "still",
+    "sorry",
+    "never mind",
+];
+/// Words that ask, wherever they stand.
+const ASKING: &[&str] = &[
+    "please",
+    "can you",
+    "could you",
+    "can we",
+    "could we",
+    "should",
+    "need",
+    "needs",
+    "want",
+    "would like",
+    "i'd like",
+    "let's",
+    "must",
+    "how",
+    "why",
+    "what",
+    "make sure",
+    "instead",
+    "try to",
+];
+/// Verbs, as they are used to ask for work.
+const WORK: &[&str] = &[
+    "add",
+    "analyse",
+    "analyze",
+    "apply",
+    "build",
+    "change",
+    "check",
+    "clean",
+    "commit",
+    "configure",
+    "convert",
+    "copy",
+    "create",
+    "debug",
+    "delete",
+    "deploy",
+    "document",
+    "draft",
+    "explain",
+    "extend",
+    "extract",
+    "find",
+    "fix",
+    "generate",
+    "implement",
+    "improve",
+    "install",
+    "integrate",
+    "investigate",
+    "list",
+    "make",
+    "measure",
+    "merge",
+    "migrate",
+    "move",
+    "optimise",
+    "optimize",
+    "plan",
+    "port",
+    "publish",
+    "read",
+    "refactor",
+    "release",
+    "remove",
+    "rename",
+    "replace",
+    "report",
+    "research",
+    "restore",
+    "revert",
+    "review",
+    "rewrite",
+    "run",
+    "search",
+    "set up",
+    "show",
+    "simplify",
+    "split",
+    "summarise",
+    "summarize",
+    "support",
+    "test",
+    "translate",
+    "undo",
+    "update",
+    "upgrade",
+    "use",
+    "verify",
+    "write",
+];
+/// Long words that tell no topic.
+const COMMON: &[&str] = &[
+    "about", "after", "again", "also", "because", "been", "before", "could", "does", "doesn", "don't", "from", "have",
+    "here", "into", "just", "like", "look", "make", "more", "need", "only", "other", "please", "should", "some",
+    "sure", "than", "that", "that's", "their", "them", "then", "there", "these", "they", "think", "this", "those",
+    "well", "were", "what", "when", "where", "which", "will", "with", "would", "your",
+];
+
+/// The requests heard so far, as items of Goal.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    heard: Vec<Request>,
+    /// Words of the topic of the newest request.
+    topic: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Request {
+    position: usize,
+    line: String,
+    begins_topic: bool,
+}
+
+impl Requests {
+    /// Notes a message of a person, if it asks for work.
+    pub(super) fn hear(&mut self, position: usize, text: &str) {
+        if !asks_for_work(text) {
+            return;
+        }
+        let words = topic_words(text);
+        let is_telling = weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS;
+        let begins_topic = is_telling && !words.is_empty() && words.is_disjoint(&self.topic);
+        if begins_topic {
+            self.topic.clear();
+        }
+        self.topic.extend(words);
+        self.heard.push(Request { position, line: goal_line(text), begins_topic });
+    }
+
+    /// Adds the requests: those that began a topic and the newest before those between.
+    pub(super) fn report(&self, pool: &mut Pool) {
+        let older = self.heard.len().saturating_sub(RECENT_REQUESTS);
+        for (number, request) in self.heard.iter().enumerate() {
+            let matters = request.begins_topic || number >= older;
+            let rank = if matters { Rank::Normal } else { Rank::Low };
+            pool.add(Section::Goal, &request.line, request.position, rank);
+        }
+    }
+}
+
+/// Whether a message asks for something: it is neither a fragment nor an answer to the model.
+fn asks_for_work(text: &str) -> bool {
+    if is_trivial(text) {
+        return false;
+    }
+    let words = normalised(prefix_utf16(text, TOPIC_UNITS));
+    let count = weight(&words);
+    let replies = starts_with_any(&words, REPLIES);
+    let asks = || text.contains('?') || has_any(&words, ASKING) || has_any(&words, WORK);
+    // What only restricts the work is an item of its own section.
+    let restricts = || sentences(text).all(is_constraint);
+    count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
+}
+
+/// How many words `normalised` text has. Scripts that put no spaces between words count by their
+/// characters, two to a word.
+fn weight(normalised: &str) -> usize {
+    let spaced = normalised.split_whitespace().count();
+    let unspaced = normalised.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    spaced.max(unspaced / 2)
+}
+
+fn topic_words(text: &str) -> HashSet<String> {
+    let words = normalised(prefix_utf16(text, TOPIC_UNITS));
+    let is_telling = |word: &&str| word.len() >= SHORTEST_TOPIC_WORD && !COMMON.contains(word) && !WORK.contains(word);
+    words.split_whitespace().filter(is_telling).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_requests_from_chat() {
+        for request in [
+            "port the parser to Rust",
+            "fix src/parser.rs",
+            "ok, the button should be blue",
+            "ok, update the docs as well",
+            "why does the build fail?",
+            "Bitte den Parser nach Rust portieren",
+            "修复解析器中的错误并添加测试",
+            "The login page crashes on Safari",
+        ] {
+            assert!(asks_for_work(request), "{request}");
+        }
+        for chat in [
+            "a1b2c3",
+            "looks good to me",
+            "I restarted it and all is well",
+            "yes",
+            "/mode",
+            "blue",
+            "that worked, thanks a lot",
+        ] {
+            assert!(!asks_for_work(chat), "{chat}");
+        }
+    }
+
+    #[test]
+    fn a_topic_begins_where_no_word_is_shared() {
+        let mut requests = Requests::default();
+        let texts = [
+            "port the old parser to Rust",
+            "now test the parser too",
+            "then write a changelog for our users",
+            "make the changelog short",
+        ];
+        (1..).zip(texts).for_each(|(position, text)| requests.hear(position, text));
+        let begins: Vec<_> = requests.heard.iter().map(|request| request.begins_topic).collect();
+        assert_eq!(begins, [true, false, true, false]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Which parts of an answer say what comes next.
+
+use super::cues::is_sized;
+use super::text::{has_any, normalised, sentences, starts_with_any, without_marker};
+
+/// Words of sentences that name work that is left.
+const LEFT: &[&str] = &[
+    "next",
+    "todo",
+    "remaining",
+    "remains",
+    "still need",
+    "still needs",
+    "still to",
+    "still missing",
+    "still have to",
+    "still fails",
+    "not yet",
+    "need to",
+    "needs to",
+    "have to",
+    "left to do",
+    "left to",
+    "follow up",
+    "should i",
+    "would you like",
+    "do you want",
+    "shall i",
+    "pending",
+];
+/// Beginnings of sentences that announce a deed.
+const ANNOUNCED: &[&str] = &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll"];
+/// Beginnings of a list of steps, in the line over it.
+const TITLES: &[&str] = &["next", "todo", "to do", "remaining", "left to do", "follow up", "open items", "open points"];
+
+/// What an answer says is left: the open boxes of its lists, the lists under a line such as `Next
+/// steps:`, and sentences that name it.
+pub(super) fn explicit_steps(answer: &str) -> Vec<&str> {
+    let mut steps = Vec::new();
+    let mut in_list = false;
+    for line in prose(answer) {
+        let text = without_marker(line);
+        let is_item = text.len() < line.trim().len() && !line.trim_start().starts_with('#');
+        if let Some(open) = text.strip_prefix("[ ]") {
+            steps.push(open.trim_start());
+        } else if is_title(line, text) {
+            in_list = true;
+        } else if in_list && is_item {
+            steps.push(text);
+        } else if !text.is_empty() {
+            in_list = false;
+            steps.extend(sentences(line).filter(|sentence| names_work(sentence)));
+        }
+    }
+    steps
+}
+
+/// What an answer announces, where nothing explicit is known.
+pub(super) fn announced_steps(answer: &str) -> impl Iterator<Item = &str> {
+    sentences(answer).filter(|sentence| is_sized(sentence) && starts_with_any(&normalised(sentence), ANNOUNCED))
+}
+
+/// The lines of `text` without code between fences.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+fn is_title(line: &str, text: &str) -> bool {
+    let is_heading = line.trim_start().starts_with('#') || text.trim_end_matches('*').trim_end().ends_with(':');
+    let is_bold = text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**");
+    (is_heading || is_bold) && starts_with_any(&normalised(line), TITLES)
+}
+
+fn names_work(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    is_sized(sentence) && has_any(&words, LEFT) && !starts_with_any(&words, ANNOUNCED) && !sentence.ends_with(':')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_left() {
+        let answer = "The parser works. Errors still need line numbers.\nLet me look at it next.\n\n**Next steps:**\n\
+                      1. Port the printer\n2. Delete the old code\n\nThat was all.\n- [x] tests\n- [ ] docs\n```\ntodo: x y\n```";
+        let expected = ["Errors still need line numbers.", "Port the printer", "Delete the old code", "docs"];
+        assert_eq!(explicit_steps(answer), expected);
+        assert_eq!(announced_steps(answer).collect::<Vec<_>>(), ["Let me look at it next."]);
+        assert_eq!(explicit_steps("## Remaining\n- a\n- b\n## Done\n- c"), ["a", "b"]);
+    }
+}
