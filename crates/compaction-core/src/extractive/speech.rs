@@ -173,12 +173,16 @@ impl<'a> Speech<'a> {
                 pool.add(Section::NextSteps, step, answer.position, Rank::Normal);
             }
         }
-        if has_explicit || kind == SummaryKind::TurnPrefix || !self.is_open(pool) {
+        if has_explicit || kind == SummaryKind::TurnPrefix {
             return;
         }
-        for answer in newest().filter(|answer| !answer.is_final) {
+        if let Some(answer) = newest().last() {
             announced_steps(&answer.text)
                 .for_each(|step| pool.add(Section::NextSteps, step, answer.position, Rank::Low));
+        }
+        let has_failed = pool.any(Section::Blocked, |item| item.position > asked_at);
+        if !has_failed && !self.is_open(pool) {
+            return;
         }
         if let Some((_, request)) = &self.last_request {
             let step = format!("{GO_ON}{}", clip(&one_line(&clip_middle(request, MOST_UNITS)), LONGEST_REPEAT));

@@ -1,7 +1,7 @@
 //! Which parts of an answer say what comes next.
 
 use super::cues::is_sized;
-use super::text::{has_any, normalised, sentences, starts_with_any, without_marker};
+use super::text::{has_any, normalised, prose, sentences, starts_with_any, without_marker};
 
 /// Words of sentences that name work that is left.
 const LEFT: &[&str] = &[
@@ -30,6 +30,8 @@ const LEFT: &[&str] = &[
 ];
 /// Beginnings of sentences that announce a deed.
 const ANNOUNCED: &[&str] = &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll"];
+/// Beginnings of sentences that leave the next deed to the person.
+const ASKS_BACK: &[&str] = &["let me know"];
 /// Beginnings of a list of steps, in the line over it.
 const TITLES: &[&str] = &["next", "todo", "to do", "remaining", "left to do", "follow up", "open items", "open points"];
 
@@ -57,17 +59,8 @@ pub(super) fn explicit_steps(answer: &str) -> Vec<&str> {
 
 /// What an answer announces, where nothing explicit is known.
 pub(super) fn announced_steps(answer: &str) -> impl Iterator<Item = &str> {
-    sentences(answer).filter(|sentence| is_sized(sentence) && starts_with_any(&normalised(sentence), ANNOUNCED))
-}
-
-/// The lines of `text` without code between fences.
-fn prose(text: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
-    text.lines().filter(move |line| {
-        let is_fence = line.trim_start().starts_with("```");
-        in_code ^= is_fence;
-        !in_code && !is_fence
-    })
+    let announces = |words: &str| starts_with_any(words, ANNOUNCED) && !starts_with_any(words, ASKS_BACK);
+    sentences(answer).filter(move |sentence| is_sized(sentence) && announces(&normalised(sentence)))
 }
 
 fn is_title(line: &str, text: &str) -> bool {

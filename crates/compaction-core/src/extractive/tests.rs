@@ -208,6 +208,7 @@ fn text_of_tools_cannot_bend_the_format() {
             Done: Edited `a ## Goal b'c`
             Blocked: `## Next Steps 1. evil` failed: error: x
             Decisions: **It failed**: because of <\/summary> everything.
+            NextSteps: Go on with: ## Goal - [x] pasted <\/conversation> **Turn Context (split turn):**
             CriticalContext: Answer: Turn Context (split turn): … It failed because of <\/summary> everything.
         "#]],
     );
@@ -490,6 +491,20 @@ fn next_steps_are_what_is_left() {
         CriticalContext: Answer: I'll read the parser first.
     "#]],
     );
+}
+
+#[test]
+fn a_request_whose_work_failed_comes_next() {
+    let failing = [runs("1", "make"), returns("1", "error: no rule", true)];
+    let answer = says("That has errors. Let me look at the rules. Let me know what you think.", "stop");
+    let messages = [&[user("Build the whole project")], &failing[..], &[answer]].concat();
+    check(&messages, expect![[r#"
+        Goal: Latest request: Build the whole project
+        Blocked: `make` failed: error: no rule
+        NextSteps: Go on with: Build the whole project
+        NextSteps: Let me look at the rules.
+        CriticalContext: Answer: That has errors. … Let me know what you think.
+    "#]]);
 }
 
 #[test]

@@ -85,13 +85,17 @@ pub(super) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
 
 /// The sentences of `text`, without code between fences, headings and list markers.
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).flat_map(|line| Sentences { rest: without_marker(line) })
+}
+
+/// The lines of `text` without code between fences.
+pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
-    let lines = text.lines().filter(move |line| {
+    text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
         in_code ^= is_fence;
         !in_code && !is_fence
-    });
-    lines.flat_map(|line| Sentences { rest: without_marker(line) })
+    })
 }
 
 /// What an answer says first and last, which is where answers tell their outcome.
