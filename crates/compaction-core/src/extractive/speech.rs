@@ -176,7 +176,7 @@ impl<'a> Speech<'a> {
         if has_explicit || kind == SummaryKind::TurnPrefix {
             return;
         }
-        if let Some(answer) = newest().last() {
+        if let Some(answer) = newest().next_back() {
             announced_steps(&answer.text)
                 .for_each(|step| pool.add(Section::NextSteps, step, answer.position, Rank::Low));
         }
