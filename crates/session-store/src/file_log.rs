@@ -138,13 +138,20 @@ impl FileLog {
 
     fn needs_line_end(&self) -> io::Result<bool> {
         let length = self.file.metadata()?.len();
+        if length == self.length && self.mark.last() == Some(&b'\n') {
+            // Nobody has written since the end was looked at.
+            return Ok(false);
+        }
         Ok(length > 0 && self.read(Span { offset: length - 1, length: 1 })? != b"\n")
     }
 
     /// Writes `bytes` with one call behind the end of the file and returns where they begin; takes
     /// back what was written if that was not all.
     fn write_at_end(&mut self, bytes: &[u8], sync: bool) -> io::Result<u64> {
-        self.file.seek(io::SeekFrom::End(0))?;
+        if !cfg!(unix) {
+            // Elsewhere the file is not always in append mode.
+            self.file.seek(io::SeekFrom::End(0))?;
+        }
         let written = write_once(&mut self.file, bytes)?;
         // After a write in append mode the position is the end of what was written.
         let start = self.file.stream_position()?.saturating_sub(written as u64);

@@ -106,3 +106,28 @@ fn host_name() -> String {
 fn host_name() -> String {
     String::new()
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    #[test]
+    fn a_file_system_without_locks_is_told_from_a_locked_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        fs::write(&path, "").unwrap();
+        let open_to_write = || Ok(File::options().append(true).open(&path).unwrap());
+        // A handle that stands for a place alone refuses locks, as some network file systems do.
+        let open_unlockable = || {
+            let flags = i32::try_from(rustix::fs::OFlags::PATH.bits()).unwrap();
+            Ok(File::options().read(true).custom_flags(flags).open(&path).unwrap())
+        };
+        let (_file, locking) = Lock::open(&path, open_unlockable).unwrap();
+        assert!(matches!(locking, Locking::Unavailable(_)), "{locking:?}");
+        let (_file, locking) = Lock::open(&path, open_to_write).unwrap();
+        assert!(matches!(locking, Locking::Locked(_)), "{locking:?}");
+        let error = Lock::open(&path, open_to_write).unwrap_err();
+        assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
+    }
+}

@@ -2,4 +2,6 @@
 
 #![cfg(unix)]
 
+mod disk;
 mod kill;
+mod others;
