@@ -582,6 +582,9 @@ class GetEntriesParams(TypedDict):
     # The session.
     sessionId: str
 
+    # Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
+    ids: NotRequired[list[str] | None]
+
     # Entries at most.
     limit: NotRequired[int | None]
 
@@ -1045,6 +1048,64 @@ RefusalReason: TypeAlias = Literal["alreadyCompacted", "nothingToCompact"]
 
 # What a request to a summarizer is about.
 RequestKind: TypeAlias = Literal["history", "turnPrefix", "branch"]
+
+
+@final
+class SearchHit(TypedDict):
+    """An entry that a search found."""
+
+    # The session that it is in.
+    sessionId: str
+
+    # The entry.
+    entryId: str
+
+    # Type of the entry.
+    type: str
+
+    # When it was written, ISO 8601.
+    timestamp: str
+
+    # The text around the first match, on one line.
+    preview: str
+
+    # Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
+    # another branch.
+    evicted: bool
+
+    # Path of the session's file, where there is one.
+    path: NotRequired[str | None]
+
+    # Role of its message.
+    role: NotRequired[str | None]
+
+
+@final
+class SearchSessionParams(TypedDict):
+    """Parameters of `searchSession`: an open session, or all."""
+
+    # Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+    query: str
+
+    # Whether to search all sessions, open or not, in place of one.
+    all: NotRequired[bool]
+
+    # Hits at most, from 1 to 1000; 50 by default.
+    limit: NotRequired[int | None]
+
+    # An open session.
+    sessionId: NotRequired[str | None]
+
+
+@final
+class SearchSessionResult(TypedDict):
+    """Result of `searchSession`."""
+
+    # Entries whose text matches, newest first.
+    hits: list[SearchHit]
+
+    # Whether there are more.
+    truncated: bool
 
 
 @final
@@ -1553,6 +1614,9 @@ class Calls:
     def start(self, method: Literal["getTree"], params: SessionParams) -> Pending[GetTreeResult]: ...
 
     @overload
+    def start(self, method: Literal["searchSession"], params: SearchSessionParams) -> Pending[SearchSessionResult]: ...
+
+    @overload
     def start(self, method: Literal["setLabel"], params: SetLabelParams) -> Pending[AppendedResult]: ...
 
     @overload
@@ -1678,6 +1742,11 @@ class Calls:
     def request(
         self, method: Literal["getTree"], params: SessionParams, timeout: float | None = None
     ) -> GetTreeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["searchSession"], params: SearchSessionParams, timeout: float | None = None
+    ) -> SearchSessionResult: ...
 
     @overload
     def request(

@@ -434,6 +434,8 @@ export interface GetContextUsageParams {
 export interface GetEntriesParams {
   /** The session. */
   sessionId: string;
+  /** Ids of the entries that are wanted, at most 1000, in this order; used in place of the others. */
+  ids?: Array<string> | null;
   /** Entries at most. */
   limit?: number | null;
   /** The entry after which to start; the first one by default. */
@@ -802,6 +804,49 @@ export type RequestKind =
   /** A branch that is left. */
   | "branch";
 
+/** An entry that a search found. */
+export interface SearchHit {
+  /** The session that it is in. */
+  sessionId: string;
+  /** The entry. */
+  entryId: string;
+  /** Type of the entry. */
+  type: string;
+  /** When it was written, ISO 8601. */
+  timestamp: string;
+  /** The text around the first match, on one line. */
+  preview: string;
+  /**
+   * Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
+   * another branch.
+   */
+  evicted: boolean;
+  /** Path of the session's file, where there is one. */
+  path?: string | null;
+  /** Role of its message. */
+  role?: string | null;
+}
+
+/** Parameters of `searchSession`: an open session, or all. */
+export interface SearchSessionParams {
+  /** Words that must all occur, whatever their case; a phrase in double quotes counts as one word. */
+  query: string;
+  /** Whether to search all sessions, open or not, in place of one. */
+  all?: boolean;
+  /** Hits at most, from 1 to 1000; 50 by default. */
+  limit?: number | null;
+  /** An open session. */
+  sessionId?: string | null;
+}
+
+/** Result of `searchSession`. */
+export interface SearchSessionResult {
+  /** Entries whose text matches, newest first. */
+  hits: Array<SearchHit>;
+  /** Whether there are more. */
+  truncated: boolean;
+}
+
 /** Parameters of `serializeConversation`. */
 export interface SerializeConversationParams {
   /** Messages in either format. */
@@ -1118,6 +1163,8 @@ export interface Methods {
   getBranch: { params: GetBranchParams; result: EntriesResult };
   /** Gives the tree as a flat list. */
   getTree: { params: SessionParams; result: GetTreeResult };
+  /** Finds entries by their text, also those that compactions took out of the context. */
+  searchSession: { params: SearchSessionParams; result: SearchSessionResult };
   /** Sets or clears the label of an entry. */
   setLabel: { params: SetLabelParams; result: AppendedResult };
   /** Gives what the model sees. */

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{compaction, context, entries, lifecycle, navigation, sessions};
+use crate::handlers::{compaction, context, entries, lifecycle, navigation, search, sessions};
 use crate::params;
 use crate::wire::*;
 
@@ -154,6 +154,9 @@ methods! {
         ["sessionNotFound", "entryNotFound"];
     "getTree" entries::get_tree, SessionParams => GetTreeResult, Read,
         "Gives the tree as a flat list.",
+        ["sessionNotFound"];
+    "searchSession" search::search, SearchSessionParams => SearchSessionResult, Read,
+        "Finds entries by their text, also those that compactions took out of the context.",
         ["sessionNotFound"];
     "setLabel" entries::set_label, SetLabelParams => AppendedResult, Write,
         "Sets or clears the label of an entry.",

@@ -31,6 +31,8 @@ pub struct Server {
     pub client_calls: ClientCalls,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
+    /// Made once, as it remembers what its lists learned.
+    store: OnceLock<FileStore>,
     is_shut_down: AtomicBool,
 }
 
@@ -65,6 +67,7 @@ impl Server {
             client_calls: ClientCalls::default(),
             outbound,
             configuration: OnceLock::new(),
+            store: OnceLock::new(),
             is_shut_down: AtomicBool::new(false),
         }
     }
@@ -83,7 +86,8 @@ impl Server {
     /// The store of session files.
     pub fn store(&self) -> Result<FileStore, RpcError> {
         let configuration = self.configuration()?;
-        Ok(FileStore::new(&configuration.agent_dir, configuration.settings.durability()))
+        let durability = configuration.settings.durability();
+        Ok(self.store.get_or_init(|| FileStore::new(&configuration.agent_dir, durability)).clone())
     }
 
     /// An absolute path from one that a client gave.

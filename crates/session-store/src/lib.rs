@@ -7,6 +7,7 @@
 
 mod cache;
 mod diagnostic;
+mod entries_by_id;
 mod error;
 mod file_log;
 mod file_store;

@@ -131,12 +131,23 @@ pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<
     .await
 }
 
-/// Gives entries in file order.
+/// Ids that a call may name: a name is short and an entry may be long.
+const MAX_IDS: usize = 1000;
+
+/// Gives entries in file order, or those that are named.
 pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
+    if params.ids.as_ref().is_some_and(|ids| ids.len() > MAX_IDS) {
+        return Err(RpcError::invalid_params("ids", "at most 1000 ids"));
+    }
     call.read(move |session, open| {
         let since = params.since.map(EntryId::new);
         let limit = params.limit.map(|limit| limit as usize);
-        let entries = session.entries(since.as_ref(), limit).map_err(|error| open.store_error(&error))?;
+        let ids: Option<Vec<EntryId>> = params.ids.map(|ids| ids.into_iter().map(EntryId::new).collect());
+        let entries = match ids {
+            Some(ids) => session.entries_by_id(&ids),
+            None => session.entries(since.as_ref(), limit),
+        };
+        let entries = entries.map_err(|error| open.store_error(&error))?;
         Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect() })
     })
     .await

@@ -5,4 +5,5 @@ pub(crate) mod context;
 pub(crate) mod entries;
 pub(crate) mod lifecycle;
 pub(crate) mod navigation;
+pub(crate) mod search;
 pub(crate) mod sessions;

@@ -69,6 +69,8 @@ pub struct GetEntriesParams {
     pub since: Option<String>,
     /// Entries at most.
     pub limit: Option<u32>,
+    /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
+    pub ids: Option<Vec<String>>,
 }
 
 /// Result of `getEntries` and `getBranch`.

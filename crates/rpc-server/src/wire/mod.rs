@@ -10,6 +10,7 @@ mod json;
 mod lifecycle;
 mod navigation;
 mod notifications;
+mod search;
 mod sessions;
 
 pub use compaction::*;
@@ -19,4 +20,5 @@ pub use json::*;
 pub use lifecycle::*;
 pub use navigation::*;
 pub use notifications::*;
+pub use search::*;
 pub use sessions::*;

@@ -1,0 +1,99 @@
+//! `searchSession`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use session_store::{SearchHits, SearchQuery};
+
+use crate::call::{CallContext, blocking};
+use crate::errors::RpcError;
+use crate::session::OpenSession;
+use crate::wire::{self, *};
+
+const DEFAULT_LIMIT: u32 = 50;
+const MAX_LIMIT: u32 = 1000;
+
+/// Finds entries by their text.
+pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Result<SearchSessionResult, RpcError> {
+    let query = SearchQuery::parse(&params.query);
+    let query = query.ok_or_else(|| RpcError::invalid_params("query", "a text with at least one word"))?;
+    let limit = read_limit(params.limit)?;
+    let found = match (params.session_id, params.all) {
+        (Some(_), false) => search_one(&call, query, limit).await?,
+        (None, true) => search_all(&call, query, limit).await?,
+        (Some(_), true) => return Err(RpcError::invalid_params("all", "false where `sessionId` names a session")),
+        (None, false) => {
+            return Err(RpcError::invalid_params("sessionId", "the id of an open session, or `all` as true"));
+        }
+    };
+    Ok(SearchSessionResult { hits: found.hits.into_iter().map(hit).collect(), truncated: found.is_truncated })
+}
+
+fn read_limit(limit: Option<u32>) -> Result<usize, RpcError> {
+    match limit.unwrap_or(DEFAULT_LIMIT) {
+        limit @ 1..=MAX_LIMIT => Ok(limit as usize),
+        _ => Err(RpcError::invalid_params("limit", "a number from 1 to 1000")),
+    }
+}
+
+async fn search_one(call: &CallContext, query: SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
+    let cancel = call.cancel.clone();
+    call.read(move |session, open| {
+        let found = session.search(&query, limit, &|| cancel.is_cancelled());
+        found.map_err(|error| open.store_error(&error))
+    })
+    .await
+}
+
+/// Open sessions are searched as they are in memory, one after the other, and all others as files.
+async fn search_all(call: &CallContext, query: SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
+    let mut open = call.server.sessions.all();
+    open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    // One that is open for reading alone may lag behind its file.
+    open.retain(|open| open.path.is_none() || !open.must_refresh_to_read());
+    let mut parts = Vec::new();
+    let mut searched = HashSet::new();
+    for open in open {
+        let Some(part) = call.unless_cancelled(search_open(call, &open, &query, limit)).await? else { continue };
+        parts.push(part);
+        searched.extend(open.path.clone());
+    }
+    let (server, cancel) = (Arc::clone(&call.server), call.cancel.clone());
+    let files = blocking(move || {
+        let directory = server.configuration()?.session_dir.as_deref();
+        let found = server.store()?.search(directory, &searched, &query, limit, &|| cancel.is_cancelled());
+        found.map_err(|error| RpcError::from_store(&error, ""))
+    });
+    parts.push(call.unless_cancelled(files).await?);
+    Ok(SearchHits::merge(parts, limit))
+}
+
+/// `None` if the session was closed meanwhile.
+async fn search_open(
+    call: &CallContext,
+    open: &Arc<OpenSession>,
+    query: &SearchQuery,
+    limit: usize,
+) -> Result<Option<SearchHits>, RpcError> {
+    let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
+    let slot = Arc::clone(&open.slot).read_owned().await;
+    blocking(move || {
+        let Some(session) = slot.as_ref() else { return Ok(None) };
+        let found = session.search(&query, limit, &|| cancel.is_cancelled());
+        found.map(Some).map_err(|error| open.store_error(&error))
+    })
+    .await
+}
+
+fn hit(hit: session_store::SearchHit) -> wire::SearchHit {
+    wire::SearchHit {
+        session_id: hit.session_id,
+        path: hit.path.map(|path| path.display().to_string()),
+        entry_id: hit.entry_id.to_string(),
+        entry_type: hit.kind_name,
+        role: hit.role,
+        timestamp: hit.timestamp,
+        preview: hit.preview,
+        evicted: hit.is_evicted,
+    }
+}

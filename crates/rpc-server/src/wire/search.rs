@@ -1,0 +1,54 @@
+//! Search.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `searchSession`: an open session, or all.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchSessionParams {
+    /// An open session.
+    pub session_id: Option<String>,
+    /// Whether to search all sessions, open or not, in place of one.
+    #[serde(default)]
+    pub all: bool,
+    /// Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+    pub query: String,
+    /// Hits at most, from 1 to 1000; 50 by default.
+    pub limit: Option<u32>,
+}
+
+/// Result of `searchSession`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SearchSessionResult {
+    /// Entries whose text matches, newest first.
+    pub hits: Vec<SearchHit>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// An entry that a search found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchHit {
+    /// The session that it is in.
+    pub session_id: String,
+    /// Path of the session's file, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The entry.
+    pub entry_id: String,
+    /// Type of the entry.
+    #[serde(rename = "type")]
+    pub entry_type: String,
+    /// Role of its message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// When it was written, ISO 8601.
+    pub timestamp: String,
+    /// The text around the first match, on one line.
+    pub preview: String,
+    /// Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
+    /// another branch.
+    pub evicted: bool,
+}
