@@ -532,7 +532,7 @@ class GetContextParams(TypedDict):
     after: NotRequired[str | None]
 
     # Format of the messages; `agent` by default.
-    format: NotRequired[ContextFormat]
+    format: NotRequired[ContextFormat | None]
 
     # The end of the branch; the leaf by default.
     leafId: NotRequired[str | None]

@@ -399,7 +399,7 @@ export interface GetContextParams {
   /** An entry up to which the caller has the context already. */
   after?: string | null;
   /** Format of the messages; `agent` by default. */
-  format?: ContextFormat;
+  format?: ContextFormat | null;
   /** The end of the branch; the leaf by default. */
   leafId?: string | null;
 }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::errors::RpcError;
 use crate::methods::Scope;
 use crate::server::Server;
-use crate::session::{OpenSession, SessionAccess, Slot};
+use crate::session::{OpenSession, PendingOperation, SessionAccess, Slot};
 
 /// What a handler gets beside its parameters.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct CallContext {
     ticket: Arc<Mutex<Option<Ticket>>>,
     /// Held until the reply is queued, see [`CallContext::hold_permit`].
     permit: Arc<Mutex<Option<SemaphorePermit<'static>>>>,
+    pending: Option<Arc<PendingOperation>>,
+    is_in_batch: bool,
 }
 
 /// Calls that work at once. Those that wait for their turn have made nothing yet, so that this
@@ -131,8 +133,20 @@ impl Ticket {
 }
 
 impl CallContext {
-    pub(crate) fn new(server: Arc<Server>, cancel: CancellationToken, ticket: Option<Ticket>) -> Self {
-        Self { server, cancel, ticket: Arc::new(Mutex::new(ticket)), permit: Arc::default() }
+    pub(crate) fn new(
+        server: Arc<Server>,
+        cancel: CancellationToken,
+        ticket: Option<Ticket>,
+        pending: Option<PendingOperation>,
+        is_in_batch: bool,
+    ) -> Self {
+        let ticket = Arc::new(Mutex::new(ticket));
+        Self { server, cancel, ticket, permit: Arc::default(), pending: pending.map(Arc::new), is_in_batch }
+    }
+
+    /// Whether the operation that this call asks for was ended before it began.
+    pub(crate) fn was_aborted(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.is_aborted())
     }
 
     /// Runs `work` with the session of the call, for reading, on a thread for blocking work.
@@ -146,12 +160,12 @@ impl CallContext {
             match self.ticket()?.resolved(&self.server).await? {
                 Ticket::Read(session, place) => {
                     let guard = place.guard().await;
-                    self.hold_permit().await;
+                    self.hold_permit().await?;
                     on_thread(move || work(session.opened(guard.as_ref())?, &session)).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
-                    self.hold_permit().await;
+                    self.hold_permit().await?;
                     let server = Arc::clone(&self.server);
                     on_thread(move || {
                         let mut guard = guard;
@@ -220,11 +234,16 @@ impl CallContext {
     /// Waits until the client has read enough and few enough calls work, and keeps the place until
     /// the reply is queued. Only those that hold all locks they need may wait here, so that none
     /// waits for another.
-    async fn hold_permit(&self) {
+    async fn hold_permit(&self) -> Result<(), RpcError> {
         if let Ok(permit) = WORK.acquire().await {
             self.server.output_ready().await;
             *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
         }
+        // A batch is sent once it is whole, so that waiting for the client would be in vain.
+        if self.is_in_batch {
+            self.server.batch_room()?;
+        }
+        Ok(())
     }
 
     fn ticket(&self) -> Result<Ticket, RpcError> {

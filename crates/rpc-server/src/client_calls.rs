@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use compaction_core::json::RawObject;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
@@ -103,6 +104,6 @@ fn refused(message: String) -> ClientCallError {
 }
 
 fn message_of(error: &RawValue) -> String {
-    let members = serde_json::from_str::<serde_json::Value>(error.get()).unwrap_or_default();
-    members["message"].as_str().map_or_else(|| error.get().to_owned(), str::to_owned)
+    let message = RawObject::parse(error.get()).ok().and_then(|members| members.string("message"));
+    message.unwrap_or_else(|| error.get().to_owned())
 }

@@ -42,6 +42,9 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
         move |access: &mut SessionAccess<'_>| begin(access, &params, &settings, &parent)
     };
     let begun = call.write(prepare).await?;
+    if call.was_aborted() {
+        begun.guard.cancel.cancel();
+    }
     let operation_id = begun.guard.id.clone();
     let operation = SummaryOperation {
         server: Arc::clone(&call.server),
@@ -51,7 +54,7 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
         progress: "compactionProgress",
     };
     let texts = Arc::new(prompt_texts(&settings));
-    let running = tokio::spawn(run(operation, begun.plan, begun.question, params, texts));
+    let running = call.server.operations.spawn(run(operation, begun.plan, begun.question, params, texts));
     if !waits {
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
@@ -181,7 +184,7 @@ fn plan_given(
 
 fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), json!({}), given.details.as_ref(), "summary.details")?;
+    operation::details(&FileLists::default(), &json!({}), given.details.as_ref(), "summary.details")?;
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
@@ -287,7 +290,7 @@ fn of_hook(error: RpcError) -> RpcError {
 /// A summary with what belongs to it.
 struct Written {
     summary: String,
-    details: serde_json::Value,
+    details: String,
     usage: Option<String>,
     summarizer: &'static str,
     attempts: u32,
@@ -309,7 +312,7 @@ impl Written {
         let own = json!({ "reason": "manual", "summarizer": "client" });
         Ok(Self {
             summary: given.summary.clone(),
-            details: operation::details(&files, own, given.details.as_ref(), "summary.details")?,
+            details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
             usage: operation::usage(given.usage.as_ref(), "summary.usage")?,
             summarizer: "client",
             attempts: 0,
@@ -340,7 +343,7 @@ impl Written {
         let own = json!({ "reason": "manual", "summarizer": operation.summarizer.name() });
         Ok(Self {
             summary: append_file_blocks(&summary, &files.read_files, &files.modified_files),
-            details: operation::details(&files, own, None, "details")?,
+            details: operation::details(&files, &own, None, "details")?,
             usage: usage.map(|usage| usage.to_string()),
             summarizer: operation.summarizer.name(),
             attempts,
@@ -395,7 +398,7 @@ fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> 
         member("summary", &json::encode_string(&written.summary)),
         member("firstKeptEntryId", &json::encode_string(plan.first_kept_entry_id.as_str())),
         member("tokensBefore", &plan.tokens_before.to_string()),
-        member("details", &written.details.to_string()),
+        member("details", &written.details),
     ];
     if written.from_hook {
         members.push(member("fromHook", "true"));
@@ -419,7 +422,7 @@ fn result(
         first_kept_entry_id: plan.first_kept_entry_id.to_string(),
         tokens_before: plan.tokens_before,
         tokens_after: tokens::context_tokens(&projection).tokens,
-        details: convert::free_object(&written.details),
+        details: convert::raw_object(written.details)?,
         usage: usage.ok().flatten().map(FreeObject::from),
         from_hook: written.from_hook,
         summarizer: written.summarizer.to_owned(),

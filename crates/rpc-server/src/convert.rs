@@ -72,11 +72,15 @@ pub(crate) fn diagnostic(diagnostic: &session_store::Diagnostic) -> wire::Diagno
 pub(crate) fn projection_diagnostic(diagnostic: &ProjectionDiagnostic) -> wire::Diagnostic {
     let (kind, message) = match diagnostic {
         ProjectionDiagnostic::UnknownFirstKept { compaction_id, first_kept_entry_id } => {
-            let kept = first_kept_entry_id.as_ref().map_or("no entry", EntryId::as_str);
-            let message = format!(
-                "compaction {compaction_id} names {kept} as its first kept entry, which is not before it on its \
-                 branch; nothing before the compaction is kept"
-            );
+            let message = match first_kept_entry_id {
+                Some(kept) => format!(
+                    "compaction {compaction_id} names {kept} as its first kept entry, which is not before it on its \
+                     branch; nothing before the compaction is kept"
+                ),
+                None => format!(
+                    "compaction {compaction_id} names no first kept entry; nothing before the compaction is kept"
+                ),
+            };
             ("unknownFirstKept", message)
         }
         ProjectionDiagnostic::OrphanToolResult { entry_id, tool_call_id } => {
@@ -154,6 +158,12 @@ fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings
         reserve_tokens: settings.reserve_tokens,
         keep_recent_tokens: settings.keep_recent_tokens,
     }
+}
+
+/// A JSON object that was put together here from text that was checked.
+pub(crate) fn raw_object(json: String) -> Result<wire::FreeObject, RpcError> {
+    let raw = RawValue::from_string(json);
+    raw.map(wire::FreeObject::from).map_err(|error| RpcError::Internal { message: error.to_string() })
 }
 
 /// A JSON object that was made here.

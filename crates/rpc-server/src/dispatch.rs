@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use jsonrpsee::core::server::{MethodCallback, Methods};
@@ -17,6 +18,7 @@ use crate::errors::RpcError;
 use crate::methods::{self, Scope};
 use crate::params;
 use crate::server::Server;
+use crate::session::PendingOperation;
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
 use crate::wire::CancelParams;
 
@@ -24,6 +26,9 @@ use crate::wire::CancelParams;
 const MAX_REQUESTS: usize = 1024;
 /// Bytes of parameters that they may hold together.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
+
+/// What running requests get to end before a `shutdown`.
+const OPERATIONS_END: Duration = Duration::from_secs(5);
 
 /// Serves messages by the registered methods.
 #[derive(Debug)]
@@ -130,7 +135,10 @@ impl Dispatcher {
 
     async fn start(&self, call: Call, reply: Reply) {
         let id = call.id.clone();
-        match self.prepare(call) {
+        if call.method == "shutdown" {
+            self.end_operations().await;
+        }
+        match self.prepare(call, matches!(reply, Reply::Batch(_))) {
             Err(error) => reply.send(id.map(|id| error_reply(Some(&id), &error))),
             Ok((scope, future)) => {
                 let task = tokio::spawn(async move { reply.send(future.await) });
@@ -142,10 +150,23 @@ impl Dispatcher {
         }
     }
 
+    /// Ends what runs before `shutdown` is served, so that its reply is the last one.
+    async fn end_operations(&self) {
+        self.server.abort_operations();
+        let ending = async {
+            self.idle().await;
+            self.server.operations_ended().await;
+        };
+        if tokio::time::timeout(OPERATIONS_END, ending).await.is_err() {
+            tracing::warn!(running = self.running(), "requests did not end before the shutdown");
+        }
+    }
+
     /// Checks a call and takes its place in line.
     fn prepare(
         &self,
         call: Call,
+        is_in_batch: bool,
     ) -> Result<(Scope, impl Future<Output = Option<String>> + Send + 'static + use<>), RpcError> {
         let Some((scope, MethodCallback::Async(callback))) =
             methods::scope(&call.method).zip(self.methods.method(&call.method).cloned())
@@ -154,10 +175,12 @@ impl Dispatcher {
         };
         self.check_lifecycle(&call.method)?;
         let params = call.params.as_deref().map_or("{}", |params| params.get());
-        let session_id = named_session(params)?;
+        let named = Named::of(params)?;
         let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end)?;
-        let ticket = Ticket::take(&self.server, scope, session_id);
-        let context = CallContext::new(Arc::clone(&self.server), admission.cancel.clone(), ticket);
+        let pending = named.operation(&call.method, &self.server);
+        let ticket = Ticket::take(&self.server, scope, named.session_id);
+        let context =
+            CallContext::new(Arc::clone(&self.server), admission.cancel.clone(), ticket, pending, is_in_batch);
         let mut extensions = Extensions::new();
         extensions.insert(context);
         let outbound = self.outbound.clone();
@@ -189,21 +212,44 @@ impl Dispatcher {
     }
 }
 
-/// The session that parameters name. Only what is certainly wrong is refused here, the method's
-/// own types check the rest.
-fn named_session(params: &str) -> Result<Option<String>, RpcError> {
-    #[derive(Deserialize)]
-    struct Named<'a> {
-        #[serde(rename = "sessionId", borrow)]
-        session_id: Option<&'a serde_json::value::RawValue>,
+/// What is known of a call's parameters before they are read.
+#[derive(Debug, Default)]
+struct Named {
+    /// The session that they name.
+    session_id: Option<String>,
+    /// Whether they ask for a branch summary.
+    summarize: bool,
+}
+
+impl Named {
+    /// Only what is certainly wrong is refused here, the method's own types check the rest.
+    fn of(params: &str) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct Members<'a> {
+            #[serde(rename = "sessionId", borrow)]
+            session_id: Option<&'a serde_json::value::RawValue>,
+            #[serde(borrow)]
+            summarize: Option<&'a serde_json::value::RawValue>,
+        }
+        if !params.starts_with('{') {
+            return Err(RpcError::invalid_params("params", "an object"));
+        }
+        let Ok(members) = serde_json::from_str::<Members<'_>>(params) else {
+            return Ok(Self::default());
+        };
+        Ok(Self {
+            session_id: members.session_id.and_then(|id| compaction_core::json::decode_string(id.get())),
+            summarize: members.summarize.is_some_and(|summarize| summarize.get() == "true"),
+        })
     }
-    if !params.starts_with('{') {
-        return Err(RpcError::invalid_params("params", "an object"));
+
+    /// A compaction or branch summary that will begin in its turn: ending it must be possible from
+    /// the moment it has arrived.
+    fn operation(&self, method: &str, server: &Server) -> Option<PendingOperation> {
+        let is_operation = method == "compact" || (method == "navigateTree" && self.summarize);
+        let session_id = self.session_id.clone().filter(|_| is_operation)?;
+        Some(server.pending_operations.add(session_id))
     }
-    let Ok(named) = serde_json::from_str::<Named<'_>>(params) else {
-        return Ok(None);
-    };
-    Ok(named.session_id.and_then(|id| compaction_core::json::decode_string(id.get())))
 }
 
 /// A request that was let in; leaving, it makes room for another.
@@ -300,19 +346,25 @@ struct Batch {
 struct BatchState {
     missing: usize,
     replies: Vec<String>,
+    /// Bytes of the replies.
+    held: usize,
 }
 
 impl Batch {
     fn new(outbound: Outbound, parts: usize) -> Self {
-        Self { outbound, state: Mutex::new(BatchState { missing: parts, replies: Vec::new() }) }
+        Self { outbound, state: Mutex::new(BatchState { missing: parts, replies: Vec::new(), held: 0 }) }
     }
 
     fn add(&self, reply: Option<String>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = reply.as_ref().map_or(0, String::len);
+        self.outbound.hold(bytes);
+        state.held += bytes;
         state.replies.extend(reply);
         state.missing -= 1;
         if state.missing == 0 && !state.replies.is_empty() {
-            self.outbound.push(format!("[{}]", state.replies.join(",")));
+            let replies = std::mem::take(&mut state.replies);
+            self.outbound.push_held(format!("[{}]", replies.join(",")), state.held);
         }
     }
 }

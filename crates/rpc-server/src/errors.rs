@@ -50,9 +50,11 @@ pub enum RpcError {
     ReadOnly { message: String },
     #[error("{waiting} requests wait; the limit is {limit}")]
     ServerBusy { waiting: usize, limit: usize },
+    #[error("the replies of this batch are too large to wait for each other; send the call alone")]
+    BatchTooLarge,
     #[error("the session id {session_id} is in use by {}", .path.as_deref().unwrap_or("a session in memory"))]
     SessionIdInUse { session_id: String, path: Option<String> },
-    #[error("nothing to compact: {message}")]
+    #[error("failed to {message}")]
     NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
     #[error("already compacted: nothing that the model sees follows compaction {compaction_id}")]
     AlreadyCompacted { compaction_id: String, context_tokens: u64 },
@@ -66,8 +68,8 @@ pub enum RpcError {
     CancelledByHook,
     #[error("the hook's result is wrong: {path}: expected {expected}")]
     InvalidHookResult { path: String, expected: String },
-    #[error("setting {path}: expected {expected}")]
-    InvalidSettings { path: String, expected: String },
+    #[error("setting {path}{}: expected {expected}", .file.as_ref().map(|file| format!(" in {file}")).unwrap_or_default())]
+    InvalidSettings { path: String, expected: String, file: Option<String> },
 }
 
 /// Codes, kinds and what they mean, as clients find them in the generated documents.
@@ -117,6 +119,16 @@ impl RpcError {
         Self::InvalidParams { path: path.into(), expected: expected.into() }
     }
 
+    /// A wrong setting, with the file that holds it.
+    pub fn in_file(self, settings_file: &std::path::Path) -> Self {
+        match self {
+            Self::InvalidSettings { path, expected, .. } => {
+                Self::InvalidSettings { path, expected, file: Some(settings_file.display().to_string()) }
+            }
+            error => error,
+        }
+    }
+
     /// The error's name in `data.kind`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -136,7 +148,7 @@ impl RpcError {
             Self::WriteFailed { .. } => "writeFailed",
             Self::LeafMoved { .. } => "leafMoved",
             Self::ReadOnly { .. } => "readOnly",
-            Self::ServerBusy { .. } => "serverBusy",
+            Self::ServerBusy { .. } | Self::BatchTooLarge => "serverBusy",
             Self::SessionIdInUse { .. } => "sessionIdInUse",
             Self::NothingToCompact { .. } => "nothingToCompact",
             Self::AlreadyCompacted { .. } => "alreadyCompacted",
@@ -169,12 +181,16 @@ impl RpcError {
             | Self::Internal { .. }
             | Self::NotInitialized
             | Self::Cancelled
+            | Self::BatchTooLarge
             | Self::ReadOnly { .. }
             | Self::CancelledByHook => json!({}),
             Self::MethodNotFound { method } => json!({ "method": method }),
-            Self::InvalidParams { path, expected }
-            | Self::InvalidHookResult { path, expected }
-            | Self::InvalidSettings { path, expected } => json!({ "path": path, "expected": expected }),
+            Self::InvalidParams { path, expected } | Self::InvalidHookResult { path, expected } => {
+                json!({ "path": path, "expected": expected })
+            }
+            Self::InvalidSettings { path, expected, file } => {
+                json!({ "path": path, "expected": expected, "file": file })
+            }
             Self::UnsupportedVersion { version } => {
                 json!({ "path": "protocolVersion", "expected": "1", "version": version, "supportedVersions": [1] })
             }

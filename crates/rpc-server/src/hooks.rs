@@ -2,9 +2,9 @@
 //! server to client). What it answers is checked; anything but an answer of the right form fails
 //! the operation with nothing changed.
 
+use compaction_core::json::RawObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
@@ -85,12 +85,11 @@ fn decide(answer: &RawValue) -> Result<Decision<()>, RpcError> {
 
 /// A member of the answer; null counts as absent.
 fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>, RpcError> {
-    let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
-    let Some(value) = answer.get(key).filter(|value| !value.is_null()) else {
+    let members = RawObject::parse(answer.get()).map_err(|_| wrong("result", "an object"))?;
+    let Some(value) = members.get(key).filter(|value| *value != "null") else {
         return Ok(None);
     };
-    // Through text, so that members that stay text can be read.
-    crate::params::parse_value::<T>(&value.to_string()).map(Some).map_err(|(path, expected)| {
+    crate::params::parse_value::<T>(value).map(Some).map_err(|(path, expected)| {
         wrong(&if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") }, &expected)
     })
 }
@@ -98,4 +97,26 @@ fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>
 /// A wrong answer of a hook.
 pub(crate) fn wrong(path: &str, expected: &str) -> RpcError {
     RpcError::InvalidHookResult { path: path.to_owned(), expected: expected.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decision(answer: &str) -> Result<bool, RpcError> {
+        let answer = RawValue::from_string(answer.to_owned()).expect("the test writes JSON");
+        decide(&answer).map(|decision| matches!(decision, Decision::Cancel))
+    }
+
+    #[test]
+    fn a_cancel_is_heard_whatever_stands_beside_it() {
+        let deep = format!("{{\"x\":{}{},\"cancel\":true}}", "[".repeat(500), "]".repeat(500));
+        for answer in [r#"{"cancel":true,"note":"\ud800"}"#, r#"{"cancel":true,"x":1e999}"#, &deep] {
+            assert!(decision(answer).expect("the answer is right"), "{answer}");
+        }
+        assert!(!decision("{}").expect("the answer is right"));
+        for answer in [r#"{"cancel":"yes"}"#, "[]", "null", "\"no\""] {
+            assert_eq!(decision(answer).expect_err("the answer is wrong").kind(), "invalidHookResult", "{answer}");
+        }
+    }
 }

@@ -133,7 +133,7 @@ methods! {
     "getSessionStats" sessions::stats, SessionParams => SessionStats, Read,
         "Counts messages, tokens and cost of a session.",
         ["sessionNotFound"];
-    "checkSession" sessions::check, CheckSessionParams => CheckSessionResult, Free,
+    "checkSession" sessions::check, CheckSessionParams => CheckSessionResult, Read,
         "Reads every body of a session and tells what is odd.",
         ["sessionNotFound", "notASession"];
 

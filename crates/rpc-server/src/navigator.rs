@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryId, FileLists};
+use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
 use compaction_core::json;
-use compaction_core::navigation::BranchPreparation;
+use compaction_core::navigation::{BranchPreparation, branch_budget};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
 use compaction_core::summary::{append_file_blocks, remove_file_blocks};
 use futures_util::FutureExt;
@@ -23,7 +23,7 @@ use crate::operation::{self, SummaryOperation};
 use crate::server::Server;
 use crate::session::{OperationGuard, SessionAccess};
 use crate::settings::Settings;
-use crate::summarizers::{self, SummaryJob};
+use crate::summarizers::{self, Summarizer, SummaryJob};
 use crate::wire::*;
 
 /// Serves `navigateTree`.
@@ -35,7 +35,12 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };
     let begin_params = params.clone();
-    let begun = call.write(move |access| begin(access, &begin_params, &settings, &parent)).await?;
+    let writer = Arc::clone(&summarizer);
+    let begin = move |access: &mut SessionAccess<'_>| begin(access, &begin_params, &settings, &parent, &*writer);
+    let begun = call.write(begin).await?;
+    if call.was_aborted() {
+        begun.guard.cancel.cancel();
+    }
     let operation_id = begun.guard.id.clone();
     let operation = SummaryOperation {
         server: Arc::clone(&call.server),
@@ -44,7 +49,8 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
         summarizer,
         progress: "branchSummaryProgress",
     };
-    let running = tokio::spawn(run(operation, begun.old_leaf_id, begun.step, params, call.cancel.clone()));
+    let running =
+        call.server.operations.spawn(run(operation, begun.old_leaf_id, begun.step, params, call.cancel.clone()));
     if !waits {
         return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
     }
@@ -82,6 +88,7 @@ fn begin(
     params: &NavigateTreeParams,
     settings: &Settings,
     parent: &CancellationToken,
+    summarizer: &dyn Summarizer,
 ) -> Result<Begun, RpcError> {
     access.check_writable()?;
     access.refresh()?;
@@ -94,7 +101,7 @@ fn begin(
     } else if access.server().has_hook(hooks::BEFORE_TREE) {
         Step::Ask(Box::new(question(params, &route, &guard)))
     } else {
-        go(access, params, settings, route, &guard.id)?
+        go(access, params, settings, route, &guard.id, summarizer)?
     };
     Ok(Begun { guard, old_leaf_id, step })
 }
@@ -106,9 +113,12 @@ fn go(
     settings: &Settings,
     route: Route,
     operation_id: &str,
+    summarizer: &dyn Summarizer,
 ) -> Result<Step, RpcError> {
     if params.summarize || params.summary.is_some() {
-        let preparation = route.branch_preparation(access.session(), access.open(), &settings.file_tools())?;
+        let budget = summarizer.context_window(settings).filter(|_| params.summary.is_none());
+        let budget = budget.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
+        let preparation = route.branch_preparation(access.session(), access.open(), budget, &settings.file_tools())?;
         if !preparation.messages.is_empty() {
             tell_start(
                 access.server(),
@@ -146,7 +156,7 @@ fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
         return Ok(());
     };
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), json!({}), given.details.as_ref(), "summary.details")?;
+    operation::details(&FileLists::default(), &json!({}), given.details.as_ref(), "summary.details")?;
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
@@ -170,12 +180,16 @@ fn tell_start(
 }
 
 /// The result of a navigation to where the session is already.
+///
+/// A message that is the leaf stays in the context, so that its text is not handed back to be sent
+/// once more.
 fn stayed(route: &Route) -> NavigationResult {
     let leaf_id = convert::id(route.old_leaf_id.as_ref());
+    let is_leaf = route.old_leaf_id.as_ref() == Some(route.target.id());
     NavigationResult {
         leaf_id: leaf_id.clone(),
         old_leaf_id: leaf_id,
-        editor_text: route.destination.editor_text.clone(),
+        editor_text: route.destination.editor_text.clone().filter(|_| !is_leaf),
         summary_entry: None,
         cancelled: false,
         aborted: None,
@@ -191,8 +205,7 @@ fn move_plainly(
     let new_leaf = route.destination.new_leaf_id.clone();
     let condition = Precondition::LeafIs(route.old_leaf_id.clone());
     access.append_with(|session| session.navigate(new_leaf.as_ref(), &condition))?;
-    set_label(access, route.target.id(), label)?;
-    Ok(moved(access, route, None))
+    moved(access, route, None, route.target.id(), label)
 }
 
 fn set_label(access: &mut SessionAccess<'_>, target: &EntryId, label: Option<&str>) -> Result<(), RpcError> {
@@ -202,7 +215,21 @@ fn set_label(access: &mut SessionAccess<'_>, target: &EntryId, label: Option<&st
     Ok(())
 }
 
-fn moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> NavigationResult {
+/// Labels what the navigation has made or found, and tells of the move, which stands even if the
+/// label could not be written.
+fn moved(
+    access: &mut SessionAccess<'_>,
+    route: &Route,
+    summary: Option<&Arc<Entry>>,
+    labelled: &EntryId,
+    label: Option<&str>,
+) -> Result<NavigationResult, RpcError> {
+    let labelling = set_label(access, labelled, label);
+    let result = tell_moved(access, route, summary);
+    labelling.map(|()| result)
+}
+
+fn tell_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> NavigationResult {
     let (leaf_id, old_leaf_id) = (access.leaf_id(), convert::id(route.old_leaf_id.as_ref()));
     access.server().notify(
         "leafChanged",
@@ -347,6 +374,7 @@ async fn go_after_hook(
     let (session, turn) = operation.session_turn().await?;
     let settings = operation.server.configuration()?.settings.clone();
     let id = operation.guard.id.clone();
+    let summarizer = Arc::clone(&operation.summarizer);
     change(Arc::clone(&operation.server), session, turn, move |access| {
         access.refresh()?;
         let actual = access.leaf_id();
@@ -355,7 +383,7 @@ async fn go_after_hook(
         }
         let (session, open) = (access.session(), access.open());
         let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
-        go(access, &params, &settings, route, &id)
+        go(access, &params, &settings, route, &id, &*summarizer)
     })
     .await
 }
@@ -363,7 +391,7 @@ async fn go_after_hook(
 fn by_client(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, RpcError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = plan.preparation.file_operations.lists();
-    let details = operation::details(&files, own, given.details.as_ref(), "summary.details")?;
+    let details = operation::details(&files, &own, given.details.as_ref(), "summary.details")?;
     let usage = operation::usage(given.usage.as_ref(), "summary.usage")?;
     let mut members = summary_members(plan, &given.summary, &details, usage);
     if is_from_hook {
@@ -392,19 +420,40 @@ async fn by_summarizer(
     let files = plan.preparation.file_operations.lists();
     let summary = append_file_blocks(&text, &files.read_files, &files.modified_files);
     let own = json!({ "summarizer": operation.summarizer.name() });
-    let details = operation::details(&files, own, None, "details")?;
+    let details = operation::details(&files, &own, None, "details")?;
     Ok(summary_members(plan, &summary, &details, written.usage.map(|usage| usage.to_string())))
 }
 
-fn summary_members(plan: &Plan, summary: &str, details: &serde_json::Value, usage: Option<String>) -> Vec<String> {
+fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>) -> Vec<String> {
     let from_id = plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str);
     let mut members = vec![
         member("fromId", &json::encode_string(from_id)),
         member("summary", &json::encode_string(summary)),
-        member("details", &details.to_string()),
+        member("details", details),
     ];
     members.extend(usage.map(|usage| member("usage", &usage)));
     members
+}
+
+/// The leaf, if nothing that the model sees was appended since the summary was begun: messages that
+/// came meanwhile would be in neither the summary nor the context. A label or a name is no reason to
+/// throw a summary away.
+fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<EntryId>, RpcError> {
+    let session = access.session();
+    let leaf = session.leaf_id().cloned();
+    if leaf == route.old_leaf_id {
+        return Ok(leaf);
+    }
+    let branch = session.branch_entries(leaf.as_ref()).map_err(|error| access.open().store_error(&error))?;
+    let old = branch.iter().rposition(|entry| Some(entry.id()) == route.old_leaf_id.as_ref());
+    let is_silent = |entry: &Arc<Entry>| !entry.has_context_messages() && entry.kind() != EntryKind::ContextEdit;
+    match old {
+        Some(old) if branch[old + 1..].iter().all(is_silent) => Ok(leaf),
+        _ => Err(RpcError::LeafMoved {
+            expected: convert::id(route.old_leaf_id.as_ref()),
+            actual: convert::id(leaf.as_ref()),
+        }),
+    }
 }
 
 /// Writes the summary under the new leaf, if the branch that it tells of is still the current one.
@@ -417,9 +466,7 @@ fn commit(
     access.refresh()?;
     let members = format!("{{{}}}", members.join(","));
     let parent = Parent::At(route.destination.new_leaf_id.clone());
-    // Messages that came meanwhile would be in neither the summary nor the context.
-    let condition = Precondition::LeafIs(route.old_leaf_id.clone());
+    let condition = Precondition::LeafIs(unchanged_leaf(access, route)?);
     let entry = access.append(NewEntry::new("branch_summary", &members), parent, &condition)?;
-    set_label(access, entry.id(), label)?;
-    Ok(moved(access, route, Some(&entry)))
+    moved(access, route, Some(&entry), entry.id(), label)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use compaction_core::json::RawObject;
 use serde_json::{Value, json};
 use tokio::sync::OwnedRwLockWriteGuard;
 
@@ -121,28 +122,29 @@ pub(crate) fn sum_usage(first: Option<Value>, second: Option<Value>) -> Option<V
     })
 }
 
-/// The `details` of a summary entry: files, what the project adds, what the client gave. The
-/// client's own members win, but for the lists, which later summaries build on.
+/// The `details` of a summary entry as JSON: files, what the project adds, what the client gave, as
+/// it was written. The client's own members win, but for lists of files that are none, which later
+/// summaries build on.
 pub(crate) fn details(
     files: &compaction_core::entry::FileLists,
-    own: Value,
+    own: &Value,
     given: Option<&FreeObject>,
     path: &str,
-) -> Result<Value, RpcError> {
-    let mut details = json!({ "compactd": own });
-    if let Some(given) = given {
-        let given = serde_json::from_str::<serde_json::Map<String, Value>>(given.get())
-            .map_err(|_| RpcError::invalid_params(path, "an object"))?;
-        for (key, value) in given {
-            details[key] = value;
-        }
+) -> Result<String, RpcError> {
+    let mut details = RawObject::default();
+    details.set("compactd", own.to_string());
+    let given = given.map(|given| RawObject::parse(given.get())).transpose();
+    let given = given.map_err(|_| RpcError::invalid_params(path, "an object"))?.unwrap_or_default();
+    let members: Vec<(String, String)> = given.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    for (key, value) in &members {
+        details.set(key, value.as_str());
     }
     for (key, paths) in [("readFiles", &files.read_files), ("modifiedFiles", &files.modified_files)] {
-        if !details[key].is_array() {
-            details[key] = json!(paths);
+        if !details.get(key).is_some_and(|list| list.starts_with('[')) {
+            details.set(key, json!(paths).to_string());
         }
     }
-    Ok(details)
+    Ok(details.to_json())
 }
 
 /// The usage that a client gave; must be an object.

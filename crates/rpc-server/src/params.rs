@@ -49,7 +49,15 @@ fn quoted<'a>(message: &'a str, start: &str) -> Option<&'a str> {
 /// What the message says was expected, without the position in the text.
 fn expectation(message: &str) -> String {
     let message = message.split(" at line ").next().unwrap_or(message);
-    message.split_once("expected ").map_or(message, |(_, expected)| expected).to_owned()
+    if message.starts_with("duplicate field") {
+        return "each member once".to_owned();
+    }
+    match message.split_once("expected ").map_or(message, |(_, expected)| expected) {
+        "u64" | "u32" | "usize" => "a whole number, 0 or more".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        expected if expected.starts_with("struct ") => "an object".to_owned(),
+        expected => expected.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +80,7 @@ mod tests {
         let model = r#"{"sessionId":"s","model":{"provider":"p","id":"m"}}"#;
         check::<CheckCompactionParams>(model, "model.contextWindow", REQUIRED);
         let model = r#"{"sessionId":"s","model":{"provider":"p","id":"m","contextWindow":-1}}"#;
-        check::<CheckCompactionParams>(model, "model.contextWindow", "u64");
+        check::<CheckCompactionParams>(model, "model.contextWindow", "a whole number, 0 or more");
         let fork = r#"{"sessionId":"s","entryId":"e","position":"behind"}"#;
         check::<ForkSessionParams>(fork, "position", "`before` or `at`");
         check::<SetLabelParams>(r#"{"sessionId":"s","targetId":"e"}"#, "label", REQUIRED);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::Receiver;
+use tokio_util::sync::CancellationToken;
 
 use crate::dispatch::{Dispatcher, Signal};
 use crate::server::Server;
@@ -64,13 +66,18 @@ async fn run(
     let outbound = Outbound::spawn(output)?;
     let server = Arc::new(Server::new(outbound.clone()));
     let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
-    let inputs = spawn_reader(input, options.framing, options.max_message_bytes, outbound.clone())?;
-    let end = listen(&server, &dispatcher, &outbound, inputs).await?;
+    let ended = CancellationToken::new();
+    let inputs = spawn_reader(input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;
+    let end = listen(&server, &dispatcher, &outbound, inputs, &ended).await?;
     tracing::debug!(?end, "ending");
     let was_shut_down = server.is_shut_down();
     if end == End::Input {
         // What remains after the grace is cancelled below.
-        let _ = tokio::time::timeout(GRACE, dispatcher.idle()).await;
+        let finishing = async {
+            dispatcher.idle().await;
+            server.operations_ended().await;
+        };
+        let _ = tokio::time::timeout(GRACE, finishing).await;
     }
     server.end.cancel();
     let ending = async {
@@ -84,39 +91,56 @@ async fn run(
     Ok(if end == End::Exit && !was_shut_down { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Serves messages until something ends the server. What may make the loop wait, a client that
+/// does not read above all, never keeps it from noticing an end.
 async fn listen(
     server: &Arc<Server>,
     dispatcher: &Dispatcher,
     outbound: &Outbound,
-    mut inputs: tokio::sync::mpsc::Receiver<Input>,
+    mut inputs: Receiver<Input>,
+    ended: &CancellationToken,
 ) -> anyhow::Result<End> {
+    let serve = async {
+        while let Some(Input::Message(incoming, bytes)) = inputs.recv().await {
+            tracing::trace!(bytes, "message");
+            // A client that does not read is not read from, so that what it is owed stays bounded.
+            outbound.ready().await;
+            if dispatcher.accept(incoming).await == Signal::Exit {
+                return End::Exit;
+            }
+        }
+        End::Input
+    };
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut parent_check = tokio::time::interval(PARENT_CHECK);
+    Ok(tokio::select! {
+        end = serve => end,
+        _ = terminate.recv() => End::Signal,
+        _ = interrupt.recv() => End::Signal,
+        () = parent_dies(server) => End::ParentDied,
+        () = never_read(outbound, ended) => End::Input,
+    })
+}
+
+/// Ends once the input has ended and the client has not read what it is owed in the time after it.
+async fn never_read(outbound: &Outbound, ended: &CancellationToken) {
+    ended.cancelled().await;
     loop {
-        let input = tokio::select! {
-            input = inputs.recv() => input,
-            _ = terminate.recv() => return Ok(End::Signal),
-            _ = interrupt.recv() => return Ok(End::Signal),
-            _ = parent_check.tick() => {
-                if parent_died(server) {
-                    return Ok(End::ParentDied);
-                }
-                continue;
-            }
-        };
-        let Some(Input::Message(incoming, bytes)) = input else {
-            return Ok(End::Input);
-        };
-        tracing::trace!(bytes, "message");
-        tokio::select! {
-            // A client that does not read is not read from, so that what it is owed stays bounded.
-            () = outbound.ready() => {}
-            _ = terminate.recv() => return Ok(End::Signal),
-            _ = interrupt.recv() => return Ok(End::Signal),
+        let is_read = tokio::time::timeout(LAST_WORDS, outbound.ready()).await.is_ok();
+        if !is_read {
+            return;
         }
-        if dispatcher.accept(incoming).await == Signal::Exit {
-            return Ok(End::Exit);
+        tokio::time::sleep(GRACE).await;
+    }
+}
+
+/// Ends when the parent that `initialize` named is gone.
+async fn parent_dies(server: &Server) {
+    let mut check = tokio::time::interval(PARENT_CHECK);
+    loop {
+        check.tick().await;
+        if parent_died(server) {
+            return;
         }
     }
 }

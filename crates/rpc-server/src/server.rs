@@ -1,6 +1,6 @@
 //! What all calls share: the configuration of `initialize`, the open sessions, the way out.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,11 +10,12 @@ use serde_json::value::RawValue;
 use session_store::FileStore;
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
 use crate::handlers::lifecycle::expand_home;
-use crate::session::Sessions;
+use crate::session::{PendingOperations, Sessions};
 use crate::settings::Settings;
 use crate::transport::Outbound;
 
@@ -27,6 +28,10 @@ pub struct Server {
     pub(crate) opening: Arc<RwLock<()>>,
     /// Cancelled when the server ends.
     pub end: CancellationToken,
+    /// Operations whose calls have arrived.
+    pub(crate) pending_operations: Arc<PendingOperations>,
+    /// Compactions and navigations that run, also those whose call has been answered.
+    pub(crate) operations: TaskTracker,
     /// Requests that wait for the client.
     pub client_calls: ClientCalls,
     outbound: Outbound,
@@ -64,6 +69,8 @@ impl Server {
             sessions: Sessions::default(),
             opening: Arc::default(),
             end: CancellationToken::new(),
+            pending_operations: Arc::default(),
+            operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
             outbound,
             configuration: OnceLock::new(),
@@ -92,7 +99,7 @@ impl Server {
 
     /// An absolute path from one that a client gave.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, RpcError> {
-        Ok(self.configuration()?.cwd.join(expand_home(path)))
+        Ok(without_dots(&self.configuration()?.cwd.join(expand_home(path))))
     }
 
     /// Asks the client and waits for its answer, for at most `limit`.
@@ -108,6 +115,27 @@ impl Server {
     /// Whether the client answers a hook.
     pub fn has_hook(&self, hook: &str) -> bool {
         self.configuration().is_ok_and(|configuration| configuration.hooks.iter().any(|name| name == hook))
+    }
+
+    /// Fails if too many replies wait for the rest of their batches.
+    pub(crate) fn batch_room(&self) -> Result<(), RpcError> {
+        match self.outbound.may_hold() {
+            true => Ok(()),
+            false => Err(RpcError::BatchTooLarge),
+        }
+    }
+
+    /// Cancels all operations.
+    pub(crate) fn abort_operations(&self) {
+        for session in self.sessions.all() {
+            session.abort_operation();
+        }
+    }
+
+    /// Waits until no operation runs.
+    pub(crate) async fn operations_ended(&self) {
+        self.operations.close();
+        self.operations.wait().await;
     }
 
     /// Waits until the client has read enough that new replies may be made.
@@ -133,8 +161,9 @@ impl Server {
     /// Ends all operations, then closes all sessions: each once the calls before it are done.
     pub async fn shut_down(&self) {
         self.is_shut_down.store(true, Ordering::Relaxed);
+        self.abort_operations();
+        self.operations_ended().await;
         for session in self.sessions.all() {
-            session.abort_operation();
             let mut slot = session.slot.write().await;
             if let Some(mut opened) = slot.take()
                 && let Err(error) = opened.close()
@@ -144,4 +173,20 @@ impl Server {
             self.sessions.remove(&session.id);
         }
     }
+}
+
+/// A path without `.` and `..`, so that one directory has one name. Links are not followed: the
+/// path may not exist yet.
+pub(crate) fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }

@@ -42,7 +42,7 @@ impl Settings {
         let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
         for path in of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]) {
             match read_object(&path) {
-                Ok(Some(layer)) => settings = settings.with(&layer)?,
+                Ok(Some(layer)) => settings = settings.with(&layer).map_err(|error| error.in_file(&path))?,
                 Ok(None) => {}
                 Err(reason) => diagnostics.push(format!("settings file {} counts as empty: {reason}", path.display())),
             }
@@ -149,6 +149,11 @@ impl Settings {
         Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
     }
 
+    /// Tokens that the client's model can read (`compactd.summarize.contextWindow`).
+    pub fn summarize_window(&self) -> u64 {
+        self.merged["compactd"]["summarize"]["contextWindow"].as_u64().unwrap_or(128_000)
+    }
+
     /// A prompt that replaces the project's own (`compactd.prompts.<name>`).
     pub fn prompt(&self, name: &str) -> Option<&str> {
         self.merged["compactd"]["prompts"][name].as_str()
@@ -167,6 +172,11 @@ impl Settings {
         expect(root, "compactd.summarizer", "the name of a summarizer: extractive or host", |value| {
             value.as_str().is_some_and(|name| crate::summarizers::NAMES.contains(&name))
         })?;
+        expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "retry.enabled", "true or false", Value::is_boolean)?;
+        for number in ["retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs"] {
+            expect(root, number, "a whole number, 0 or more", Value::is_u64)?;
+        }
         for timeout in ["compactd.hooks.timeoutMs", "compactd.summarize.timeoutMs"] {
             expect(root, timeout, "a whole number of milliseconds", Value::is_u64)?;
         }
@@ -203,7 +213,7 @@ pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "bra
 const WHOLE: &str = "a whole number of tokens, 0 or more";
 
 fn invalid(path: &str, expected: &str) -> RpcError {
-    RpcError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned() }
+    RpcError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
 }
 
 /// Checks the value at a dotted path, if there is one.
@@ -233,7 +243,9 @@ fn merge(base: &mut Value, layer: &Value) {
 /// The object in a settings file; `None` if there is no file.
 fn read_object(path: &Path) -> Result<Option<Value>, String> {
     match std::fs::read_to_string(path) {
-        Ok(text) => parse_object(&text).map(Some).ok_or_else(|| "it holds no JSON object".to_owned()),
+        Ok(text) => serde_json::from_str::<Map<String, Value>>(&text)
+            .map(|layer| Some(Value::Object(layer)))
+            .map_err(|error| format!("it holds no JSON object: {error}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),
     }

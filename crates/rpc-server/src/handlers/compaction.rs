@@ -166,6 +166,14 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
 /// Ends a running compaction or branch summary.
 pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<AbortResult, RpcError> {
     let session_id = params.session_id;
-    let session = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
-    Ok(AbortResult { aborted: session.abort_operation() })
+    let has_waiting = call.server.pending_operations.abort(&session_id);
+    let mut session = call.server.sessions.get(&session_id);
+    if session.is_none() {
+        // It may be about to be opened by a call that came before this one.
+        drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
+        session = call.server.sessions.get(&session_id);
+    }
+    let session = session.ok_or(RpcError::SessionNotOpen { session_id })?;
+    let was_running = session.abort_operation();
+    Ok(AbortResult { aborted: was_running || has_waiting })
 }

@@ -24,9 +24,10 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
         let projection = Projection::of(&mut branch).map_err(|error| open.store_error(&error))?;
         let after = params.after.map(EntryId::new);
         let delta = after.as_ref().map(|after| position_after(&projection, after));
+        let format = params.format.unwrap_or_default();
         let messages = match delta.flatten() {
-            Some(position) => messages_from(&projection, position, params.format),
-            None => whole_context(&projection, params.format),
+            Some(position) => messages_from(&projection, position, format),
+            None => whole_context(&projection, format),
         };
         let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
         Ok(GetContextResult {
@@ -117,9 +118,12 @@ pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) 
 /// How full a window is; unknown between a compaction and the first answer after it, since the
 /// numbers at hand are those of the context before.
 fn usage(projection: &Projection, context_window: u64) -> wire::ContextUsage {
+    let succeeded = |message: &Arc<Message>| {
+        message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
+    };
     let answered = |compaction: &ProjectedEntry| {
         let later = projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
-        later.flat_map(|projected| &projected.messages).any(|message| tokens::trusted_usage(message).is_some())
+        later.flat_map(|projected| &projected.messages).any(succeeded)
     };
     let is_known = projection.compaction().is_none_or(answered);
     let tokens = is_known.then(|| tokens::context_tokens(projection).tokens);

@@ -8,7 +8,7 @@ use crate::errors::RpcError;
 use crate::hooks;
 use crate::methods::{METHODS, NOTIFICATIONS};
 use crate::openrpc;
-use crate::server::{Configuration, Server};
+use crate::server::{Configuration, Server, without_dots};
 use crate::settings::Settings;
 use crate::summarizers;
 use crate::wire::*;
@@ -34,11 +34,12 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
 
 fn configure(params: &InitializeParams) -> Result<(Configuration, Vec<String>), RpcError> {
     let own_directory = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let cwd = params.cwd.as_ref().map_or_else(own_directory, |cwd| own_directory().join(expand_home(cwd)));
+    let cwd =
+        params.cwd.as_ref().map_or_else(own_directory, |cwd| without_dots(&own_directory().join(expand_home(cwd))));
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let directory = |given: Option<&String>, name: &str| {
         let text = given.cloned().or_else(|| variable(name));
-        text.map(|text| cwd.join(expand_home(&text)))
+        text.map(|text| without_dots(&cwd.join(expand_home(&text))))
     };
     let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
         .or_else(|| std::env::home_dir().map(|home| home.join(".pi").join("agent")));

@@ -72,18 +72,20 @@ impl Route {
         Ok(is_mark && entry.header().parent_id == self.destination.new_leaf_id)
     }
 
-    /// What a summary of the abandoned entries is made from.
+    /// What a summary of the abandoned entries is made from: of their messages the newest that fit
+    /// `budget` tokens.
     pub(crate) fn branch_preparation(
         &self,
         session: &Session,
         open: &OpenSession,
+        budget: Option<u64>,
         tools: &FileTools,
     ) -> Result<BranchPreparation, RpcError> {
         let projection = project(session, open, self.old_leaf_id.as_ref())?;
         let ids: HashSet<&EntryId> = self.abandoned.iter().collect();
         let branch = session.branch_entries(self.old_leaf_id.as_ref()).map_err(|error| open.store_error(&error))?;
         let abandoned: Vec<Arc<Entry>> = branch.into_iter().filter(|entry| ids.contains(entry.id())).collect();
-        Ok(BranchPreparation::of(&projection, &abandoned, None, tools))
+        Ok(BranchPreparation::of(&projection, &abandoned, budget, tools))
     }
 }
 
@@ -96,7 +98,7 @@ pub(crate) async fn prepare(
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let route = Route::of(session, open, leaf, &params.target_id)?;
-        let preparation = route.branch_preparation(session, open, &tools)?;
+        let preparation = route.branch_preparation(session, open, None, &tools)?;
         Ok(PrepareNavigationResult {
             target_id: route.target.id().to_string(),
             old_leaf_id: convert::id(route.old_leaf_id.as_ref()),

@@ -278,24 +278,16 @@ pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<Session
 
 /// Reads every body of a session and tells what is odd.
 pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Result<CheckSessionResult, RpcError> {
-    let checking = async {
-        match (params.session_id, params.path) {
-            (Some(session_id), _) => check_open(&call, session_id).await,
-            (None, Some(path)) => {
-                let (store, path) = (call.server.store()?, call.server.resolve(&path)?);
-                blocking(move || store.check(&path).map_err(|error| RpcError::from_store(&error, ""))).await
-            }
-            (None, None) => {
-                Err(RpcError::invalid_params("sessionId", "the id of an open session, or a file in `path`"))
-            }
+    let diagnostics = match (params.session_id, params.path) {
+        (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,
+        (None, Some(path)) => {
+            let (store, path) = (call.server.store()?, call.server.resolve(&path)?);
+            let checking = blocking(move || store.check(&path).map_err(|error| RpcError::from_store(&error, "")));
+            call.unless_cancelled(checking).await?
+        }
+        (None, None) => {
+            return Err(RpcError::invalid_params("sessionId", "the id of an open session, or a file in `path`"));
         }
     };
-    let diagnostics = call.unless_cancelled(checking).await?;
     Ok(CheckSessionResult { diagnostics: diagnostics.iter().map(convert::diagnostic).collect() })
-}
-
-async fn check_open(call: &CallContext, session_id: String) -> Result<Vec<session_store::Diagnostic>, RpcError> {
-    let open = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
-    let slot = Arc::clone(&open.slot).read_owned().await;
-    blocking(move || open.opened(slot.as_ref())?.check().map_err(|error| open.store_error(&error))).await
 }

@@ -6,6 +6,7 @@ use compaction_core::extractive::{ExtractiveInput, summarize};
 use super::{Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
 use crate::errors::RpcError;
+use crate::settings::Settings;
 
 /// Fills the summary format from the conversation itself.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,10 @@ pub struct Extractive;
 impl Summarizer for Extractive {
     fn name(&self) -> &'static str {
         "extractive"
+    }
+
+    fn context_window(&self, _: &Settings) -> Option<u64> {
+        None
     }
 
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {

@@ -14,6 +14,7 @@ use crate::client_calls::ClientCallError;
 use crate::errors::RpcError;
 use crate::operation::sum_usage;
 use crate::params;
+use crate::settings::Settings;
 use crate::wire::{RequestKind, SummarizeParams, SummarizeResult};
 
 /// Asks the client by `summarize`.
@@ -24,6 +25,10 @@ pub struct Host;
 impl Summarizer for Host {
     fn name(&self) -> &'static str {
         "host"
+    }
+
+    fn context_window(&self, settings: &Settings) -> Option<u64> {
+        Some(settings.summarize_window())
     }
 
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
@@ -62,7 +67,8 @@ async fn ask(request: &SummaryRequest, occasion: &Occasion, attempts: u32) -> Re
             attempts,
         })?;
     let answer = params::parse_value::<SummarizeResult>(answer.get()).map_err(|(path, expected)| {
-        let cause = format!("the client's answer is wrong: result.{path}: expected {expected}");
+        let path = if path.is_empty() { "result".to_owned() } else { format!("result.{path}") };
+        let cause = format!("the client's answer is wrong: {path}: expected {expected}");
         RpcError::SummarizerFailed { cause, retryable: false, attempts }
     })?;
     checked(answer, request.max_tokens, attempts)

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
 use crate::server::Server;
+use crate::settings::Settings;
 
 pub use extractive::Extractive;
 pub use host::Host;
@@ -92,6 +93,9 @@ pub struct Occasion {
 pub trait Summarizer: Send + Sync {
     /// The name by which settings and calls choose it.
     fn name(&self) -> &'static str;
+
+    /// Window of the model in tokens; `None` where there is no limit.
+    fn context_window(&self, settings: &Settings) -> Option<u64>;
 
     /// Writes one summary. Fails with `requestCancelled` once the occasion is cancelled, with
     /// `summarizerFailed` or `summaryRejected` otherwise. Dropping the future ends the work.

@@ -1,7 +1,12 @@
 //! Envelopes: what a frame says in JSON-RPC 2.0, parsed by our own rules because ids are echoed as
 //! they came and nothing with an id goes unanswered (protocol spec, Calls in general).
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use compaction_core::json::RawObject;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
@@ -82,13 +87,55 @@ impl Incoming {
     }
 
     fn parse_batch(text: &str) -> Self {
-        match serde_json::from_str::<Vec<&RawValue>>(text) {
+        match serde_json::from_str::<Parts<'_>>(text) {
             Err(error) => Self::invalid(parse_error(&error)),
-            Ok(parts) if parts.is_empty() => {
+            Ok(parts) if parts.count == 0 => {
                 Self::invalid(RpcError::invalid_request("a batch holds at least one call"))
             }
-            Ok(parts) => Self::Batch(parts.into_iter().map(|part| Part::parse(part.get())).collect()),
+            Ok(parts) if parts.count > MAX_BATCH => {
+                let count = parts.count;
+                let message = format!("a batch holds at most {MAX_BATCH} calls; this one holds {count}");
+                Self::invalid(RpcError::InvalidRequest { message })
+            }
+            Ok(parts) => Self::Batch(parts.list.into_iter().map(|part| Part::parse(part.get())).collect()),
         }
+    }
+}
+
+/// Calls of a batch at most, so that a short text cannot ask for much.
+const MAX_BATCH: usize = 16_384;
+
+/// The parts of a batch as text: all are counted, no more than are allowed are kept.
+struct Parts<'a> {
+    list: Vec<&'a RawValue>,
+    count: usize,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PartsVisitor<'a>(PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for PartsVisitor<'a> {
+            type Value = Parts<'a>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a batch")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Parts<'a>, A::Error> {
+                let mut list: Vec<&'a RawValue> = Vec::new();
+                while list.len() < MAX_BATCH
+                    && let Some(part) = access.next_element()?
+                {
+                    list.push(part);
+                }
+                let mut count = list.len();
+                while count >= MAX_BATCH && access.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Parts { list, count })
+            }
+        }
+        deserializer.deserialize_seq(PartsVisitor(PhantomData))
     }
 }
 
@@ -128,7 +175,9 @@ impl Part {
 
     fn read_answer(object: &RawObject<'_>, id: Option<RawId>) -> Option<Self> {
         let owned = |json: &str| RawValue::from_string(json.to_owned()).ok();
-        let outcome = match (object.get("result"), object.get("error")) {
+        // Some libraries send both members, one of them null.
+        let error = object.get("error").filter(|error| *error != "null" || object.get("result").is_none());
+        let outcome = match (object.get("result"), error) {
             (Some(result), None) => Ok(owned(result)?),
             (_, Some(error)) => Err(owned(error)?),
             (None, None) => return None,

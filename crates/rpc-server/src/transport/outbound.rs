@@ -43,7 +43,13 @@ struct Queue {
     is_writing: bool,
     is_closed: bool,
     is_broken: bool,
+    /// Bytes of replies that wait for the rest of their batch.
+    held: usize,
 }
+
+/// Bytes that may wait for the rest of their batches. More of them cannot be waited for, since a
+/// batch is not sent before it is whole: calls are refused instead.
+const MAX_HELD_BYTES: usize = 32 * 1024 * 1024;
 
 impl Outbound {
     /// Starts the writing thread over `sink`.
@@ -70,6 +76,22 @@ impl Outbound {
         queue.frames.push_back(json);
         drop(queue);
         self.shared.filled.notify_one();
+    }
+
+    /// Counts a reply that waits for the rest of its batch.
+    pub fn hold(&self, bytes: usize) {
+        self.lock().held += bytes;
+    }
+
+    /// Queues the replies of a batch, of which `held` bytes were counted before.
+    pub fn push_held(&self, json: String, held: usize) {
+        self.lock().held -= held;
+        self.push(json);
+    }
+
+    /// Whether replies of batches may still be made.
+    pub fn may_hold(&self) -> bool {
+        self.lock().held < MAX_HELD_BYTES
     }
 
     /// Waits until the client has read enough that new work may start.

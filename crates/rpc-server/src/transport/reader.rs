@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::envelope::Incoming;
 use super::frame::{Frame, FrameReader, Framing};
@@ -21,12 +22,13 @@ pub enum Input {
     End,
 }
 
-/// Starts the reading thread. It ends with the input.
+/// Starts the reading thread. It ends with the input, and cancels `ended` then.
 pub fn spawn_reader(
     source: impl Read + Send + 'static,
     framing: Option<Framing>,
     max_message_bytes: usize,
     outbound: Outbound,
+    ended: CancellationToken,
 ) -> std::io::Result<mpsc::Receiver<Input>> {
     let (sender, receiver) = mpsc::channel(WAITING_MESSAGES);
     let mut frames = FrameReader::new(source, framing, max_message_bytes);
@@ -36,6 +38,8 @@ pub fn spawn_reader(
                 return;
             }
         }
+        // The loop may be busy with what came before; the end itself must not wait in the queue.
+        ended.cancel();
         // The loop may be gone already; then nobody needs to know.
         let _ = sender.blocking_send(Input::End);
     };

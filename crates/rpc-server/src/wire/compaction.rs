@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::json::{FreeObject, Message};
+use super::json::{FreeObject, Message, optional_text, text};
 
 /// Parameters of `checkCompaction`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -94,6 +94,7 @@ pub struct PrepareCompactionParams {
     /// Compaction settings for this call.
     pub settings: Option<FreeObject>,
     /// What the summary should look at.
+    #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
     /// What the result holds; both parts by default.
     pub include: Option<Vec<PreparationPart>>,
@@ -237,6 +238,7 @@ pub struct CompactParams {
     /// The session.
     pub session_id: String,
     /// What the summary should look at.
+    #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
     /// Compaction settings for this call.
     pub settings: Option<FreeObject>,
@@ -253,6 +255,7 @@ pub struct CompactParams {
 #[serde(rename_all = "camelCase")]
 pub struct GivenSummary {
     /// Its text.
+    #[serde(deserialize_with = "text")]
     pub summary: String,
     /// The oldest entry that stays verbatim; that of the preparation by default.
     pub first_kept_entry_id: Option<String>,

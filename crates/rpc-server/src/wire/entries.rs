@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::json::{Entry, Message, NewEntry, nullable, nullable_string};
+use super::json::{Entry, Message, NewEntry, nullable_string, optional_text};
 
 /// Parameters of `appendMessage`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -145,8 +145,7 @@ pub struct GetContextParams {
     /// The end of the branch; the leaf by default.
     pub leaf_id: Option<String>,
     /// Format of the messages; `agent` by default.
-    #[serde(default)]
-    pub format: ContextFormat,
+    pub format: Option<ContextFormat>,
     /// An entry up to which the caller has the context already.
     pub after: Option<String>,
 }
@@ -234,7 +233,7 @@ pub struct SetLabelParams {
     /// The entry that gets the label.
     pub target_id: String,
     /// The label; null clears it.
-    #[serde(deserialize_with = "nullable")]
+    #[serde(deserialize_with = "optional_text")]
     #[schemars(schema_with = "nullable_string", required)]
     pub label: Option<String>,
 }
@@ -245,6 +244,7 @@ pub struct EstimateTokensParams {
     /// Messages in either format.
     pub messages: Option<Vec<Message>>,
     /// A text; used if there are no messages.
+    #[serde(default, deserialize_with = "optional_text")]
     pub text: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compaction::{CompactionReason, GivenSummary, Preparation, RequestKind};
-use super::json::{Entry, FreeObject};
+use super::json::{Entry, FreeObject, optional_text, text};
 use super::navigation::GivenBranchSummary;
 use super::sessions::ForkPosition;
 
@@ -31,6 +31,7 @@ pub struct SummarizeParams {
 #[serde(rename_all = "camelCase")]
 pub struct SummarizeResult {
     /// The summary.
+    #[serde(deserialize_with = "text")]
     pub text: String,
     /// Why the model stopped: stop, length, toolUse, error or aborted.
     pub stop_reason: String,
@@ -115,10 +116,12 @@ pub struct SessionBeforeTreeResult {
     /// The summary, in place of the summarizer's, where one is wanted.
     pub summary: Option<GivenBranchSummary>,
     /// Instructions in place of the caller's.
+    #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
     /// Whether they stand in place of the usual ones.
     pub replace_instructions: Option<bool>,
     /// A label in place of the caller's.
+    #[serde(default, deserialize_with = "optional_text")]
     pub label: Option<String>,
 }
 

@@ -136,12 +136,24 @@ raw_json!(
     })
 );
 
-/// Reads an explicit `null` as `Some(None)`, so that it differs from a missing member.
-pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Option::<T>::deserialize(deserializer)
-}
-
 /// The schema of a member that must be there and may be null.
 pub(crate) fn nullable_string(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"] })
+}
+
+/// Reads a text as JavaScript reads it: half a surrogate pair counts as U+FFFD.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    let text = compaction_core::json::decode_string(raw.get());
+    text.ok_or_else(|| serde::de::Error::custom("expected a string"))
+}
+
+/// Reads a text that may be left out or null, as [`text`] does.
+pub(crate) fn optional_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
+    let Some(raw) = raw.filter(|raw| raw.get() != "null") else {
+        return Ok(None);
+    };
+    let text = compaction_core::json::decode_string(raw.get());
+    text.map(Some).ok_or_else(|| serde::de::Error::custom("expected a string"))
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compaction::StartedResult;
-use super::json::{Entry, FreeObject};
+use super::json::{Entry, FreeObject, optional_text, text};
 
 /// Parameters of `prepareNavigation`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -51,11 +51,13 @@ pub struct NavigateTreeParams {
     #[serde(default)]
     pub summarize: bool,
     /// What the summary should look at.
+    #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
     /// Whether `customInstructions` stand in place of the usual ones.
     #[serde(default)]
     pub replace_instructions: bool,
     /// A label for the summary, or for the target if there is none.
+    #[serde(default, deserialize_with = "optional_text")]
     pub label: Option<String>,
     /// The summarizer for this call.
     pub summarizer: Option<String>,
@@ -70,6 +72,7 @@ pub struct NavigateTreeParams {
 #[serde(rename_all = "camelCase")]
 pub struct GivenBranchSummary {
     /// Its text.
+    #[serde(deserialize_with = "text")]
     pub summary: String,
     /// Members for the entry's `details`.
     pub details: Option<FreeObject>,

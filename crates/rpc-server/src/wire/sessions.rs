@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::json::Header;
+use super::json::{Header, optional_text, text};
 
 /// Parameters of `createSession`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -16,6 +16,7 @@ pub struct CreateSessionParams {
     /// Path of the file, instead of one that is made up; it must not exist.
     pub path: Option<String>,
     /// Name of the session.
+    #[serde(default, deserialize_with = "optional_text")]
     pub name: Option<String>,
     /// Path of the session that this one continues.
     pub parent_session: Option<String>,
@@ -192,6 +193,7 @@ pub struct SetSessionNameParams {
     /// The session.
     pub session_id: String,
     /// The name; empty clears it.
+    #[serde(deserialize_with = "text")]
     pub name: String,
 }
 
