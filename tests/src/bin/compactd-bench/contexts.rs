@@ -47,7 +47,7 @@ pub(crate) fn measure(bench: &Bench, sessions: &[SessionFile], report: &mut Repo
 }
 
 fn from_spawn(bench: &Bench, session: &SessionFile, report: &mut Report) -> anyhow::Result<Duration> {
-    let ours = Times::of(bench.effort.processes, || {
+    let ours = Times::of(bench.effort.processes_for(session.bytes), || {
         timed(|| {
             let mut pipe = opened(bench, session)?;
             pipe.timed("getContext", &of(session))?;

@@ -53,6 +53,11 @@ impl Effort {
         }
     }
 
+    /// Processes of ours for a session of `bytes` bytes.
+    pub(crate) fn processes_for(&self, bytes: u64) -> usize {
+        if bytes > 500_000_000 { self.processes.min(7) } else { self.processes }
+    }
+
     /// Processes of the peer for a session of `bytes` bytes.
     pub(crate) fn peer_processes_for(&self, bytes: u64) -> usize {
         if bytes > 500_000_000 { self.peer_processes.min(3) } else { self.peer_processes }

@@ -18,8 +18,11 @@ pub(crate) struct Row {
 }
 
 impl Report {
-    /// Adds a row.
+    /// Adds a row, and tells whoever waits what it says.
+    #[expect(clippy::print_stderr, reason = "a run takes minutes; standard output is for the table alone")]
     pub(crate) fn add(&mut self, row: Row) {
+        let [figure, ours, peer, ..] = &row.cells;
+        eprintln!("{figure}: {ours}{}{peer}", if peer.is_empty() { "" } else { ", peer " });
         self.0.push(row);
     }
 }
