@@ -120,12 +120,13 @@ impl<'a> Fork<'a> {
     }
 }
 
-/// The member by which entries of a kind name another one, beside their parent.
+/// The member by which entries of a kind name another one, beside their parent. An edit of a label
+/// changes nothing and must not change the entry that stands for the label either.
 fn reference_member(kind: EntryKind) -> Option<&'static str> {
     match kind {
         EntryKind::Compaction => Some("firstKeptEntryId"),
         EntryKind::BranchSummary => Some("fromId"),
-        EntryKind::ContextEdit | EntryKind::Label => Some("targetId"),
+        EntryKind::Label => Some("targetId"),
         _ => None,
     }
 }
