@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use compactd_tests::generate::{Plan, realistic};
 
@@ -63,6 +64,8 @@ pub(crate) fn generate_many(agent_directory: &Path, count: usize, bytes: u64) ->
         let plan = Plan::new(size.saturating_sub(TURN_BYTES), seed as u64);
         written += realistic(&plan, &mut file)?.bytes;
         file.flush()?;
+        // Whoever remembers files by their times may doubt one that has only just changed.
+        file.get_ref().set_modified(SystemTime::now() - Duration::from_secs(3600))?;
     }
     Ok(written)
 }
