@@ -101,6 +101,32 @@ impl Projection {
         })
     }
 
+    /// The context of a branch that has one more entry at its leaf, made from this one instead of
+    /// from the branch. `None` if the entry changes what stands before it, as compactions and
+    /// context edits do, or is itself the target of an edit.
+    pub fn followed_by(&self, entry: Arc<Entry>) -> Option<Self> {
+        let is_edited = self.entries.iter().any(|projected| match projected.entry.body() {
+            EntryBody::ContextEdit { target_id, .. } => target_id == entry.id(),
+            _ => false,
+        });
+        if is_edited || matches!(entry.kind(), EntryKind::Compaction | EntryKind::ContextEdit) {
+            return None;
+        }
+        let mut next = self.clone();
+        let mut settings = Selection::default();
+        note_settings(&entry, &mut settings);
+        next.thinking_level = settings.thinking_level.unwrap_or(next.thinking_level);
+        next.model = settings.model.or(next.model);
+        for projected in &mut next.entries {
+            projected.depth += 1;
+        }
+        let messages = entry.context_messages();
+        next.entries.push(ProjectedEntry { entry, depth: 0, messages });
+        next.diagnostics.retain(|diagnostic| !matches!(diagnostic, ProjectionDiagnostic::OrphanToolResult { .. }));
+        find_orphan_results(&next.entries, &mut next.diagnostics);
+        Some(next)
+    }
+
     /// The entries of the context in its order: the latest compaction first, if there is one, then
     /// what it kept, then what followed.
     pub fn entries(&self) -> &[ProjectedEntry] {

@@ -498,13 +498,16 @@ fn a_request_whose_work_failed_comes_next() {
     let failing = [runs("1", "make"), returns("1", "error: no rule", true)];
     let answer = says("That has errors. Let me look at the rules. Let me know what you think.", "stop");
     let messages = [&[user("Build the whole project")], &failing[..], &[answer]].concat();
-    check(&messages, expect![[r#"
+    check(
+        &messages,
+        expect![[r#"
         Goal: Latest request: Build the whole project
         Blocked: `make` failed: error: no rule
         NextSteps: Go on with: Build the whole project
         NextSteps: Let me look at the rules.
         CriticalContext: Answer: That has errors. … Let me know what you think.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -93,6 +93,25 @@ proptest! {
     }
 
     #[test]
+    fn a_context_that_grows_is_the_context_of_the_grown_branch(lines in lines()) {
+        let entries = branch(&lines.join("\n"));
+        let mut grown = project(&[]);
+        for end in 1..=entries.len() {
+            let whole = project(&entries[..end]);
+            grown = grown.followed_by(Arc::clone(&entries[end - 1])).unwrap_or_else(|| whole.clone());
+            let shown = |projection: &Projection| {
+                let entries = projection.entries().iter().map(|projected| {
+                    let messages = projected.messages.iter().map(|message| message.raw().get().to_owned());
+                    (projected.entry.id().to_string(), projected.depth, messages.collect::<Vec<_>>())
+                });
+                let settings = (projection.model().cloned(), projection.thinking_level().to_owned());
+                (entries.collect::<Vec<_>>(), settings, projection.diagnostics().to_vec())
+            };
+            prop_assert_eq!(shown(&grown), shown(&whole));
+        }
+    }
+
+    #[test]
     fn chained_compactions_end(lines in lines(), keep in 0u64..100) {
         let mut entries = branch(&lines.join("\n"));
         for _ in 0..entries.len() + 2 {
