@@ -25,6 +25,9 @@ use crate::store::SessionSummary;
 /// Characters of the first message that a list holds at most.
 const FIRST_MESSAGE_CHARACTERS: usize = 1000;
 
+/// The last time that a date of JavaScript can hold, in epoch milliseconds.
+const LAST_DATE: f64 = 8.64e15;
+
 /// Bytes before the end of what was read that tell whether a longer file is its continuation.
 const MARK_BYTES: u64 = 256;
 
@@ -199,11 +202,15 @@ fn time(glance: &Glance<'_>, message: &MessageGlance<'_>) -> Option<i64> {
     stored.or_else(|| epoch_milliseconds(&decode(glance.timestamp?)?))
 }
 
-/// A JSON number as an integer; `None` for other values.
+/// A JSON number as an integer; `None` for other values, and for what lies beyond the dates that
+/// JavaScript knows, so that no broken time puts its session first for ever.
 fn milliseconds(json: &str) -> Option<i64> {
     // Numbers of up to 15 digits are the same in floating point.
     let is_short = json.len() <= 15 && json.bytes().all(|byte| byte.is_ascii_digit());
-    if is_short { json.parse().ok() } else { json.parse::<f64>().ok().map(|time| time as i64) }
+    if is_short {
+        return json.parse().ok();
+    }
+    json.parse::<f64>().ok().filter(|time| time.abs() <= LAST_DATE).map(|time| time as i64)
 }
 
 fn note_time(summary: &mut SessionSummary, time: Option<i64>) {
