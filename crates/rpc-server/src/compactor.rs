@@ -192,7 +192,8 @@ fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
 fn check_first_kept(access: &SessionAccess<'_>, first_kept: &EntryId, leaf: &EntryId) -> Result<(), RpcError> {
     let (session, open) = (access.session(), access.open());
     let path = "summary.firstKeptEntryId";
-    session.entry_header(first_kept).ok_or_else(|| entry_not_found(open, first_kept))?;
+    let header = session.entry_header(first_kept).map_err(|error| open.store_error(&error))?;
+    header.ok_or_else(|| entry_not_found(open, first_kept))?;
     let is_on_branch = session.is_on_branch(first_kept, Some(leaf)).map_err(|error| open.store_error(&error))?;
     if !is_on_branch {
         return Err(RpcError::invalid_params(path, format!("an entry on the branch that ends at {leaf}")));

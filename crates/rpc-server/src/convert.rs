@@ -176,9 +176,9 @@ fn raw(value: &serde_json::Value) -> Box<RawValue> {
 }
 
 /// Counts and totals of a session.
-pub(crate) fn stats(session: &session_store::Session, stats: &session_store::SessionStats) -> wire::SessionStats {
+pub(crate) fn stats(stats: &session_store::SessionStats) -> wire::SessionStats {
     wire::SessionStats {
-        entry_count: session.entry_count() as u64,
+        entry_count: stats.total_entries,
         message_count: stats.total_messages,
         user_messages: stats.user_messages,
         assistant_messages: stats.assistant_messages,

@@ -12,15 +12,15 @@ const BYTES_PER_LINE_BYTE: usize = 3;
 /// What an entry takes beside its texts, in bytes.
 const ENTRY_OVERHEAD: usize = 512;
 
-/// Parsed entries by their place in the index, bounded by an estimate of their bytes; the ones
+/// Parsed entries by the offset of their line, bounded by an estimate of their bytes; the ones
 /// unused for longest go first.
 #[derive(Debug)]
 pub(crate) struct EntryCache {
     capacity: usize,
     size: usize,
     tick: u64,
-    entries: HashMap<usize, (Arc<Entry>, u64)>,
-    by_tick: BTreeMap<u64, usize>,
+    entries: HashMap<u64, (Arc<Entry>, u64)>,
+    by_tick: BTreeMap<u64, u64>,
 }
 
 impl EntryCache {
@@ -29,25 +29,25 @@ impl EntryCache {
         Self { capacity, size: 0, tick: 0, entries: HashMap::new(), by_tick: BTreeMap::new() }
     }
 
-    pub(crate) fn get(&mut self, slot: usize) -> Option<Arc<Entry>> {
+    pub(crate) fn get(&mut self, offset: u64) -> Option<Arc<Entry>> {
         let tick = self.next_tick();
-        let (entry, used) = self.entries.get_mut(&slot)?;
+        let (entry, used) = self.entries.get_mut(&offset)?;
         self.by_tick.remove(used);
-        self.by_tick.insert(tick, slot);
+        self.by_tick.insert(tick, offset);
         *used = tick;
         Some(Arc::clone(entry))
     }
 
     /// Keeps `entry`, unless it is larger than the whole cache.
-    pub(crate) fn insert(&mut self, slot: usize, entry: &Arc<Entry>) {
-        self.remove(slot);
+    pub(crate) fn insert(&mut self, offset: u64, entry: &Arc<Entry>) {
+        self.remove(offset);
         if size_of(entry) > self.capacity {
             return;
         }
         self.size += size_of(entry);
         let tick = self.next_tick();
-        self.entries.insert(slot, (Arc::clone(entry), tick));
-        self.by_tick.insert(tick, slot);
+        self.entries.insert(offset, (Arc::clone(entry), tick));
+        self.by_tick.insert(tick, offset);
         while self.size > self.capacity {
             let Some((_, oldest)) = self.by_tick.pop_first() else { break };
             self.remove(oldest);
@@ -58,8 +58,8 @@ impl EntryCache {
         *self = Self::new(self.capacity);
     }
 
-    fn remove(&mut self, slot: usize) {
-        if let Some((entry, tick)) = self.entries.remove(&slot) {
+    fn remove(&mut self, offset: u64) {
+        if let Some((entry, tick)) = self.entries.remove(&offset) {
             self.by_tick.remove(&tick);
             self.size -= size_of(&entry);
         }

@@ -12,6 +12,6 @@ impl Session {
     ///
     /// Fails with `EntryNotFound` for the first id that no entry has, or with `Io`.
     pub fn entries_by_id(&self, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, StoreError> {
-        ids.iter().map(|id| self.entry_or_header(self.slot(id)?)).collect()
+        ids.iter().map(|id| self.entry_or_header(&self.record(self.slot(id)?)?)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! A log in a file.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,6 @@ use crate::group_sync::SyncLog;
 use crate::lock::{Lock, Locking, is_same_file};
 use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
 use crate::replace;
-
-/// Bytes that a scan reads at once.
-const READ_BYTES: usize = 1 << 18;
 
 /// Bytes before the end that tell whether a file that grew is still the same.
 const MARK_BYTES: u64 = 64;
@@ -183,9 +180,12 @@ impl SessionLog for FileLog {
         Some(&self.path)
     }
 
+    fn length(&self) -> u64 {
+        self.length
+    }
+
     fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
-        let reader = BufReader::with_capacity(READ_BYTES, ReadFrom { file: &self.file, offset });
-        scan_lines(reader, offset, visit)
+        scan_lines(ReadFrom { file: &self.file, offset }, offset, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {

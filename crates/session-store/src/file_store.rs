@@ -76,7 +76,7 @@ impl FileStore {
         let OpenedFile { log, read_only, diagnostics } = FileLog::open(path)?;
         let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
         diagnostics.into_iter().for_each(|diagnostic| session.report(diagnostic));
-        if session.index.is_newer_version {
+        if session.is_newer_version() {
             session.close()?;
         }
         Ok(session)

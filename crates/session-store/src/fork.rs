@@ -13,13 +13,17 @@ use compaction_core::json::{self, RawObject};
 use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::ids;
+use crate::index::Index;
 use crate::session::Session;
 use crate::session::append::now;
+use crate::session::known::Slot;
 
 /// A fork that is to be written.
 #[derive(Debug)]
 pub(crate) struct Fork<'a> {
     source: &'a Session,
+    /// The whole index of the source, as labels lie anywhere in it.
+    index: &'a Index,
     header: SessionHeader,
     /// Places of the entries of the path, root first, without labels.
     kept: Vec<usize>,
@@ -60,16 +64,16 @@ impl From<io::Error> for ForkError {
 impl<'a> Fork<'a> {
     /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`.
     pub(crate) fn new(source: &'a Session, leaf: Option<&EntryId>) -> Result<Self, StoreError> {
-        let path = source.branch_slots(leaf)?;
-        let is_label = |slot: &usize| source.index.records()[*slot].kind == EntryKind::Label;
-        let kept: Vec<usize> = path.iter().copied().filter(|slot| !is_label(slot)).collect();
-        let stand_ins = stand_ins(source, &path);
-        let labels = labels_to_set(source, &kept, &stand_ins);
+        let index = source.index()?;
+        let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Slot::whole).collect();
+        let kept: Vec<usize> = path.iter().copied().filter(|&slot| !is_label(index, slot)).collect();
+        let stand_ins = stand_ins(index, &path);
+        let labels = labels_to_set(index, &kept, &stand_ins);
         let parent = source.path().map(|path| path.to_string_lossy().into_owned());
         let id = ids::session_id(None)?;
         let cwd = &source.header().cwd;
         let header = SessionHeader::new(&id, &iso_timestamp(now()), cwd, parent.as_deref());
-        Ok(Self { source, header, kept, labels, stand_ins })
+        Ok(Self { source, index, header, kept, labels, stand_ins })
     }
 
     /// The header of the fork.
@@ -80,12 +84,12 @@ impl<'a> Fork<'a> {
     /// Writes the whole fork.
     pub(crate) fn write(&self, out: &mut dyn Write) -> Result<(), ForkError> {
         writeln!(out, "{}", self.header.raw.get())?;
-        let mut parent: Option<&EntryId> = None;
+        let mut parent: Option<EntryId> = None;
         for &slot in self.kept.iter().chain(&self.labels) {
-            let line = self.line(slot, parent)?;
+            let line = self.line(slot, parent.as_ref())?;
             out.write_all(line.as_bytes())?;
             out.write_all(b"\n")?;
-            parent = Some(&self.source.index.records()[slot].id);
+            parent = Some(self.index.id(slot));
         }
         Ok(())
     }
@@ -93,20 +97,17 @@ impl<'a> Fork<'a> {
     /// The line of an entry whose parent is now `parent`. The first entry keeps the parent that it
     /// has: where that is missing, the fork says so as its source does.
     fn line(&self, slot: usize, parent: Option<&EntryId>) -> Result<String, StoreError> {
-        let record = &self.source.index.records()[slot];
-        let line = self.source.line(record)?;
+        let record = self.index.record(slot);
+        let line = self.source.line(&record)?;
         let line = line.trim_ascii();
         let named = record.parent_id.as_ref();
-        let is_parent_kept = named == parent || named.is_some_and(|id| self.source.index.slot(id.as_str()).is_none());
+        let is_parent_kept = named == parent || named.is_some_and(|id| self.index.slot(id.as_str()).is_none());
         let reference = reference_member(record.kind).filter(|_| !self.stand_ins.is_empty());
         if is_parent_kept && reference.is_none() {
             return Ok(line.to_owned());
         }
-        let mut object = RawObject::parse(line).map_err(|error| StoreError::BrokenEntry {
-            id: record.id.clone(),
-            line: record.line,
-            source: EntryError::NotAnObject(error),
-        })?;
+        let parsed = RawObject::parse(line).map_err(EntryError::NotAnObject);
+        let mut object = parsed.or_else(|source| Err(self.source.broken(&record, source)?))?;
         if !is_parent_kept {
             object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
         }
@@ -118,6 +119,10 @@ impl<'a> Fork<'a> {
         }
         Ok(object.to_json())
     }
+}
+
+fn is_label(index: &Index, slot: usize) -> bool {
+    index.kind(slot) == EntryKind::Label
 }
 
 /// The member by which entries of a kind name another one, beside their parent. An edit of a label
@@ -132,28 +137,25 @@ fn reference_member(kind: EntryKind) -> Option<&'static str> {
 }
 
 /// For each label of the path the entry that stands for it.
-fn stand_ins(source: &Session, path: &[usize]) -> HashMap<EntryId, EntryId> {
-    let records = source.index.records();
-    let is_label = |slot: usize| records[slot].kind == EntryKind::Label;
-    let last = path.iter().rev().copied().find(|&slot| !is_label(slot));
+fn stand_ins(index: &Index, path: &[usize]) -> HashMap<EntryId, EntryId> {
+    let last = path.iter().rev().copied().find(|&slot| !is_label(index, slot));
     let mut next = last;
     let mut stand_ins = HashMap::new();
     for &slot in path.iter().rev() {
-        if !is_label(slot) {
+        if !is_label(index, slot) {
             next = Some(slot);
         } else if let Some(next) = next {
-            stand_ins.insert(records[slot].id.clone(), records[next].id.clone());
+            stand_ins.insert(index.id(slot), index.id(next));
         }
     }
     stand_ins
 }
 
 /// The entries that set the labels which hold now for what is kept, on whatever branch they lie.
-fn labels_to_set(source: &Session, kept: &[usize], stand_ins: &HashMap<EntryId, EntryId>) -> Vec<usize> {
-    let records = source.index.records();
-    let kept: HashSet<&EntryId> = kept.iter().map(|&slot| &records[slot].id).collect();
+fn labels_to_set(index: &Index, kept: &[usize], stand_ins: &HashMap<EntryId, EntryId>) -> Vec<usize> {
+    let kept: HashSet<EntryId> = kept.iter().map(|&slot| index.id(slot)).collect();
     let comes_along = |target: &EntryId| kept.contains(target) || stand_ins.contains_key(target);
-    let labels = source.index.labels.iter().filter(|(target, _)| comes_along(target));
+    let labels = index.labels.iter().filter(|(target, _)| comes_along(target));
     let mut slots: Vec<usize> = labels.map(|(_, label)| label.slot).collect();
     slots.sort_unstable();
     slots

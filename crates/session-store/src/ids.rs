@@ -28,7 +28,12 @@ pub(crate) fn session_id(custom: Option<&str>) -> Result<String, StoreError> {
 pub(crate) fn entry_id(is_taken: impl Fn(&str) -> bool) -> EntryId {
     let random = || Uuid::new_v4().simple().to_string();
     let short = std::iter::repeat_with(|| random()[..8].to_owned()).take(SHORT_ID_TRIES).find(|id| !is_taken(id));
-    EntryId::new(short.unwrap_or_else(|| Uuid::new_v4().to_string()))
+    short.map_or_else(long_entry_id, EntryId::new)
+}
+
+/// An id that no entry has, whatever ids there are.
+pub(crate) fn long_entry_id() -> EntryId {
+    EntryId::new(Uuid::new_v4().to_string())
 }
 
 #[cfg(test)]

@@ -2,17 +2,23 @@
 //!
 //! The index holds headers and places, never bodies; it can be thrown away and built again.
 
+mod ids;
 mod links;
+mod quick;
 mod scan;
+pub(crate) mod tail;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
+use std::ops::ControlFlow;
 
 use compaction_core::entry::{EntryHeader, EntryId, EntryKind, Role};
 use compaction_core::migrate::{Migration, Place};
+use hashbrown::HashTable;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::header::SessionHeader;
+use crate::index::ids::{IdKey, Ids, KeyHasher, MAX_LONG_IDS};
 use crate::log::{Line, SessionLog, Span};
 use crate::session::labels::Labels;
 
@@ -22,11 +28,11 @@ pub(crate) struct Record {
     pub(crate) id: EntryId,
     pub(crate) parent_id: Option<EntryId>,
     pub(crate) span: Span,
-    /// Line of the file, counted from 1.
-    pub(crate) line: usize,
+    /// Line of the file, counted from 1; `None` where only the end of the file was read.
+    pub(crate) line: Option<usize>,
     pub(crate) kind: EntryKind,
     pub(crate) role: Option<Role>,
-    /// Whether only the header of the line can be read.
+    /// Whether only the header of the line can be read, as far as that is known.
     pub(crate) is_broken: bool,
     /// Whether a later entry has the same id, so that nothing refers to this one.
     pub(crate) is_superseded: bool,
@@ -41,6 +47,37 @@ impl Record {
         Place { id: self.id.clone(), parent_id: self.parent_id.clone() }
     }
 }
+
+/// How lines are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Reading {
+    /// To their end, so that broken bodies are found.
+    #[default]
+    Whole,
+    /// As far as their place in the tree needs it; broken bodies are found when they are read.
+    Headers,
+}
+
+/// A record as the index keeps it.
+#[derive(Debug, Clone, Copy)]
+struct Packed {
+    id: IdKey,
+    parent: Option<IdKey>,
+    offset: u64,
+    length: u64,
+    line: u32,
+    kind: EntryKind,
+    role: Option<Role>,
+    is_broken: bool,
+    is_superseded: bool,
+}
+
+// A session of a million entries has an index of some sixty megabytes, its table included.
+const _: () = assert!(size_of::<Packed>() == 40);
+
+/// Bytes of a line for which a new index takes memory; lines are mostly longer than this, and if
+/// not, the index grows.
+const EXPECTED_LINE_BYTES: u64 = 1 << 11;
 
 /// The index of one session.
 #[derive(Debug, Default)]
@@ -57,33 +94,54 @@ pub(crate) struct Index {
     pub(crate) diagnostics: Diagnostics,
     /// Whether some entries are their own ancestors.
     pub(crate) has_cycle: bool,
+    ids: Ids,
+    records: Vec<Packed>,
+    /// Places of the records that count, by id.
+    slots: HashTable<u32>,
+    hasher: KeyHasher,
     /// The last entry of the file that can be read.
-    pub(crate) last: Option<EntryId>,
-    records: Vec<Record>,
-    slots: HashMap<EntryId, usize>,
+    last: Option<usize>,
+    reading: Reading,
+    /// Records before this one are in the table of places.
+    placed: usize,
+    has_duplicates: bool,
     /// Where the next scan starts: behind the last line that is used.
     end: u64,
     lines: usize,
     /// Records before this one are known to have parents and to lie in no cycle.
     linked: usize,
     /// Ids that were named as parents and not found.
-    awaited: HashSet<EntryId>,
+    awaited: HashSet<IdKey>,
     /// Whether an entry has come to hang on one behind it, without which there can be no new cycle.
     may_have_cycle: bool,
-    /// Number of superseded records.
-    superseded: usize,
     /// Whether the last line had no LF when it was read, so that what follows may begin with it.
     is_open: bool,
     has_bytes: bool,
 }
 
 impl Index {
+    /// Reads the lines that begin before `limit`, once; twice if their bodies were not to be read and
+    /// two entries have one id, as the later one counts only if its body is whole.
+    pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64) -> io::Result<Self> {
+        let index = Self::read(log, reading, limit)?;
+        let is_enough = reading == Reading::Whole || !index.has_duplicates;
+        if is_enough { Ok(index) } else { Self::read(log, Reading::Whole, limit) }
+    }
+
+    fn read(log: &dyn SessionLog, reading: Reading, limit: u64) -> io::Result<Self> {
+        let mut index = Self { reading, ..Self::default() };
+        index.reserve(log.length().min(limit) / EXPECTED_LINE_BYTES);
+        index.scan_until(log, limit)?;
+        index.settle_last(log)?;
+        index.reading = Reading::Whole;
+        index.records.shrink_to_fit();
+        index.ids.shrink();
+        Ok(index)
+    }
+
     /// Reads what the log holds behind the part that is known.
     pub(crate) fn scan(&mut self, log: &dyn SessionLog) -> io::Result<()> {
-        self.diagnostics.remove_kind(DiagnosticKind::TornLastLine);
-        log.scan(self.end, &mut |line| self.read_line(line))?;
-        self.check_links();
-        Ok(())
+        self.scan_until(log, u64::MAX)
     }
 
     /// Takes note of a line that was just written behind the known part.
@@ -97,23 +155,69 @@ impl Index {
         self.end
     }
 
-    /// The records in file order, superseded ones included.
-    pub(crate) fn records(&self) -> &[Record] {
-        &self.records
+    /// The last entry of the file that can be read.
+    pub(crate) fn last(&self) -> Option<EntryId> {
+        self.last.map(|slot| self.id(slot))
     }
 
-    /// The records that count, in file order, with their places.
-    pub(crate) fn current(&self) -> impl Iterator<Item = (usize, &Record)> {
-        self.records.iter().enumerate().filter(|(_, record)| !record.is_superseded)
+    /// The record at a place.
+    pub(crate) fn record(&self, slot: usize) -> Record {
+        let packed = &self.records[slot];
+        Record {
+            id: self.ids.id(packed.id),
+            parent_id: packed.parent.map(|parent| self.ids.id(parent)),
+            span: Span { offset: packed.offset, length: packed.length },
+            line: Some(packed.line as usize),
+            kind: packed.kind,
+            role: packed.role,
+            is_broken: packed.is_broken,
+            is_superseded: packed.is_superseded,
+        }
+    }
+
+    /// The records from place `start` on in file order, superseded ones included.
+    pub(crate) fn records_from(&self, start: usize) -> impl Iterator<Item = Record> {
+        (start..self.records.len()).map(|slot| self.record(slot))
+    }
+
+    /// The places of the records that count, in file order, from place `start` on.
+    pub(crate) fn current_from(&self, start: usize) -> impl Iterator<Item = usize> {
+        (start..self.records.len()).filter(|&slot| !self.records[slot].is_superseded)
+    }
+
+    /// The records that count, in file order.
+    pub(crate) fn current(&self) -> impl Iterator<Item = Record> {
+        self.current_from(0).map(|slot| self.record(slot))
+    }
+
+    /// Number of records, superseded ones included.
+    pub(crate) fn record_count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The id of the record at a place.
+    pub(crate) fn id(&self, slot: usize) -> EntryId {
+        self.ids.id(self.records[slot].id)
+    }
+
+    /// The type of the record at a place.
+    pub(crate) fn kind(&self, slot: usize) -> EntryKind {
+        self.records[slot].kind
+    }
+
+    /// Where the line of the record at a place begins.
+    pub(crate) fn offset(&self, slot: usize) -> u64 {
+        self.records[slot].offset
     }
 
     /// The place of the entry `id`.
     pub(crate) fn slot(&self, id: &str) -> Option<usize> {
-        self.slots.get(id).copied()
+        self.slot_of(self.ids.find(id)?)
     }
 
-    pub(crate) fn record(&self, id: &str) -> Option<&Record> {
-        self.slot(id).map(|slot| &self.records[slot])
+    /// The place of the parent, if it has one that is in the file.
+    pub(crate) fn parent_slot(&self, slot: usize) -> Option<usize> {
+        self.slot_of(self.records[slot].parent?)
     }
 
     /// Whether the log holds no bytes at all.
@@ -121,19 +225,54 @@ impl Index {
         !self.has_bytes
     }
 
-    /// Number of entries that a later one with the same id has pushed aside.
-    pub(crate) fn superseded(&self) -> usize {
-        self.superseded
-    }
-
     /// Number of entries that count.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// The place of the parent, if it has one that is in the file.
-    pub(crate) fn parent_slot(&self, slot: usize) -> Option<usize> {
-        self.slot(self.records[slot].parent_id.as_ref()?.as_str())
+    /// Bytes of memory that records and ids take.
+    pub(crate) fn memory(&self) -> usize {
+        self.records.capacity() * size_of::<Packed>() + self.slots.allocation_size() + self.ids.memory()
+    }
+
+    fn scan_until(&mut self, log: &dyn SessionLog, limit: u64) -> io::Result<()> {
+        self.diagnostics.remove_kind(DiagnosticKind::TornLastLine);
+        log.scan(self.end, &mut |line| match line.span.offset < limit {
+            true => self.read_line(line),
+            false => ControlFlow::Break(()),
+        })?;
+        self.place_records();
+        self.check_links();
+        Ok(())
+    }
+
+    /// Takes memory for about `entries`, as growing a table means to build it again.
+    fn reserve(&mut self, entries: u64) {
+        let entries = usize::try_from(entries).unwrap_or(0);
+        let Self { slots, records, hasher, .. } = self;
+        slots.reserve(entries, |&slot| hasher.hash(records[slot as usize].id));
+        records.reserve(entries);
+    }
+
+    fn slot_of(&self, id: IdKey) -> Option<usize> {
+        let found = self.slots.find(self.hasher.hash(id), |&slot| self.records[slot as usize].id == id);
+        found.map(|&slot| slot as usize)
+    }
+
+    /// Makes `slot` the place of `id`, and returns the place that it had.
+    fn set_slot(&mut self, id: IdKey, slot: u32) -> Option<usize> {
+        let Self { slots, records, hasher, .. } = self;
+        let hash = hasher.hash(id);
+        if let Some(known) = slots.find_mut(hash, |&slot| records[slot as usize].id == id) {
+            return Some(std::mem::replace(known, slot) as usize);
+        }
+        slots.insert_unique(hash, slot, |&slot| hasher.hash(records[slot as usize].id));
+        None
+    }
+
+    /// Whether no more entries can be numbered.
+    fn is_full(&self) -> bool {
+        self.records.len().max(self.ids.long_count()) >= MAX_LONG_IDS
     }
 
     fn report(&mut self, kind: DiagnosticKind, line: usize, message: impl Into<String>) {

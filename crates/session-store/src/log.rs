@@ -6,7 +6,13 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use memchr::memchr_iter;
+
 use crate::group_sync::SyncLog;
+
+/// Bytes that a scan reads at once: few at first, as most logs are small.
+const FIRST_READ_BYTES: usize = 1 << 14;
+const READ_BYTES: usize = 1 << 20;
 
 /// A place in a log, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +62,9 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// The file, where there is one.
     fn path(&self) -> Option<&Path>;
 
+    /// Number of bytes when the log was last looked at or written to.
+    fn length(&self) -> u64;
+
     /// Visits the lines from `offset`, which must be the start of a line, until the end or until
     /// `visit` breaks.
     fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()>;
@@ -92,26 +101,52 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     fn release(&mut self);
 }
 
-/// Visits the lines of `reader`, which starts at `offset`, holding one line in memory at a time.
+/// Visits the lines of `reader`, which starts at `offset`. Lines are handed out where they were
+/// read, so that none is copied but those that lie across two reads.
 pub(crate) fn scan_lines(
-    mut reader: impl io::BufRead,
+    mut reader: impl io::Read,
     mut offset: u64,
     visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    let mut buffer = Vec::new();
+    let mut buffer = vec![0; FIRST_READ_BYTES];
+    let mut filled = 0;
     loop {
-        buffer.clear();
-        let taken = reader.read_until(b'\n', &mut buffer)? as u64;
-        if taken == 0 {
+        let read = read_some(&mut reader, &mut buffer[filled..])?;
+        let searched = filled;
+        filled += read;
+        let mut start = 0;
+        for end in memchr_iter(b'\n', &buffer[searched..filled]).map(|at| searched + at) {
+            let bytes = &buffer[start..end];
+            if visit(line(offset + start as u64, bytes, true)).is_break() {
+                return Ok(());
+            }
+            start = end + 1;
+        }
+        if read == 0 {
+            if filled > 0 {
+                let _ = visit(line(offset, &buffer[..filled], false));
+            }
             return Ok(());
         }
-        let is_terminated = buffer.last() == Some(&b'\n');
-        let bytes = if is_terminated { &buffer[..buffer.len() - 1] } else { &buffer[..] };
-        let span = Span { offset, length: bytes.len() as u64 };
-        if visit(Line { span, bytes, is_terminated }).is_break() {
-            return Ok(());
+        buffer.copy_within(start..filled, 0);
+        offset += start as u64;
+        filled -= start;
+        if buffer.len() < READ_BYTES || filled * 2 > buffer.len() {
+            buffer.resize(buffer.len() * 4, 0);
         }
-        offset += taken;
+    }
+}
+
+fn line(offset: u64, bytes: &[u8], is_terminated: bool) -> Line<'_> {
+    Line { span: Span { offset, length: bytes.len() as u64 }, bytes, is_terminated }
+}
+
+fn read_some(reader: &mut impl io::Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
     }
 }
 

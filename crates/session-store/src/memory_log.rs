@@ -45,6 +45,10 @@ impl SessionLog for MemoryLog {
         None
     }
 
+    fn length(&self) -> u64 {
+        self.known as u64
+    }
+
     fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
         let bytes = lock(&self.bytes);
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());

@@ -4,6 +4,7 @@ pub(crate) mod append;
 pub(crate) mod branch;
 pub(crate) mod check;
 pub(crate) mod entries;
+pub(crate) mod known;
 pub(crate) mod labels;
 pub(crate) mod refresh;
 pub(crate) mod stats;
@@ -14,20 +15,24 @@ pub(crate) mod upgrade;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use compaction_core::entry::{EntryHeader, EntryId};
+use compaction_core::entry::EntryId;
 
 use crate::cache::EntryCache;
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::error::StoreError;
 use crate::header::SessionHeader;
-use crate::index::Index;
+use crate::index::{Index, Reading};
 use crate::log::{LogChange, SessionLog};
 use crate::session::append::ForeignChange;
+use crate::session::known::Known;
 use crate::session::syncs::DeferredSyncs;
 use crate::store::Durability;
 
 /// Bytes of parsed entries that a session keeps, by default.
 const CACHE_BYTES: usize = 32 << 20;
+
+/// Size up to which a log is read wholly when it is opened, by default: a few milliseconds.
+const WHOLE_BYTES: u64 = 2 << 20;
 
 /// One open session.
 ///
@@ -36,7 +41,9 @@ const CACHE_BYTES: usize = 32 << 20;
 #[derive(Debug)]
 pub struct Session {
     pub(crate) log: Box<dyn SessionLog>,
-    pub(crate) index: Index,
+    pub(crate) known: Known,
+    /// What was odd about opening the session; the whole index has it too.
+    early: Diagnostics,
     header: SessionHeader,
     /// Whether the log is empty, so that the header comes before the first entry.
     is_header_pending: bool,
@@ -64,30 +71,43 @@ pub struct SessionOptions {
     pub header_if_empty: Option<SessionHeader>,
     /// Bytes of parsed entries that are kept in memory.
     pub cache_bytes: usize,
+    /// Size in bytes up to which a log is read wholly when it is opened. A larger one is read from
+    /// its end, and wholly once a call needs that.
+    pub whole_bytes: u64,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self { read_only: None, durability: Durability::default(), header_if_empty: None, cache_bytes: CACHE_BYTES }
+        Self {
+            read_only: None,
+            durability: Durability::default(),
+            header_if_empty: None,
+            cache_bytes: CACHE_BYTES,
+            whole_bytes: WHOLE_BYTES,
+        }
     }
 }
 
 impl Session {
-    /// Opens the session in `log`, reading headers and no bodies. Nothing is written.
+    /// Opens the session in `log`: a large one by its header and its last entries. Nothing is
+    /// written.
     ///
     /// Fails with `NotASession` if the first line that can be read is no header.
     pub fn open(log: Box<dyn SessionLog>, options: SessionOptions) -> Result<Self, StoreError> {
-        let index = read_index(log.as_ref())?;
-        let (header, is_header_pending) = match (index.header.clone(), options.header_if_empty) {
-            (Some(header), _) => (header, false),
-            (None, Some(header)) if index.is_empty() => (header, true),
-            (None, _) => return Err(not_a_session(log.as_ref(), &index)),
+        let known = Known::open(log.as_ref(), options.whole_bytes);
+        let known = known.map_err(|source| StoreError::io("read", log.path(), source))?;
+        let (header, is_header_pending) = match (known.header(), known.get(), options.header_if_empty) {
+            (Some(header), ..) => (header, false),
+            (None, Some(index), Some(header)) if index.is_empty() => (header, true),
+            (None, index, _) => return Err(not_a_session(log.as_ref(), index)),
         };
+        let migration = known.get().and_then(|index| index.migration.as_ref());
         let mut session = Self {
-            migrated_from: index.migration.as_ref().map(|migration| migration.from_version()),
-            leaf: index.last.clone(),
+            migrated_from: migration.map(|migration| migration.from_version()),
+            leaf: known.last(),
             log,
-            index,
+            known,
+            early: Diagnostics::default(),
             header,
             is_header_pending,
             read_only: options.read_only,
@@ -116,9 +136,14 @@ impl Session {
         self.leaf.as_ref()
     }
 
-    /// Number of entries, on all branches.
-    pub fn entry_count(&self) -> usize {
-        self.index.len()
+    /// Number of entries, on all branches; `None` while only the end of a large session was read.
+    pub fn entry_count(&self) -> Option<usize> {
+        self.known.get().map(Index::len)
+    }
+
+    /// Bytes of memory that the index takes; `None` while only the end of a large session was read.
+    pub fn index_memory(&self) -> Option<usize> {
+        self.known.get().map(Index::memory)
     }
 
     /// Whether nothing may be written.
@@ -131,14 +156,10 @@ impl Session {
         self.migrated_from
     }
 
-    /// What was odd so far, in no promised order.
+    /// What was odd so far, in no promised order. Of a large session it is not known before the
+    /// whole of it was read.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        self.index.diagnostics.as_slice()
-    }
-
-    /// Id, parent and type of an entry; `None` if there is no such entry.
-    pub fn entry_header(&self, id: &EntryId) -> Option<EntryHeader> {
-        self.index.record(id.as_str()).map(crate::index::Record::header)
+        self.known.get().map_or(&self.early, |index| &index.diagnostics).as_slice()
     }
 
     /// Waits until everything written is on the disk.
@@ -159,11 +180,10 @@ impl Session {
 
     /// Adds to what was odd about the session, as whoever opened the log knows more of it.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
-        self.index.diagnostics.add(diagnostic);
-    }
-
-    pub(crate) fn slot(&self, id: &EntryId) -> Result<usize, StoreError> {
-        self.index.slot(id.as_str()).ok_or_else(|| StoreError::EntryNotFound { id: id.clone() })
+        if let Some(index) = self.known.get_mut() {
+            index.diagnostics.add(diagnostic.clone());
+        }
+        self.early.add(diagnostic);
     }
 
     pub(crate) fn durability(&self) -> Durability {
@@ -175,8 +195,13 @@ impl Session {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the session has a version that is not known here.
+    pub(crate) fn is_newer_version(&self) -> bool {
+        self.known.get().is_some_and(|index| index.is_newer_version)
+    }
+
     fn refuse_newer_version(&mut self) {
-        if self.index.is_newer_version {
+        if self.is_newer_version() {
             let reason = format!("the session has version {}, which is not known here", self.header.version);
             self.report(Diagnostic::new(DiagnosticKind::NewerVersion, Some(1), &*reason));
             self.read_only = Some(reason);
@@ -185,13 +210,14 @@ impl Session {
 }
 
 pub(crate) fn read_index(log: &dyn SessionLog) -> Result<Index, StoreError> {
-    let mut index = Index::default();
-    index.scan(log).map_err(|source| StoreError::io("read", log.path(), source))?;
-    Ok(index)
+    let reading = Reading::of(log.length() > WHOLE_BYTES);
+    Index::build(log, reading, u64::MAX).map_err(|source| StoreError::io("read", log.path(), source))
 }
 
-fn not_a_session(log: &dyn SessionLog, index: &Index) -> StoreError {
+fn not_a_session(log: &dyn SessionLog, index: Option<&Index>) -> StoreError {
     let path = log.path().map(Path::to_owned).unwrap_or_default();
-    let reason = index.refusal.unwrap_or(if index.is_empty() { "it is empty" } else { "it has no session header" });
+    let is_empty = index.is_some_and(Index::is_empty);
+    let refusal = index.and_then(|index| index.refusal);
+    let reason = refusal.unwrap_or(if is_empty { "it is empty" } else { "it has no session header" });
     StoreError::NotASession { path, reason: reason.to_owned() }
 }

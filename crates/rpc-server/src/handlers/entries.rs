@@ -104,7 +104,8 @@ fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), Rp
     }
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
     let (session, open) = (access.session(), access.open());
-    let header = session.entry_header(&target).ok_or_else(|| entry_not_found(open, &target))?;
+    let header = session.entry_header(&target).map_err(|error| open.store_error(&error))?;
+    let header = header.ok_or_else(|| entry_not_found(open, &target))?;
     let is_on_branch = session.is_on_branch(&target, session.leaf_id()).map_err(|error| open.store_error(&error))?;
     let is_shown = header.kind == EntryKind::CustomMessage
         || matches!(header.role, Some(Role::User | Role::Assistant | Role::ToolResult));
@@ -172,7 +173,7 @@ pub(crate) fn branch_end(
     let Some(leaf_id) = leaf_id.map(EntryId::new) else {
         return Ok(session.leaf_id().cloned());
     };
-    match session.entry_header(&leaf_id) {
+    match session.entry_header(&leaf_id).map_err(|error| open.store_error(&error))? {
         Some(_) => Ok(Some(leaf_id)),
         None => Err(entry_not_found(open, &leaf_id)),
     }

@@ -127,7 +127,7 @@ fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {
         path: session.path().map(text),
         header: Header::from(&*session.header().raw),
         leaf_id: convert::id(session.leaf_id()),
-        entry_count: Some(session.entry_count() as u64),
+        entry_count: session.entry_count().map(|count| count as u64),
         read_only: session.is_read_only(),
         migrated_from: session.migrated_from(),
         diagnostics: session.diagnostics().iter().map(convert::diagnostic).collect(),
@@ -271,7 +271,7 @@ pub(crate) async fn set_name(call: CallContext, params: SetSessionNameParams) ->
 pub(crate) async fn stats(call: CallContext, _: SessionParams) -> Result<SessionStats, RpcError> {
     call.read(|session, open| {
         let stats = session.stats().map_err(|error| open.store_error(&error))?;
-        Ok(convert::stats(session, &stats))
+        Ok(convert::stats(&stats))
     })
     .await
 }

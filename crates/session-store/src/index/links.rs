@@ -1,17 +1,22 @@
 //! How records hang together, and where they do not.
 
 use crate::diagnostic::DiagnosticKind;
-use crate::index::{Index, Record};
+use crate::index::Index;
 
 impl Index {
     /// Reports missing parents and cycles among the records that came since the last check.
     pub(super) fn check_links(&mut self) {
         for slot in self.linked..self.records.len() {
-            let record = &self.records[slot];
-            let Some(parent_id) = record.parent_id.as_ref().filter(|_| !record.is_superseded) else {
+            let packed = &self.records[slot];
+            let Some(parent) = packed.parent.filter(|_| !packed.is_superseded) else {
                 continue;
             };
-            match self.slot(parent_id.as_str()) {
+            // Most entries hang on the one before them. If a later one has taken its id, that has
+            // told to look for cycles.
+            if slot > 0 && self.records[slot - 1].id == parent {
+                continue;
+            }
+            match self.slot_of(parent) {
                 Some(parent) => self.may_have_cycle |= parent >= slot,
                 None => self.report_missing_parent(slot),
             }
@@ -23,28 +28,30 @@ impl Index {
     }
 
     fn report_missing_parent(&mut self, slot: usize) {
-        let Record { id, parent_id: Some(parent_id), line, .. } = &self.records[slot] else { return };
+        let packed = self.records[slot];
+        let Some(parent) = packed.parent else { return };
+        let (id, parent_id) = (self.ids.id(packed.id), self.ids.id(parent));
+        self.awaited.insert(parent);
         let message = format!("entry {id} has the parent {parent_id}, which is not in the file");
-        self.awaited.insert(parent_id.clone());
-        self.report(DiagnosticKind::MissingParent, *line, message);
+        self.report(DiagnosticKind::MissingParent, packed.line as usize, message);
     }
 
     /// Follows every path to its root or to an entry that was followed before; one that comes back
     /// to itself is a cycle.
     fn find_cycles(&mut self) {
         self.has_cycle = false;
-        let mut followed = vec![usize::MAX; self.records.len()];
-        for start in 0..self.records.len() {
-            let mut next = Some(start);
-            while let Some(slot) = next.filter(|&slot| followed[slot] == usize::MAX) {
+        let mut followed = vec![u32::MAX; self.records.len()];
+        for start in 0..self.records.len() as u32 {
+            let mut next = Some(start as usize);
+            while let Some(slot) = next.filter(|&slot| followed[slot] == u32::MAX) {
                 followed[slot] = start;
                 next = self.parent_slot(slot);
             }
             if let Some(slot) = next.filter(|&slot| followed[slot] == start) {
                 self.has_cycle = true;
-                let Record { id, line, .. } = &self.records[slot];
-                let message = format!("entry {id} is its own ancestor; its branch ends where it would repeat");
-                self.report(DiagnosticKind::Cycle, *line, message);
+                let message =
+                    format!("entry {} is its own ancestor; its branch ends where it would repeat", self.id(slot));
+                self.report(DiagnosticKind::Cycle, self.records[slot].line as usize, message);
             }
         }
     }

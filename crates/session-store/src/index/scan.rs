@@ -1,5 +1,6 @@
 //! From lines to records.
 
+use std::io;
 use std::ops::ControlFlow;
 
 use compaction_core::entry::{EntryId, EntryKind};
@@ -8,16 +9,26 @@ use compaction_core::migrate::{Place, StoredPlace};
 
 use crate::diagnostic::DiagnosticKind;
 use crate::header::FoundHeader;
-use crate::index::{Index, Record};
+use crate::index::{Index, Packed, Reading, quick};
 use crate::line::LineHeader;
-use crate::log::{Line, Span};
+use crate::log::{Line, SessionLog, Span};
 use crate::session::labels::clean_name;
+
+/// Plain messages that get their places at once.
+const PLACED_AT_ONCE: usize = 1 << 10;
 
 impl Index {
     pub(super) fn read_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
         self.has_bytes = true;
         if std::mem::take(&mut self.is_open) && line.bytes.is_empty() {
             self.end = line.span.end() + u64::from(line.is_terminated);
+            return ControlFlow::Continue(());
+        }
+        if self.is_full() {
+            self.refusal = Some("it has more entries than an index holds");
+            return ControlFlow::Break(());
+        }
+        if self.reading == Reading::Headers && self.read_quickly(line) {
             return ControlFlow::Continue(());
         }
         let text = String::from_utf8_lossy(line.bytes);
@@ -48,6 +59,75 @@ impl Index {
             Some(header) => self.read_entry(header, &text, line.span),
         }
         ControlFlow::Continue(())
+    }
+
+    /// Reads the line of a plain message; whether it is one.
+    fn read_quickly(&mut self, line: Line<'_>) -> bool {
+        if !line.is_terminated || self.header.is_none() || self.migration.is_some() {
+            return false;
+        }
+        let Some(header) = quick::read(line.bytes) else {
+            return false;
+        };
+        let id = self.ids.key(header.id);
+        let parent = header.parent_id.map(|id| self.ids.key(id));
+        self.lines += 1;
+        self.end = line.span.end() + 1;
+        self.is_open = false;
+        self.last = Some(self.records.len());
+        self.records.push(Packed {
+            id,
+            parent,
+            offset: line.span.offset,
+            length: line.span.length,
+            line: line_number(self.lines),
+            kind: EntryKind::Message,
+            role: Some(header.role),
+            is_broken: false,
+            is_superseded: false,
+        });
+        if self.records.len() - self.placed >= PLACED_AT_ONCE {
+            self.place_records();
+        }
+        true
+    }
+
+    /// Gives the records of plain messages their places, many at once, as the memory where they
+    /// belong is far apart and is fetched meanwhile.
+    pub(super) fn place_records(&mut self) {
+        for slot in self.placed..self.records.len() {
+            self.set_place(slot);
+        }
+    }
+
+    /// Makes the record at `slot`, which comes next, the one that counts for its id.
+    fn set_place(&mut self, slot: usize) {
+        let id = self.records[slot].id;
+        self.may_have_cycle |= !self.awaited.is_empty() && self.awaited.contains(&id);
+        self.placed = slot + 1;
+        let number = u32::try_from(slot).expect("a scan ends before there are so many entries");
+        if let Some(earlier) = self.set_slot(id, number) {
+            self.supersede(earlier);
+        }
+    }
+
+    /// Makes sure that the last entry is one that can be read, where bodies were not looked at.
+    pub(super) fn settle_last(&mut self, log: &dyn SessionLog) -> io::Result<()> {
+        if self.reading == Reading::Whole {
+            return Ok(());
+        }
+        while let Some(slot) = self.last {
+            let packed = self.records[slot];
+            let bytes = log.read(Span { offset: packed.offset, length: packed.length })?;
+            if LineHeader::read(&String::from_utf8_lossy(&bytes)).is_some_and(|header| !header.is_body_broken) {
+                return Ok(());
+            }
+            self.records[slot].is_broken = true;
+            let message = format!("the body of entry {} is broken", self.id(slot));
+            self.report(DiagnosticKind::BrokenLine, packed.line as usize, message);
+            self.last = (0..slot).rev().find(|&slot| !self.records[slot].is_broken);
+        }
+        Ok(())
     }
 
     fn read_header(&mut self, text: &str, span: Span) -> ControlFlow<()> {
@@ -112,49 +192,36 @@ impl Index {
     }
 
     fn push(&mut self, header: LineHeader, place: Place, text: &str, span: Span) {
+        self.place_records();
         let (number, slot) = (self.lines, self.records.len());
-        let kind = header.kind();
-        let parent_id = place.parent_id.map(|id| self.shared(id));
+        let (id, kind) = (self.ids.key(place.id.as_str()), header.kind());
         if header.is_body_broken {
             let message = format!("the body of entry {} is broken", place.id);
             self.report(DiagnosticKind::BrokenLine, number, message);
-            if self.slots.contains_key(&place.id) {
+            if self.slot_of(id).is_some() {
                 // What is left of a write must not push aside an entry that is whole.
                 return;
             }
         } else {
             self.note_metadata(kind, text, slot);
-            self.last = Some(place.id.clone());
+            self.last = Some(slot);
         }
-        self.may_have_cycle |= self.awaited.contains(&place.id);
-        if let Some(earlier) = self.slots.insert(place.id.clone(), slot) {
-            self.supersede(earlier, &place.id);
-        }
-        self.records.push(Record {
-            id: place.id,
-            parent_id,
-            span,
-            line: number,
-            kind,
-            role: header.role,
-            is_broken: header.is_body_broken,
-            is_superseded: false,
-        });
+        let parent = place.parent_id.map(|id| self.ids.key(id.as_str()));
+        let Span { offset, length } = span;
+        let (line, role, is_broken) = (line_number(number), header.role, header.is_body_broken);
+        self.records.push(Packed { id, parent, offset, length, line, kind, role, is_broken, is_superseded: false });
+        self.set_place(slot);
     }
 
-    fn supersede(&mut self, earlier: usize, id: &EntryId) {
+    fn supersede(&mut self, earlier: usize) {
         self.records[earlier].is_superseded = true;
-        self.superseded += 1;
+        self.has_duplicates = true;
         // Children of the earlier entry now hang on the later one, which may be their descendant.
         self.may_have_cycle = true;
         self.linked = 0;
-        let message = format!("entry {id} of line {} is there again; the later one counts", self.records[earlier].line);
+        let line = self.records[earlier].line;
+        let message = format!("entry {} of line {line} is there again; the later one counts", self.id(earlier));
         self.report(DiagnosticKind::DuplicateId, self.lines, message);
-    }
-
-    /// The same id with the text that the index has already.
-    fn shared(&self, id: EntryId) -> EntryId {
-        self.slots.get_key_value(&id).map_or(id, |(known, _)| known.clone())
     }
 
     fn note_metadata(&mut self, kind: EntryKind, text: &str, slot: usize) {
@@ -169,4 +236,9 @@ impl Index {
             self.labels.set(EntryId::new(target_id), label, object.string("timestamp").unwrap_or_default(), slot);
         }
     }
+}
+
+/// The number of a line as a record keeps it; beyond four thousand million lines it stays behind.
+fn line_number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

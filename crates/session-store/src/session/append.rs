@@ -97,8 +97,9 @@ impl Session {
         self.make_current()?;
         self.write(&line, entry.kind())?;
         let entry = Arc::new(entry);
-        if let Some(slot) = self.index.slot(entry.id().as_str()) {
-            self.cache().insert(slot, &entry);
+        if let Some(slot) = self.find(entry.id())? {
+            let offset = self.record(slot)?.span.offset;
+            self.cache().insert(offset, &entry);
         }
         self.leaf = Some(entry.id().clone());
         Ok(Appended { entry, foreign: self.take_foreign() })
@@ -114,9 +115,12 @@ impl Session {
         self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)
     }
 
-    /// An id that no entry has.
+    /// An id that no entry has: a UUID while only the end of a large session was read.
     pub fn new_entry_id(&self) -> EntryId {
-        ids::entry_id(|id| self.index.slot(id).is_some())
+        match self.known.get() {
+            Some(index) => ids::entry_id(|id| index.slot(id).is_some()),
+            None => ids::long_entry_id(),
+        }
     }
 
     fn check_writable(&self) -> Result<(), StoreError> {
@@ -152,7 +156,7 @@ impl Session {
     fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
         let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
-        if self.index.slot(id.as_str()).is_some() {
+        if self.is_taken(&id)? {
             return Err(invalid(&format!("the id {id} is taken")));
         }
         let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
@@ -172,11 +176,9 @@ impl Session {
         let is_deferred = sync && self.defers_sync();
         let outcome = self.log.append(line, sync && !is_deferred);
         let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
-        if span.offset != self.index.end() {
+        if span.offset != self.known.end() || !self.known.push_written(span, line) {
             // A closed tail, or bytes of another program that came in between, lie before the line.
             self.read_foreign(Some(span))?;
-        } else {
-            self.index.push_written(span, line);
         }
         if is_deferred {
             self.syncs.note(span, self.leaf.as_ref());

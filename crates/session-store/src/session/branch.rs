@@ -8,7 +8,9 @@ use compaction_core::projection::Branch;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
+use crate::index::Record;
 use crate::session::Session;
+use crate::session::known::Slot;
 
 /// A path, seen from its leaf, that reads headers from the index and bodies when they are asked
 /// for. It ends at a missing parent and where it would repeat, and says so.
@@ -19,7 +21,7 @@ pub struct SessionBranch<'a> {
     session: &'a Session,
     walk: Walk<'a>,
     /// Places of the entries that were walked over, the leaf first.
-    walked: Vec<usize>,
+    walked: Vec<Slot>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -29,23 +31,24 @@ impl SessionBranch<'_> {
         &self.diagnostics
     }
 
-    fn slot_at(&mut self, depth: usize) -> Option<usize> {
+    fn record_at(&mut self, depth: usize) -> Result<Option<Record>, StoreError> {
         while self.walked.len() <= depth {
-            match self.walk.next() {
+            match self.walk.step()? {
                 Some(slot) => self.walked.push(slot),
                 None => {
-                    self.report_end();
-                    return None;
+                    self.report_end()?;
+                    return Ok(None);
                 }
             }
         }
-        Some(self.walked[depth])
+        self.session.record(self.walked[depth]).map(Some)
     }
 
-    fn report_end(&mut self) {
-        if let Some(diagnostic) = self.walk.end() {
+    fn report_end(&mut self) -> Result<(), StoreError> {
+        if let Some(diagnostic) = self.walk.end()? {
             self.report(diagnostic);
         }
+        Ok(())
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
@@ -54,10 +57,9 @@ impl SessionBranch<'_> {
         }
     }
 
-    fn report_broken(&mut self, slot: usize) {
-        let record = &self.session.index.records()[slot];
-        let message = format!("the body of entry {} is broken; the context does without it", record.id);
-        self.report(Diagnostic::new(DiagnosticKind::BrokenLine, Some(record.line), message));
+    fn report_broken(&mut self, id: &EntryId, line: usize) {
+        let message = format!("the body of entry {id} is broken; the context does without it");
+        self.report(Diagnostic::new(DiagnosticKind::BrokenLine, Some(line), message));
     }
 }
 
@@ -65,10 +67,10 @@ impl Branch for SessionBranch<'_> {
     type Error = StoreError;
 
     fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, StoreError> {
-        let Some(slot) = self.slot_at(depth) else {
+        let Some(record) = self.record_at(depth)? else {
             return Ok(None);
         };
-        let mut header = self.session.index.records()[slot].header();
+        let mut header = record.header();
         // A compaction that cannot be read must not hide what lies before it.
         if header.kind == EntryKind::Compaction && self.entry(depth)?.kind() != EntryKind::Compaction {
             header.kind = EntryKind::Other;
@@ -77,11 +79,11 @@ impl Branch for SessionBranch<'_> {
     }
 
     fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, StoreError> {
-        let slot = self.walked[depth];
-        match self.session.entry_at(slot) {
-            Err(StoreError::BrokenEntry { .. }) => {
-                self.report_broken(slot);
-                self.session.stand_in(slot).map(Arc::new)
+        let record = self.session.record(self.walked[depth])?;
+        match self.session.entry_of(&record) {
+            Err(StoreError::BrokenEntry { id, line, .. }) => {
+                self.report_broken(&id, line);
+                self.session.stand_in(&record).map(Arc::new)
             }
             outcome => outcome,
         }
@@ -111,83 +113,138 @@ impl Session {
 
     /// The entries of the path to `leaf`, root first; broken ones as in [`Session::entries`].
     pub fn branch_entries(&self, leaf: Option<&EntryId>) -> Result<Vec<Arc<Entry>>, StoreError> {
-        self.branch_slots(leaf)?.into_iter().map(|slot| self.entry_or_header(slot)).collect()
+        self.branch_slots(leaf)?.into_iter().map(|slot| self.entry_or_header(&self.record(slot)?)).collect()
     }
 
     /// The ids of the path to `leaf`, root first. Reads no bodies.
     pub fn branch_ids(&self, leaf: Option<&EntryId>) -> Result<Vec<EntryId>, StoreError> {
         let slots = self.branch_slots(leaf)?;
-        Ok(slots.into_iter().map(|slot| self.index.records()[slot].id.clone()).collect())
+        slots.into_iter().map(|slot| self.record(slot).map(|record| record.id)).collect()
     }
 
     /// Whether `id` lies on the path to `leaf`, the leaf included. Fails with `EntryNotFound` for
     /// the leaf.
     pub fn is_on_branch(&self, id: &EntryId, leaf: Option<&EntryId>) -> Result<bool, StoreError> {
-        let Some(wanted) = self.index.slot(id.as_str()) else {
+        let Some(wanted) = self.find(id)? else {
             return Ok(false);
         };
-        Ok(self.walk(leaf)?.any(|slot| slot == wanted))
+        let wanted = self.offset(wanted)?;
+        let mut walk = self.walk(leaf)?;
+        while let Some(slot) = walk.step()? {
+            if self.offset(slot)? == wanted {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The deepest entry that lies on the paths to both leaves; `None` if they share nothing. Fails
     /// with `EntryNotFound`.
     pub fn common_ancestor(&self, a: Option<&EntryId>, b: Option<&EntryId>) -> Result<Option<EntryId>, StoreError> {
-        let path: HashSet<usize> = self.walk(a)?.collect();
-        let common = self.walk(b)?.find(|slot| path.contains(slot));
-        Ok(common.map(|slot| self.index.records()[slot].id.clone()))
+        let mut path = HashSet::new();
+        for slot in self.branch_slots(a)? {
+            path.insert(self.offset(slot)?);
+        }
+        let mut walk = self.walk(b)?;
+        while let Some(slot) = walk.step()? {
+            if path.contains(&self.offset(slot)?) {
+                return Ok(Some(self.record(slot)?.id));
+            }
+        }
+        Ok(None)
     }
 
     /// Places of the path to `leaf`, root first.
-    pub(crate) fn branch_slots(&self, leaf: Option<&EntryId>) -> Result<Vec<usize>, StoreError> {
-        let mut slots: Vec<usize> = self.walk(leaf)?.collect();
+    pub(crate) fn branch_slots(&self, leaf: Option<&EntryId>) -> Result<Vec<Slot>, StoreError> {
+        let mut slots = Vec::new();
+        let mut walk = self.walk(leaf)?;
+        while let Some(slot) = walk.step()? {
+            slots.push(slot);
+        }
         slots.reverse();
         Ok(slots)
     }
 
-    pub(crate) fn walk(&self, leaf: Option<&EntryId>) -> Result<Walk<'_>, StoreError> {
-        let next = leaf.map(|leaf| self.slot(leaf)).transpose()?;
-        Ok(Walk { session: self, next, last: None, seen: HashSet::new() })
+    fn walk(&self, leaf: Option<&EntryId>) -> Result<Walk<'_>, StoreError> {
+        let first = leaf.map(|leaf| self.slot(leaf)).transpose()?;
+        Ok(Walk { session: self, first, last: None, steps: 0, repeats: false, seen: HashSet::new() })
+    }
+
+    fn offset(&self, slot: Slot) -> Result<u64, StoreError> {
+        match slot {
+            Slot::Whole(slot) => Ok(self.index()?.offset(slot)),
+            Slot::Tail(_) => Ok(self.record(slot)?.span.offset),
+        }
     }
 }
 
-/// Walks from a leaf to the root, over each entry once.
+/// Walks from a leaf to the root, over each entry once. No more of the session is read than the
+/// steps need.
 #[derive(Debug)]
-pub(crate) struct Walk<'a> {
+struct Walk<'a> {
     session: &'a Session,
-    next: Option<usize>,
-    last: Option<usize>,
+    first: Option<Slot>,
+    last: Option<Slot>,
+    steps: usize,
+    /// Whether the walk has come back to where it was.
+    repeats: bool,
     /// Kept only where the file has cycles.
     seen: HashSet<usize>,
 }
 
-impl Iterator for Walk<'_> {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        let slot = self.next?;
-        let index = &self.session.index;
-        if index.has_cycle && !self.seen.insert(slot) {
-            return None;
+impl Walk<'_> {
+    /// The next entry; `None` at the end of the path.
+    fn step(&mut self) -> Result<Option<Slot>, StoreError> {
+        let next = match self.last {
+            Some(last) => self.session.parent(last)?,
+            None => self.first,
+        };
+        let Some(slot) = next.filter(|_| !self.repeats) else {
+            return Ok(None);
+        };
+        self.repeats = self.has_seen(slot)?;
+        if self.repeats {
+            return Ok(None);
         }
         self.last = Some(slot);
-        self.next = index.parent_slot(slot);
-        Some(slot)
+        self.steps += 1;
+        Ok(Some(slot))
     }
-}
 
-impl Walk<'_> {
-    /// Why the path ended where it did, if that is not at a root.
-    fn end(&self) -> Option<Diagnostic> {
-        let record = &self.session.index.records()[self.last?];
-        let parent_id = record.parent_id.as_ref()?;
-        let (kind, what) = match self.next {
-            Some(_) => (DiagnosticKind::Cycle, "is its own ancestor; its branch ends where it would repeat".to_owned()),
-            None => {
-                let what =
-                    format!("has the parent {parent_id}, which is not in the file; what came before is lost to it");
-                (DiagnosticKind::MissingParent, what)
-            }
+    /// Notes the entry where the file has cycles. The end of a session has none.
+    fn has_seen(&mut self, slot: Slot) -> Result<bool, StoreError> {
+        let Slot::Whole(slot) = slot else {
+            return Ok(false);
         };
-        Some(Diagnostic::new(kind, Some(record.line), format!("entry {} {what}", record.id)))
+        let index = self.session.index()?;
+        if !index.has_cycle {
+            return Ok(false);
+        }
+        if let (Some(Slot::Tail(_)), Some(first)) = (self.last, self.first) {
+            let mut next = index.slot(self.session.record(first)?.id.as_str());
+            for _ in 0..self.steps {
+                self.seen.extend(next);
+                next = next.and_then(|slot| index.parent_slot(slot));
+            }
+        }
+        Ok(!self.seen.insert(slot))
+    }
+
+    /// Why the path ended where it did, if that is not at a root.
+    fn end(&self) -> Result<Option<Diagnostic>, StoreError> {
+        let Some(record) = self.last.map(|last| self.session.record(last)).transpose()? else {
+            return Ok(None);
+        };
+        let Some(parent_id) = &record.parent_id else {
+            return Ok(None);
+        };
+        let (kind, what) = if self.repeats {
+            (DiagnosticKind::Cycle, "is its own ancestor; its branch ends where it would repeat".to_owned())
+        } else {
+            let what = format!("has the parent {parent_id}, which is not in the file; what came before is lost to it");
+            (DiagnosticKind::MissingParent, what)
+        };
+        let line = self.session.line_number(&record)?;
+        Ok(Some(Diagnostic::new(kind, Some(line), format!("entry {} {what}", record.id))))
     }
 }

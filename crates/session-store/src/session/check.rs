@@ -10,10 +10,12 @@ use crate::session::Session;
 impl Session {
     /// Reads every body and returns all that is odd, by line. Changes nothing.
     pub fn check(&self) -> Result<Vec<Diagnostic>, StoreError> {
+        let index = self.index()?;
         let mut found = self.diagnostics().to_vec();
-        for (_, record) in self.index.current() {
-            let diagnostic = match self.parse(record) {
-                Ok(entry) => self.check_first_kept(record, &entry)?,
+        for record in index.current() {
+            found.extend(self.check_encoding(&record)?);
+            let diagnostic = match self.parse(&record) {
+                Ok(entry) => self.check_first_kept(&record, &entry)?,
                 Err(StoreError::BrokenEntry { id, line, .. }) => {
                     let message = format!("the body of entry {id} is broken");
                     Some(Diagnostic::new(DiagnosticKind::BrokenLine, Some(line), message))
@@ -27,6 +29,13 @@ impl Session {
         Ok(found)
     }
 
+    fn check_encoding(&self, record: &Record) -> Result<Option<Diagnostic>, StoreError> {
+        let bytes = self.log.read(record.span).map_err(|source| self.read_error(source))?;
+        let message = "the line holds bytes that are not UTF-8";
+        let diagnostic = || Diagnostic::new(DiagnosticKind::InvalidUtf8, record.line, message);
+        Ok(std::str::from_utf8(&bytes).is_err().then(diagnostic))
+    }
+
     fn check_first_kept(&self, record: &Record, entry: &Entry) -> Result<Option<Diagnostic>, StoreError> {
         let Some(compaction) = entry.compaction() else {
             return Ok(None);
@@ -35,7 +44,7 @@ impl Session {
         let is_known = named.is_some_and(|id| self.is_on_branch(id, Some(&record.id)).unwrap_or(false));
         let shown = named.map_or("none", EntryId::as_str);
         let message = format!("compaction {} keeps nothing: its first kept entry is {shown}", record.id);
-        let diagnostic = Diagnostic::new(DiagnosticKind::UnknownFirstKept, Some(record.line), message);
+        let diagnostic = Diagnostic::new(DiagnosticKind::UnknownFirstKept, record.line, message);
         Ok((!is_known).then_some(diagnostic))
     }
 }

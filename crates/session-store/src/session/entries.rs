@@ -3,19 +3,20 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::{Entry, EntryError, EntryId};
 use compaction_core::json;
 
 use crate::error::StoreError;
 use crate::index::Record;
 use crate::session::Session;
+use crate::session::known::Slot;
 
 impl Session {
     /// The entry `id`, parsed now or lately.
     ///
     /// Fails with `EntryNotFound`, with `BrokenEntry` if its body cannot be read, or with `Io`.
     pub fn entry(&self, id: &EntryId) -> Result<Arc<Entry>, StoreError> {
-        self.entry_at(self.slot(id)?)
+        self.entry_of(&self.record(self.slot(id)?)?)
     }
 
     /// The entry `id`, or an entry of no known type in its place if its body is broken: for those who
@@ -23,9 +24,9 @@ impl Session {
     ///
     /// Fails with `EntryNotFound` or with `Io`.
     pub fn entry_or_stand_in(&self, id: &EntryId) -> Result<Arc<Entry>, StoreError> {
-        let slot = self.slot(id)?;
-        match self.entry_at(slot) {
-            Err(StoreError::BrokenEntry { .. }) => self.stand_in(slot).map(Arc::new),
+        let record = self.record(self.slot(id)?)?;
+        match self.entry_of(&record) {
+            Err(StoreError::BrokenEntry { .. }) => self.stand_in(&record).map(Arc::new),
             outcome => outcome,
         }
     }
@@ -35,10 +36,18 @@ impl Session {
     /// An entry whose body is broken comes as its header alone. Fails with `EntryNotFound` for
     /// `since`, or with `Io`.
     pub fn entries(&self, since: Option<&EntryId>, limit: Option<usize>) -> Result<Vec<Arc<Entry>>, StoreError> {
-        let start = since.map_or(Ok(0), |id| self.slot(id).map(|slot| slot + 1))?;
-        let records = self.index.records().iter().enumerate().skip(start);
-        let current = records.filter(|(_, record)| !record.is_superseded);
-        current.take(limit.unwrap_or(usize::MAX)).map(|(slot, _)| self.entry_or_header(slot)).collect()
+        let limit = limit.unwrap_or(usize::MAX);
+        let start = match since.map(|id| self.slot(id)).transpose()? {
+            None => 0,
+            Some(Slot::Whole(slot)) => slot + 1,
+            Some(Slot::Tail(slot)) => {
+                let after = self.known.tail().map(|tail| tail.records_after(slot).take(limit).cloned().collect());
+                let records: Vec<Record> = after.unwrap_or_default();
+                return records.iter().map(|record| self.entry_or_header(record)).collect();
+            }
+        };
+        let index = self.index()?;
+        index.current_from(start).take(limit).map(|slot| self.entry_or_header(&index.record(slot))).collect()
     }
 
     /// Visits every entry that counts in file order, reading the file once from its start and
@@ -47,8 +56,8 @@ impl Session {
         &self,
         mut visit: impl FnMut(Result<&Entry, &StoreError>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        for (_, record) in self.index.current() {
-            let outcome = self.parse(record);
+        for record in self.index()?.current() {
+            let outcome = self.parse(&record);
             if let Err(error) = outcome.as_ref()
                 && !matches!(error, StoreError::BrokenEntry { .. })
             {
@@ -61,21 +70,21 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn entry_at(&self, slot: usize) -> Result<Arc<Entry>, StoreError> {
-        if let Some(entry) = self.cache().get(slot) {
+    /// The entry of a record, parsed now or lately.
+    pub(crate) fn entry_of(&self, record: &Record) -> Result<Arc<Entry>, StoreError> {
+        if let Some(entry) = self.cache().get(record.span.offset) {
             return Ok(entry);
         }
-        let entry = Arc::new(self.parse(&self.index.records()[slot])?);
-        self.cache().insert(slot, &entry);
+        let entry = Arc::new(self.parse(record)?);
+        self.cache().insert(record.span.offset, &entry);
         Ok(entry)
     }
 
     /// The entry, or what is readable of it: a broken body must not take the rest of a list with it.
-    pub(crate) fn entry_or_header(&self, slot: usize) -> Result<Arc<Entry>, StoreError> {
-        match self.entry_at(slot) {
+    pub(crate) fn entry_or_header(&self, record: &Record) -> Result<Arc<Entry>, StoreError> {
+        match self.entry_of(record) {
             Err(StoreError::BrokenEntry { .. }) => {
-                let record = &self.index.records()[slot];
-                header_only(record, record.kind.name().unwrap_or("unknown")).map(Arc::new)
+                self.header_only(record, record.kind.name().unwrap_or("unknown")).map(Arc::new)
             }
             outcome => outcome,
         }
@@ -83,18 +92,18 @@ impl Session {
 
     /// What stands for an entry with a broken body in a context: an entry of no known type, which
     /// gives nothing to it.
-    pub(crate) fn stand_in(&self, slot: usize) -> Result<Entry, StoreError> {
-        header_only(&self.index.records()[slot], "broken")
+    pub(crate) fn stand_in(&self, record: &Record) -> Result<Entry, StoreError> {
+        self.header_only(record, "broken")
     }
 
     /// The line of an entry in the current version of the format.
     pub(crate) fn line(&self, record: &Record) -> Result<String, StoreError> {
-        let bytes = self.log.read(record.span).map_err(|source| StoreError::io("read", self.log.path(), source))?;
+        let bytes = self.log.read(record.span).map_err(|source| self.read_error(source))?;
         let line = match String::from_utf8(bytes) {
             Ok(line) => line,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
-        match &self.index.migration {
+        match self.known.get().and_then(|index| index.migration.as_ref()) {
             // What is no object comes as it is, and fails where it is parsed.
             Some(migration) => Ok(migration.rewrite(&line, &record.place()).unwrap_or(line)),
             None => Ok(line),
@@ -104,15 +113,22 @@ impl Session {
     /// Reads and parses an entry past the cache.
     pub(crate) fn parse(&self, record: &Record) -> Result<Entry, StoreError> {
         let line = self.line(record)?;
-        let entry = Entry::parse(line.trim_ascii());
-        entry.map_err(|source| StoreError::BrokenEntry { id: record.id.clone(), line: record.line, source })
+        Entry::parse(line.trim_ascii()).or_else(|source| Err(self.broken(record, source)?))
+    }
+
+    pub(crate) fn broken(&self, record: &Record, source: EntryError) -> Result<StoreError, StoreError> {
+        let line = self.line_number(record)?;
+        Ok(StoreError::BrokenEntry { id: record.id.clone(), line, source })
+    }
+
+    fn header_only(&self, record: &Record, kind: &str) -> Result<Entry, StoreError> {
+        Entry::parse(&header_line(record, kind)).or_else(|source| Err(self.broken(record, source)?))
     }
 }
 
-fn header_only(record: &Record, kind: &str) -> Result<Entry, StoreError> {
+fn header_line(record: &Record, kind: &str) -> String {
     let kind = json::encode_string(kind);
     let id = json::encode_string(record.id.as_str());
     let parent = record.parent_id.as_ref().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
-    let line = format!(r#"{{"type":{kind},"id":{id},"parentId":{parent},"timestamp":""}}"#);
-    Entry::parse(&line).map_err(|source| StoreError::BrokenEntry { id: record.id.clone(), line: record.line, source })
+    format!(r#"{{"type":{kind},"id":{id},"parentId":{parent},"timestamp":""}}"#)
 }

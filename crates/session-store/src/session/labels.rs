@@ -46,14 +46,14 @@ impl Labels {
 }
 
 impl Session {
-    /// The label of an entry.
-    pub fn label(&self, id: &EntryId) -> Option<&Label> {
-        self.index.labels.get(id)
+    /// The label of an entry. Reads the whole of a large session.
+    pub fn label(&self, id: &EntryId) -> Result<Option<&Label>, StoreError> {
+        Ok(self.index()?.labels.get(id))
     }
 
-    /// The session's name, if it has one.
-    pub fn name(&self) -> Option<&str> {
-        self.index.name.as_deref()
+    /// The session's name, if it has one. Reads the whole of a large session.
+    pub fn name(&self) -> Result<Option<&str>, StoreError> {
+        Ok(self.index()?.name.as_deref())
     }
 
     /// Sets the label of `target_id`, or clears it with `None` or an empty text, by an entry at the

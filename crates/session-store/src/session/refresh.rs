@@ -1,11 +1,14 @@
 //! Entries that other programs write into the session.
 
+use std::io;
+
 use compaction_core::entry::EntryId;
 
 use crate::error::StoreError;
-use crate::index::Index;
+use crate::index::{Index, Record};
 use crate::log::{LogChange, Span};
 use crate::session::append::ForeignChange;
+use crate::session::known::Known;
 use crate::session::{Session, not_a_session, read_index};
 
 impl Session {
@@ -39,22 +42,37 @@ impl Session {
 
     /// Reads on behind the known part of the log. The line at `own` is not foreign.
     pub(crate) fn read_foreign(&mut self, own: Option<Span>) -> Result<(), StoreError> {
-        let (before, superseded) = (self.index.records().len(), self.index.superseded());
-        let outcome = self.index.scan(self.log.as_ref());
-        outcome.map_err(|source| StoreError::io("read", self.log.path(), source))?;
-        if self.index.refusal.is_some() {
-            self.unread = LogChange::Replaced;
-            return Err(not_a_session(self.log.as_ref(), &self.index));
-        }
-        self.adopt_header();
-        if superseded != self.index.superseded() {
-            self.cache().clear();
-        }
-        let new = self.index.records()[before..].iter().filter(|record| Some(record.span) != own);
-        let ids = new.filter(|record| !record.is_superseded && !record.is_broken).map(|record| record.id.clone());
-        let ids = ids.collect();
-        self.note_foreign(ids);
+        let new = match self.read_on_tail().map_err(|source| self.read_error(source))? {
+            Some(records) => records,
+            None => self.read_on_index()?,
+        };
+        let foreign = new.into_iter().filter(|record| Some(record.span) != own);
+        let readable = foreign.filter(|record| !record.is_superseded && !record.is_broken);
+        self.note_foreign(readable.map(|record| record.id).collect());
         Ok(())
+    }
+
+    /// The new entries, if the end of the session is all that is known and need be known.
+    fn read_on_tail(&self) -> io::Result<Option<Vec<Record>>> {
+        match self.known.tail() {
+            Some(mut tail) if self.known.get().is_none() => tail.read_on(self.log.as_ref()),
+            _ => Ok(None),
+        }
+    }
+
+    fn read_on_index(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.index_mut()?;
+        let log = self.log.as_ref();
+        let index = self.known.get_mut().expect("the index was built in the line before");
+        let before = index.record_count();
+        index.scan(log).map_err(|source| StoreError::io("read", log.path(), source))?;
+        if index.refusal.is_some() {
+            self.unread = LogChange::Replaced;
+            return Err(not_a_session(log, Some(index)));
+        }
+        let new = index.records_from(before).collect();
+        self.adopt_header();
+        Ok(new)
     }
 
     /// Builds the index anew, as nothing that was known of the log can be believed.
@@ -62,35 +80,35 @@ impl Session {
         let index = read_index(self.log.as_ref())?;
         match &index.header {
             Some(header) if header.id == self.header.id => self.header = header.clone(),
-            _ => return Err(not_a_session(self.log.as_ref(), &index)),
+            _ => return Err(not_a_session(self.log.as_ref(), Some(&index))),
         }
         let old = self.replace_index(index);
         self.refuse_newer_version();
-        if self.leaf.as_ref().is_some_and(|leaf| self.index.slot(leaf.as_str()).is_none()) {
-            self.leaf = self.index.last.clone();
+        let index = self.index()?;
+        let new = new_entries(index, &old);
+        let last = index.last();
+        if self.leaf.as_ref().is_some_and(|leaf| index.slot(leaf.as_str()).is_none()) {
+            self.leaf = last;
         }
-        let new = self.index.current().filter(|(_, record)| old.slot(record.id.as_str()).is_none());
-        let ids = new.map(|(_, record)| record.id.clone()).collect();
-        self.note_foreign(ids);
+        self.note_foreign(new);
         self.foreign.get_or_insert_default().leaf_id = self.leaf.clone();
         Ok(())
     }
 
     /// Goes on with another index and returns the old one.
-    pub(crate) fn replace_index(&mut self, index: Index) -> Index {
-        let old = std::mem::replace(&mut self.index, index);
+    pub(crate) fn replace_index(&mut self, mut index: Index) -> Known {
         self.cache().clear();
         self.syncs.forget();
         // What concerns the whole file still holds.
-        let lasting = old.diagnostics.as_slice().iter().filter(|diagnostic| diagnostic.line.is_none());
-        lasting.for_each(|diagnostic| self.index.diagnostics.add(diagnostic.clone()));
-        old
+        let lasting = self.diagnostics().iter().filter(|diagnostic| diagnostic.line.is_none());
+        lasting.for_each(|diagnostic| index.diagnostics.add(diagnostic.clone()));
+        std::mem::replace(&mut self.known, Known::whole(index))
     }
 
     /// Another program may have written the header of an empty file first.
     fn adopt_header(&mut self) {
-        if let Some(header) = self.index.header.as_ref().filter(|_| self.is_header_pending) {
-            self.header = header.clone();
+        if let Some(header) = self.known.header().filter(|_| self.is_header_pending) {
+            self.header = header;
             self.is_header_pending = false;
         }
     }
@@ -109,4 +127,20 @@ impl Session {
         foreign.entry_ids.extend(ids);
         foreign.leaf_id = leaf_id;
     }
+}
+
+/// The ids of the entries that were not there before. Where only the end of the session was known,
+/// those are the ones behind the last entry that was and still is there.
+fn new_entries(index: &Index, old: &Known) -> Vec<EntryId> {
+    let was_there = |id: &EntryId| match (old.get(), old.tail()) {
+        (Some(old), _) => old.slot(id.as_str()).is_some(),
+        (None, tail) => tail.is_some_and(|tail| tail.slot(id).is_some()),
+    };
+    let ids = index.current().map(|record| record.id);
+    if old.get().is_some() {
+        return ids.filter(|id| !was_there(id)).collect();
+    }
+    let ids: Vec<EntryId> = ids.collect();
+    let known = ids.iter().rposition(was_there).map_or(0, |last| last + 1);
+    ids[known..].to_vec()
 }

@@ -61,7 +61,7 @@ impl Session {
             }
             ControlFlow::Continue(())
         })?;
-        stats.total_entries = self.entry_count() as u64;
+        stats.total_entries = self.index()?.len() as u64;
         Ok(stats)
     }
 }

@@ -35,16 +35,17 @@ pub struct TreeNode {
 impl Session {
     /// All entries in file order. Reads every body for its preview; one that is broken has none.
     pub fn tree(&self) -> Result<Vec<TreeNode>, StoreError> {
-        let mut nodes = Vec::with_capacity(self.index.len());
-        for (slot, record) in self.index.current() {
-            let entry = self.entry_or_header(slot)?;
+        let index = self.index()?;
+        let mut nodes = Vec::with_capacity(index.len());
+        for record in index.current() {
+            let entry = self.entry_or_header(&record)?;
             nodes.push(TreeNode {
-                id: record.id.clone(),
-                parent_id: record.parent_id.clone(),
+                label: index.labels.get(&record.id).map(|label| label.text.clone()),
+                id: record.id,
+                parent_id: record.parent_id,
                 kind_name: entry.kind_name().to_owned(),
                 role: entry.message().map(|message| message.role().to_owned()),
                 preview: preview(&entry),
-                label: self.label(&record.id).map(|label| label.text.clone()),
                 timestamp: entry.timestamp().to_owned(),
                 children: Vec::new(),
             });

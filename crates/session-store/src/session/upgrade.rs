@@ -19,7 +19,7 @@ impl Session {
             return self.write_header();
         }
         for _ in 0..MIGRATION_TRIES {
-            if self.index.migration.is_none() {
+            if !self.is_old() {
                 return Ok(());
             }
             match self.migrate() {
@@ -28,7 +28,7 @@ impl Session {
             }
         }
         let busy = io::Error::from(io::ErrorKind::ResourceBusy);
-        if self.index.migration.is_some() { Err(StoreError::write(self.log.path(), busy)) } else { Ok(()) }
+        if self.is_old() { Err(StoreError::write(self.log.path(), busy)) } else { Ok(()) }
     }
 
     fn write_header(&mut self) -> Result<(), StoreError> {
@@ -36,21 +36,27 @@ impl Session {
         let sync = self.durability() == Durability::Always;
         let span = self.log.append(&line, sync).map_err(|source| StoreError::write(self.log.path(), source))?;
         self.is_header_pending = false;
-        self.index.push_written(span, &line);
+        self.index_mut()?.push_written(span, &line);
         Ok(())
+    }
+
+    /// Whether the log has an older version.
+    fn is_old(&self) -> bool {
+        self.known.get().is_some_and(|index| index.migration.is_some())
     }
 
     /// Rewrites the log in the current version. Entries keep the ids under which they were seen.
     fn migrate(&mut self) -> io::Result<()> {
         let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
-        let index = &self.index;
-        let mut records = index.records().iter().peekable();
+        let Some(index) = self.known.get() else { return Ok(()) };
+        let mut records = index.records_from(0).peekable();
         self.log.replace_all(&suffix, &mut |line, out| {
             let record = records.next_if(|record| record.span == line.span);
-            out.write_all(&migrated(index, line, record)?)?;
+            out.write_all(&migrated(index, line, record.as_ref())?)?;
             out.write_all(b"\n")
         })?;
         // Until it is read, nothing that is known of the log can be believed.
+        drop(records);
         self.unread = LogChange::Replaced;
         let index = read_index(self.log.as_ref()).map_err(io::Error::other)?;
         self.replace_index(index);

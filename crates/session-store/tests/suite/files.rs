@@ -29,7 +29,7 @@ fn a_new_session_is_a_file_at_once() {
         header.id, header.timestamp
     );
     assert_eq!(text.lines().next(), Some(&*first));
-    assert_eq!((text.lines().count(), session.name()), (2, Some("my name")));
+    assert_eq!((text.lines().count(), session.name().unwrap()), (2, Some("my name")));
 }
 
 #[cfg(unix)]
@@ -64,7 +64,7 @@ fn an_empty_file_becomes_a_session_at_the_first_write() {
     let store = FileStore::new("/nonexistent", Durability::Checkpoint);
     let open = OpenOptions { cwd: "/w".to_owned(), ..OpenOptions::default() };
     let mut session = store.open(&place.path(), &open).unwrap();
-    assert_eq!((place.text().as_str(), session.entry_count()), ("", 0));
+    assert_eq!((place.text().as_str(), session.entry_count().unwrap()), ("", 0));
     let id = session.header().id.clone();
     say(&mut session, "1");
     say(&mut session, "2");

@@ -19,7 +19,7 @@ fn exercise(place: &Place) {
 
 fn read_and_append(mut session: Session, place: &Place, before: &[u8]) {
     let tree = session.tree().unwrap();
-    assert_eq!(tree.len(), session.entry_count());
+    assert_eq!(tree.len(), session.entry_count().unwrap());
     for node in &tree {
         session.branch_ids(Some(&node.id)).unwrap();
     }

@@ -19,4 +19,6 @@ mod sessions;
 #[cfg(test)]
 mod syncs;
 #[cfg(test)]
+mod tails;
+#[cfg(test)]
 mod writers;

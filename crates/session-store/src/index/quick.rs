@@ -1,0 +1,190 @@
+//! Headers of plain messages, read without taking their bodies apart.
+//!
+//! Nearly every byte of a session lies in messages whose line begins as the format writes it. Such
+//! a line is read up to its role, and then only searched for what could change what was read: a
+//! later member of the same name, which would count in its place. Whatever is not plain goes to
+//! [`LineHeader::read`](crate::line::LineHeader::read), with which this reader always agrees.
+
+use std::sync::LazyLock;
+
+use compaction_core::entry::Role;
+use memchr::{memchr_iter, memmem::Finder};
+
+/// What the line of a plain message says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct QuickHeader<'a> {
+    pub(super) id: &'a str,
+    pub(super) parent_id: Option<&'a str>,
+    pub(super) role: Role,
+}
+
+/// Bytes behind a possible end of the message that are searched for names; more are rare, and read
+/// in full.
+const MAX_REST: usize = 2048;
+
+static ROLE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"role\""));
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
+static NAMES: LazyLock<[Finder<'static>; 4]> =
+    LazyLock::new(|| ["\"type\"", "\"id\"", "\"parentId\"", "\"message\""].map(Finder::new));
+
+/// Reads the line of a plain message; `None` says nothing of the line.
+pub(super) fn read(line: &[u8]) -> Option<QuickHeader<'_>> {
+    // What was cut off hardly ever ends like an object, and is to be known at once.
+    let line = line.trim_ascii_end();
+    let rest = line.strip_suffix(b"}}")?.strip_prefix(br#"{"type":"message","id":""#)?;
+    let (id, rest) = plain(rest)?;
+    let rest = rest.strip_prefix(br#","parentId":"#)?;
+    let (parent_id, rest) = match rest.strip_prefix(b"null") {
+        Some(rest) => (None, rest),
+        None => plain(rest.strip_prefix(b"\"")?).map(|(id, rest)| (Some(id), rest))?,
+    };
+    let (_, rest) = plain(rest.strip_prefix(br#","timestamp":""#)?)?;
+    let (role, rest) = plain(rest.strip_prefix(br#","message":{"role":""#)?)?;
+    let is_last_word = !names_role(rest) && !may_name_header(rest);
+    is_last_word.then(|| QuickHeader { id, parent_id, role: Role::from_name(role) })
+}
+
+/// A string without escapes, up to its closing quote, and what follows.
+fn plain(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ' | 0x7f..))?;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
+}
+
+/// Whether the message may name its role again, plainly or by an escape. No program escapes
+/// letters.
+fn names_role(message: &[u8]) -> bool {
+    ROLE.find_iter(message).any(|at| follows_member(message, at)) || has_escaped_letter(message)
+}
+
+/// Whether a member of the entry that follows the message may have a name of the header.
+///
+/// The first member behind the message follows the brace that closes it, and so `}`, `,` and `"`
+/// with nothing but white space between. What lies before the first such place holds no members of
+/// the entry, wherever in the message that place may be.
+fn may_name_header(message: &[u8]) -> bool {
+    let Some(end) = memchr_iter(b'}', message).find(|&at| begins_member(&message[at + 1..])) else {
+        return false;
+    };
+    let rest = &message[end..];
+    rest.len() > MAX_REST || NAMES.iter().any(|name| name.find_iter(rest).any(|at| follows_member(rest, at)))
+}
+
+/// Whether `bytes` are a comma and a quote.
+fn begins_member(bytes: &[u8]) -> bool {
+    let comma = bytes.trim_ascii_start().strip_prefix(b",");
+    comma.is_some_and(|rest| rest.trim_ascii_start().first() == Some(&b'"'))
+}
+
+/// Whether a name at `at` may be that of a member which is not the first of its object: it follows
+/// a comma, or white space. The first member of an object inside the message follows `{`, a value
+/// follows `:` or, in a list, is followed by no colon; strings hold quotes behind a backslash.
+fn follows_member(bytes: &[u8], at: usize) -> bool {
+    at == 0 || matches!(bytes[at - 1], b',' | b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// Whether there is an escape of a printable ASCII character. Others are no letters of a name that
+/// is looked for.
+fn has_escaped_letter(bytes: &[u8]) -> bool {
+    ESCAPE.find_iter(bytes).any(|at| bytes.get(at + 4).is_none_or(|digit| matches!(digit, b'4'..=b'7')))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::line::LineHeader;
+
+    const START: &str = r#"{"type":"message","id":"0000000a","parentId":"b","timestamp":"T","message":{"role":"user""#;
+
+    /// Whether the line is read quickly; if so, the exact reader must say the same.
+    fn is_quick(line: &str) -> bool {
+        let Some(quick) = read(line.as_bytes()) else {
+            return false;
+        };
+        let exact = LineHeader::read(line).unwrap_or_else(|| panic!("nobody else can read {line}"));
+        let shown = (exact.kind_name.as_deref(), exact.id.as_deref(), exact.parent_id.as_ref(), exact.role);
+        let parent_id = quick.parent_id.map(str::to_owned);
+        assert_eq!(shown, (Some("message"), Some(quick.id), Some(&parent_id), Some(quick.role)), "{line}");
+        true
+    }
+
+    #[track_caller]
+    fn check(rest: &str, expected: bool) {
+        assert_eq!(is_quick(&format!("{START}{rest}")), expected, "{rest}");
+    }
+
+    #[test]
+    fn plain_messages_are_read_quickly() {
+        check(r#","content":"x"}}"#, true);
+        check("}}", true);
+        check(
+            r#","content":[{"type":"text","text":"{\"id\":1}\n},\"id\":2"},{"type":"toolCall","id":"t","arguments":{"message":"m"}}]}}"#,
+            true,
+        );
+        check(r#","usage":{"input":1,"cost":{"total":1}},"stopReason":"stop","timestamp":7}}"#, true);
+        check(r#","content":"\u001b[0m \u00e9"}}"#, true);
+        check(r#","content":"brackets },"}} "#, true);
+    }
+
+    #[test]
+    fn whatever_could_change_the_header_is_left_to_the_exact_reader() {
+        check(r#"},"id":"c","x":{"y":{}}}"#, false);
+        check(r#","usage":{}},"parentId":null,"x":{}}"#, false);
+        check(r#","usage":{} , "x":1} , "type":"label","x":{}}"#, false);
+        check(r#"},"message":{"role":"system"}}"#, false);
+        check(r#","role":"system"}}"#, false);
+        check(r#", "role" :"system"}}"#, false);
+        check(r#","r\u006fle":"system"}}"#, false);
+        check(r#"},"i\u0064":"c","x":{}}"#, false);
+        check(r#","content":"cut o"#, false);
+        check("}", false);
+        check("", false);
+        assert!(!is_quick(&START.replace("0000000a", "\\u0061")));
+    }
+
+    /// Pieces that lines and their accidents are made of.
+    fn pieces() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            " ",
+            "\"",
+            "\\",
+            "\"id\"",
+            "\"type\"",
+            "\"parentId\"",
+            "\"message\"",
+            "\"role\"",
+            "\"x\"",
+            "null",
+            "7",
+            "{}",
+            "\"a\":",
+            "\"role\":\"system\"",
+            "\"id\":\"c\"",
+            "\\u0069d",
+            "},\"",
+            "}}",
+            "\"id\":",
+            "\"y\":{\"role\":1}",
+            "\"z\":[{\"type\":\"t\"}]",
+        ]);
+        prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn both_readers_agree(rest in pieces(), end in prop::sample::select(vec!["}}", "}", "\"}}", ",\"x\":{}}"])) {
+            is_quick(&format!("{START}{rest}{end}"));
+            is_quick(&format!("{START},{rest}{end}"));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The end of a large session, read backwards as far as it is needed.
+//!
+//! A tail answers only what the whole index would answer alike. So it ends, and gives way to the
+//! whole index, at whatever is odd: a broken or torn line, an id that is there twice, a parent that
+//! lies behind its child, an entry without id or parent. Each line is read to its end.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::ops::ControlFlow;
+
+use compaction_core::entry::EntryId;
+use memchr::memchr;
+
+use crate::header::{FoundHeader, SessionHeader};
+use crate::index::Record;
+use crate::line::LineHeader;
+use crate::log::{Line, SessionLog, Span};
+
+/// Bytes that are read first.
+const FIRST_BYTES: u64 = 1 << 16;
+
+/// Bytes that are read at once at most, where lines are not longer.
+const STEP_BYTES: u64 = 1 << 20;
+
+/// Bytes that a tail holds at most; it takes as long to read more of them as to read the headers of
+/// a file some times larger.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Bytes in which the header must end.
+const HEADER_BYTES: u64 = 1 << 16;
+
+/// Number of the first entry that is read; entries before it have smaller numbers.
+const FIRST_SLOT: usize = usize::MAX / 2;
+
+/// The entries at the end of a log.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    header: SessionHeader,
+    /// Where the first entry may begin.
+    body: u64,
+    /// Where the known part begins and ends; both are starts of lines.
+    start: u64,
+    end: u64,
+    /// Bytes to read next.
+    step: u64,
+    records: VecDeque<Record>,
+    /// Number of the first record.
+    base: usize,
+    slots: HashMap<EntryId, usize>,
+}
+
+impl Tail {
+    /// Reads the header and the last entries of a log. `None` if that is not enough to tell its
+    /// leaf, or if something is odd.
+    pub(crate) fn open(log: &dyn SessionLog) -> io::Result<Option<Self>> {
+        let end = log.length();
+        let first = log.read(Span { offset: 0, length: end.min(HEADER_BYTES) })?;
+        let Some((header, body)) = read_header(&first) else {
+            return Ok(None);
+        };
+        let (records, slots) = (VecDeque::new(), HashMap::new());
+        let mut tail = Self { header, body, start: end, end, step: FIRST_BYTES, records, base: FIRST_SLOT, slots };
+        while tail.records.is_empty() {
+            if !tail.grow(log)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(tail))
+    }
+
+    /// Reads some entries before the known ones. `false` if there are none, if it would be too much
+    /// to hold, or if something is odd; then the whole index is needed.
+    pub(crate) fn grow(&mut self, log: &dyn SessionLog) -> io::Result<bool> {
+        loop {
+            let start = self.start.saturating_sub(self.step).max(self.body);
+            if start == self.start || self.end - start > MAX_BYTES {
+                return Ok(false);
+            }
+            let bytes = log.read(Span { offset: start, length: self.start - start })?;
+            // The part begins in the middle of a line, as a rule.
+            let first = if start == self.body { Some(0) } else { memchr(b'\n', &bytes).map(|at| at + 1) };
+            if let Some(first) = first.filter(|&first| first < bytes.len()) {
+                self.step = (self.step * 2).min(STEP_BYTES);
+                return Ok(self.add_before(start + first as u64, &bytes[first..]));
+            }
+            self.step *= 2;
+        }
+    }
+
+    /// Reads what was added behind the known part. `None` if something in it is odd; then the tail
+    /// is as it was.
+    pub(crate) fn read_on(&mut self, log: &dyn SessionLog) -> io::Result<Option<Vec<Record>>> {
+        let (mut end, mut records, mut is_odd) = (self.end, Vec::new(), false);
+        log.scan(self.end, &mut |line| {
+            end = line.span.end() + 1;
+            match read_line(line) {
+                Some(record) => records.extend(record),
+                None => is_odd = true,
+            }
+            if is_odd { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if is_odd || !self.are_new(&records) {
+            return Ok(None);
+        }
+        self.end = end;
+        records.iter().cloned().for_each(|record| self.push_back(record));
+        Ok(Some(records))
+    }
+
+    /// Takes note of a line that was just written behind the known part; `false` if it is odd.
+    pub(crate) fn push_written(&mut self, span: Span, line: &str) -> bool {
+        let record = read_line(Line { span, bytes: line.as_bytes(), is_terminated: true }).flatten();
+        let Some(record) = record.filter(|record| !self.slots.contains_key(&record.id)) else {
+            return false;
+        };
+        self.end = span.end() + 1;
+        self.push_back(record);
+        true
+    }
+
+    /// The session's header.
+    pub(crate) fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    /// Where the known part ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The last entry; there always is one.
+    pub(crate) fn last(&self) -> Option<&Record> {
+        self.records.back()
+    }
+
+    /// The number of the entry `id`, if it is among the known ones.
+    pub(crate) fn slot(&self, id: &EntryId) -> Option<usize> {
+        self.slots.get(id).copied()
+    }
+
+    /// The entry with a number.
+    pub(crate) fn record(&self, slot: usize) -> &Record {
+        &self.records[slot - self.base]
+    }
+
+    /// The entries behind number `slot`, in file order.
+    pub(crate) fn records_after(&self, slot: usize) -> impl Iterator<Item = &Record> {
+        self.records.range(slot - self.base + 1..)
+    }
+
+    fn add_before(&mut self, start: u64, bytes: &[u8]) -> bool {
+        let Some(lines) = bytes.strip_suffix(b"\n") else {
+            return false;
+        };
+        let (mut offset, mut records) = (start, Vec::new());
+        for bytes in lines.split(|&byte| byte == b'\n') {
+            let span = Span { offset, length: bytes.len() as u64 };
+            let Some(record) = read_line(Line { span, bytes, is_terminated: true }) else {
+                return false;
+            };
+            records.extend(record);
+            offset = span.end() + 1;
+        }
+        if !self.are_new(&records) {
+            return false;
+        }
+        self.start = start;
+        records.into_iter().rev().for_each(|record| self.push_front(record));
+        true
+    }
+
+    /// Whether no id of `records` is there twice.
+    fn are_new(&self, records: &[Record]) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        records.iter().all(|record| !self.slots.contains_key(&record.id) && seen.insert(&record.id))
+    }
+
+    fn push_front(&mut self, record: Record) {
+        self.base -= 1;
+        self.slots.insert(record.id.clone(), self.base);
+        self.records.push_front(record);
+    }
+
+    fn push_back(&mut self, record: Record) {
+        self.slots.insert(record.id.clone(), self.base + self.records.len());
+        self.records.push_back(record);
+    }
+}
+
+/// The header and where its line ends, if it is all that a header of the current version should be.
+fn read_header(bytes: &[u8]) -> Option<(SessionHeader, u64)> {
+    let end = memchr(b'\n', bytes)?;
+    let line = std::str::from_utf8(&bytes[..end]).ok()?;
+    let found = FoundHeader::read(line).ok()?;
+    let is_current = found.is_known_version && found.migration.is_none();
+    is_current.then_some((found.header, end as u64 + 1))
+}
+
+/// The entry of a line, if there is one; `None` if the line is odd.
+fn read_line(line: Line<'_>) -> Option<Option<Record>> {
+    let text = std::str::from_utf8(line.bytes).ok().filter(|_| line.is_terminated)?;
+    if text.trim().is_empty() {
+        return Some(None);
+    }
+    let header = LineHeader::read(text).filter(|header| !header.is_body_broken)?;
+    let is_entry = header.kind_name.as_deref().is_some_and(|kind| kind != "session");
+    let kind = header.kind();
+    let id = EntryId::new(header.id.filter(|_| is_entry)?);
+    let parent_id = header.parent_id?.map(EntryId::new);
+    let (role, span) = (header.role, line.span);
+    Some(Some(Record { id, parent_id, span, line: None, kind, role, is_broken: false, is_superseded: false }))
+}

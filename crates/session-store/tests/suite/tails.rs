@@ -1,0 +1,307 @@
+//! Large sessions, which are opened by their end, against the same sessions opened wholly.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use compaction_core::entry::EntryId;
+use compaction_core::projection::Projection;
+use proptest::prelude::*;
+use session_store::{
+    DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Precondition, Session, SessionOptions, StoreError,
+};
+
+use crate::common::{HEADER, Place, file, id, ids, path_of, say, user};
+
+/// Opens a session wholly only if it has at most `whole_bytes`.
+fn open(place: &Place, whole_bytes: u64) -> Result<Session, StoreError> {
+    let options = SessionOptions { whole_bytes, ..SessionOptions::default() };
+    match place {
+        Place::File(_) => Session::open(Box::new(FileLog::open(&place.path())?.log), options),
+        Place::Memory(bytes) => Session::open(Box::new(MemoryLog::shared(Arc::clone(bytes))), options),
+    }
+}
+
+/// What can be asked of a session without the whole of it.
+fn context(session: &Session) -> String {
+    let mut branch = session.branch(session.leaf_id()).unwrap();
+    let projection = Projection::of(&mut branch).unwrap();
+    let mut shown = format!("leaf {:?}\n", session.leaf_id());
+    for entry in projection.entries() {
+        writeln!(shown, "{} {} {}", entry.depth, entry.entry.line(), entry.messages.len()).unwrap();
+    }
+    let (level, model) = (projection.thinking_level(), projection.model());
+    writeln!(shown, "{level} {model:?} {:?} {:?}", projection.diagnostics(), branch.diagnostics()).unwrap();
+    shown
+}
+
+/// What needs the whole of a session, but for what is only found in bodies.
+fn rest(session: &Session) -> String {
+    let mut shown = format!("{:?}\n{:?}\n", session.name().unwrap(), session.check().unwrap());
+    for node in session.tree().unwrap() {
+        let label = session.label(&node.id).unwrap();
+        let path = ids(&session.branch_ids(Some(&node.id)).unwrap());
+        writeln!(shown, "{node:?} {label:?} {path} {:?}", session.entry_header(&node.id).unwrap()).unwrap();
+    }
+    writeln!(shown, "{:?} {:?}", session.entry_count(), session.stats().unwrap()).unwrap();
+    shown
+}
+
+/// Opens `bytes` by the end and wholly and compares what they tell, before and after both grow by
+/// the foreign lines `more`.
+fn check_alike(bytes: &[u8], more: &str) {
+    for (small, large) in Place::all(bytes).into_iter().zip(Place::all(bytes)) {
+        let (whole, tail) = (open(&small, u64::MAX), open(&large, 0));
+        let (mut whole, mut tail) = match (whole, tail) {
+            (Ok(whole), Ok(tail)) => (whole, tail),
+            (Err(whole), Err(tail)) => {
+                assert_eq!(whole.to_string().split(':').next_back(), tail.to_string().split(':').next_back());
+                continue;
+            }
+            (whole, tail) => panic!("{:?} and {:?}", whole.map(|_| ()), tail.map(|_| ())),
+        };
+        assert_eq!(context(&tail), context(&whole));
+        small.append_foreign(more);
+        large.append_foreign(more);
+        assert_eq!(tail.refresh().unwrap(), whole.refresh().unwrap());
+        assert_eq!(context(&tail), context(&whole));
+        assert_eq!(rest(&tail), rest(&whole));
+        assert_eq!(context(&tail), context(&whole));
+        if !tail.is_read_only() {
+            grow_alike(&mut tail, &mut whole);
+        }
+    }
+}
+
+fn grow_alike(tail: &mut Session, whole: &mut Session) {
+    let own = Some(whole.new_entry_id());
+    for session in [&mut *tail, &mut *whole] {
+        let new = NewEntry { id: own.clone(), timestamp: Some(7), ..NewEntry::new("custom", "{}") };
+        session.append(new, Parent::Leaf).unwrap();
+    }
+    assert_eq!((context(tail), rest(tail)), (context(whole), rest(whole)));
+}
+
+/// A chain of `count` messages, with a compaction that keeps the last `kept` before the last ten.
+fn chain(count: usize, kept: usize) -> Vec<String> {
+    let entry = |n: usize| format!("{n:08x}");
+    let parent = |n: usize| n.checked_sub(1).map_or("null".to_owned(), |n| format!("\"{}\"", entry(n)));
+    let line = |n: usize| {
+        let (own, parent) = (entry(n), parent(n));
+        if n + 10 == count {
+            let first = entry(n.saturating_sub(kept));
+            return format!(
+                r#"{{"type":"compaction","id":"{own}","parentId":{parent},"timestamp":"T","summary":"s","firstKeptEntryId":"{first}","tokensBefore":1}}"#
+            );
+        }
+        let text = "lorem ipsum ".repeat(20);
+        let answer = r#","provider":"p","model":"m","content":[]"#;
+        let message = match n % 2 {
+            0 => format!(r#"{{"role":"user","content":"{text}"}}"#),
+            _ => format!(r#"{{"role":"assistant"{answer}}}"#),
+        };
+        format!(r#"{{"type":"message","id":"{own}","parentId":{parent},"timestamp":"T","message":{message}}}"#)
+    };
+    (0..count).map(line).collect()
+}
+
+/// A chain whose thinking level is set just before its last ten entries.
+fn settled_chain(count: usize) -> Vec<String> {
+    let mut lines = chain(count, 3);
+    let at = count - 9;
+    lines[at] = format!(
+        r#"{{"type":"thinking_level_change","id":"{at:08x}","parentId":"{:08x}","timestamp":"T","thinkingLevel":"high"}}"#,
+        at - 1
+    );
+    lines
+}
+
+fn text(lines: &[String]) -> String {
+    file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_first_context_of_a_large_session_needs_its_end_alone() {
+    for place in Place::all(text(&settled_chain(5000)).as_bytes()) {
+        let mut session = open(&place, 1 << 10).unwrap();
+        assert_eq!((session.entry_count(), session.header().id.as_str()), (None, "s-1"));
+        context(&session);
+        let leaf = session.leaf_id().unwrap().clone();
+        assert!(session.is_on_branch(&id("00001380"), Some(&leaf)).unwrap());
+        assert_eq!(session.entry(&leaf).unwrap().id(), &leaf);
+        say(&mut session, "more");
+        assert_eq!(session.entries(Some(&leaf), None).unwrap().len(), 1);
+        context(&session);
+        assert_eq!(session.entry_count(), None, "nothing needed the whole index");
+        assert_eq!(session.tree().unwrap().len(), 5001);
+        assert_eq!((session.entry_count(), session.diagnostics()), (Some(5001), &[][..]));
+        say(&mut session, "and more");
+        assert_eq!(session.entry_count(), Some(5002));
+        assert_eq!(session.branch_ids(session.leaf_id()).unwrap().len(), 5002);
+    }
+}
+
+#[test]
+fn far_ancestors_are_found() {
+    let mut lines = settled_chain(300);
+    lines.push(user("far", Some("00000003"), "from the beginning"));
+    check_alike(text(&lines).as_bytes(), &format!("{}\n", user("further", Some("00000001"), "x")));
+    for place in Place::all(text(&lines).as_bytes()) {
+        let session = open(&place, 0).unwrap();
+        assert_eq!(path_of(&session), "00000000 00000001 00000002 00000003 far");
+        assert!(!session.is_on_branch(&id("00000004"), session.leaf_id()).unwrap());
+        assert_eq!(session.common_ancestor(session.leaf_id(), Some(&id("000000f0"))).unwrap(), Some(id("00000003")));
+    }
+}
+
+#[test]
+fn new_ids_are_unique_where_not_all_are_known() {
+    for place in Place::all(text(&settled_chain(2000)).as_bytes()) {
+        let mut session = open(&place, 0).unwrap();
+        assert_eq!(session.new_entry_id().as_str().len(), 36);
+        assert_eq!(say(&mut session, "x").as_str().len(), 36);
+        let given = session.new_entry_id();
+        let new = NewEntry { id: Some(given), ..NewEntry::new("custom", "{}") };
+        session.append(new.clone(), Parent::Leaf).unwrap();
+        assert!(matches!(session.append(new, Parent::Leaf), Err(StoreError::InvalidEntry { .. })));
+        assert_eq!(session.entry_count(), None);
+        let taken = NewEntry { id: Some(id("00000002")), ..NewEntry::new("custom", "{}") };
+        assert!(matches!(session.append(taken, Parent::Leaf), Err(StoreError::InvalidEntry { .. })));
+        assert!(session.entry_count().is_some(), "a short id is looked up");
+        assert_eq!(say(&mut session, "x").as_str().len(), 8);
+    }
+}
+
+#[test]
+fn oddities_near_the_end_are_told_at_opening() {
+    let odd = |lines: &[&str]| {
+        let text = text(&settled_chain(1000)) + &lines.join("\n");
+        let place = &Place::all(text.as_bytes())[1];
+        let session = open(place, 0).unwrap();
+        session.diagnostics().iter().map(|odd| (odd.kind, odd.line)).collect::<Vec<_>>()
+    };
+    let next = user("next", Some("000003e7"), "x");
+    assert_eq!(odd(&[&next, ""]), []);
+    assert_eq!(odd(&[&next, "{\"type\":\"mess"]), [(DiagnosticKind::TornLastLine, Some(1003))]);
+    assert_eq!(odd(&["broken", &next, ""]), [(DiagnosticKind::BrokenLine, Some(1002))]);
+    assert_eq!(odd(&[HEADER, &next, ""]), [(DiagnosticKind::SecondHeader, Some(1002))]);
+    let again = user("000003e7", Some("000003e6"), "again");
+    assert_eq!(odd(&[&again, ""]), [(DiagnosticKind::DuplicateId, Some(1002))]);
+}
+
+#[test]
+fn a_leaf_whose_body_is_broken_is_none() {
+    // Such a line is plain up to its role, and no scan of headers looks further.
+    let broken = r#"{"type":"message","id":"b","parentId":"0000001d","timestamp":"T","message":{"role":"user",]}}"#;
+    let torn = "{\"type\":\"mess";
+    check_alike((text(&settled_chain(30)) + broken + "\n" + torn).as_bytes(), "");
+    let twice = broken.replace("\"b\"", "\"0000001d\"");
+    check_alike((text(&settled_chain(30)) + &twice + "\n").as_bytes(), "");
+}
+
+#[test]
+fn foreign_entries_are_told_where_the_end_is_all_that_is_known() {
+    for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
+        let mut session = open(&place, 0).unwrap();
+        place.append_foreign(&format!("{}\n", user("f", Some("000003e7"), "foreign")));
+        let condition = Precondition::LeafIs(Some(id("000003e7")));
+        let error = session.append_if(NewEntry::new("custom", "{}"), Parent::Leaf, &condition).unwrap_err();
+        assert!(matches!(error, StoreError::LeafMoved { .. }));
+        assert_eq!(session.take_foreign().unwrap().entry_ids, [id("f")]);
+        place.append_foreign("{\"type\":\"cust");
+        say(&mut session, "behind a torn line");
+        assert_eq!(session.diagnostics()[0].kind, DiagnosticKind::BrokenLine);
+        assert!(path_of(&session).contains("000003e7 f "));
+    }
+}
+
+#[test]
+fn a_session_that_is_rewritten_is_read_again() {
+    for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
+        let mut session = open(&place, 0).unwrap();
+        let mut lines = settled_chain(900);
+        place.overwrite(&text(&lines));
+        let change = session.refresh().unwrap().unwrap();
+        assert_eq!((change.entry_ids.len(), change.leaf_id), (0, Some(id("00000383"))));
+        lines.push(user("f", Some("00000383"), "x"));
+        assert_eq!(session.entry_count(), Some(900));
+        place.append_foreign(&format!("{}\n", lines[900]));
+        assert_eq!(session.refresh().unwrap().unwrap().entry_ids, [id("f")]);
+    }
+}
+
+#[test]
+fn a_session_that_shrinks_under_its_reader_is_an_error_and_no_lie() {
+    let [place, _] = Place::all(text(&settled_chain(2000)).as_bytes());
+    let session = open(&place, 0).unwrap();
+    place.overwrite(&text(&settled_chain(500)));
+    assert!(matches!(session.tree(), Err(StoreError::Io { .. })));
+    assert!(matches!(session.entry(&id("00000001")), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn every_prefix_of_a_session_is_alike() {
+    let text = text(&settled_chain(14)[9..]);
+    for end in (HEADER.len()..=text.len()).step_by(3).chain([text.len() - 1, text.len()]) {
+        check_alike(&text.as_bytes()[..end], "");
+    }
+}
+
+/// Lines of one small tree, by programs that keep to no form.
+fn line() -> impl Strategy<Value = String> {
+    let id = || prop::sample::select(vec!["null", "\"a\"", "\"b\"", "\"0000000c\"", "\"\\u0061\"", "7"]);
+    let kind = prop::sample::select(vec!["message", "message", "message", "compaction", "label", "session_info", "zz"]);
+    let role = prop::sample::select(vec!["\"user\"", "\"assistant\"", "null"]);
+    let more = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        r#","id":"b""#,
+        r#" , "parentId":null"#,
+        r#","message":{"role":"system"}"#,
+        r#","x":{},"type":"label""#,
+        r#","i\u0064":"a""#,
+        ",]",
+        r#","x":"},","y":{}"#,
+    ]);
+    (kind, id(), id(), id(), role, more.clone(), more).prop_map(|(kind, own, parent, target, role, inner, outer)| {
+        format!(
+            r#"{{"type":"{kind}","id":{own},"parentId":{parent},"timestamp":"T","message":{{"role":{role},"content":null{inner}}},"targetId":{target},"label":"l","firstKeptEntryId":{target}{outer}}}"#
+        )
+        .replace(r#","targetId":null,"label":"l","firstKeptEntryId":null"#, "")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_lines_are_alike(lines in prop::collection::vec(line(), 0..10), more in prop::collection::vec(line(), 0..4)) {
+        let more: String = more.iter().map(|line| format!("{line}\n")).collect();
+        check_alike(text(&lines).as_bytes(), &more);
+    }
+
+    #[test]
+    fn trees_are_alike(parents in prop::collection::vec(any::<prop::sample::Index>(), 1..60), more in 0..4usize) {
+        let lines: Vec<String> = parents.iter().enumerate().map(|(at, parent)| {
+            let parent = (at > 0).then(|| format!("{:08x}", parent.index(at)));
+            user(&format!("{at:08x}"), parent.as_deref(), "x")
+        }).collect();
+        let more = more.min(lines.len());
+        let (known, more) = lines.split_at(lines.len() - more);
+        let more: String = more.iter().map(|line| format!("{line}\n")).collect();
+        check_alike(text(known).as_bytes(), &more);
+    }
+
+    #[test]
+    fn any_bytes_are_alike(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        check_alike(&[text(&chain(12, 2)).as_bytes(), &bytes].concat(), "");
+    }
+}
+
+#[test]
+fn an_id_that_is_nowhere_is_not_found() {
+    for place in Place::all(text(&settled_chain(1000)).as_bytes()) {
+        let session = open(&place, 0).unwrap();
+        assert!(matches!(session.branch(Some(&EntryId::new("none"))), Err(StoreError::EntryNotFound { .. })));
+    }
+}
