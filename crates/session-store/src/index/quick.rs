@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use compaction_core::entry::Role;
-use memchr::{memchr_iter, memmem::Finder};
+use memchr::{memchr2, memmem::Finder};
 
 /// What the line of a plain message says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,10 +22,11 @@ pub(super) struct QuickHeader<'a> {
 /// in full.
 const MAX_REST: usize = 2048;
 
-static ROLE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"role\""));
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
+static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(",\""));
+static SPACED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" \""));
 static NAMES: LazyLock<[Finder<'static>; 4]> =
-    LazyLock::new(|| ["\"type\"", "\"id\"", "\"parentId\"", "\"message\""].map(Finder::new));
+    LazyLock::new(|| [",\"type\"", ",\"id\"", ",\"parentId\"", ",\"message\""].map(Finder::new));
 
 /// Reads the line of a plain message; `None` says nothing of the line.
 pub(super) fn read(line: &[u8]) -> Option<QuickHeader<'_>> {
@@ -40,7 +41,7 @@ pub(super) fn read(line: &[u8]) -> Option<QuickHeader<'_>> {
     };
     let (_, rest) = plain(rest.strip_prefix(br#","timestamp":""#)?)?;
     let (role, rest) = plain(rest.strip_prefix(br#","message":{"role":""#)?)?;
-    let is_last_word = !names_role(rest) && !may_name_header(rest);
+    let is_last_word = !has_white_space(rest) && !has_escaped_letter(rest) && !may_name_again(rest);
     is_last_word.then(|| QuickHeader { id, parent_id, role: Role::from_name(role) })
 }
 
@@ -51,36 +52,28 @@ fn plain(bytes: &[u8]) -> Option<(&str, &[u8])> {
     (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
 }
 
-/// Whether the message may name its role again, plainly or by an escape. No program escapes
-/// letters.
-fn names_role(message: &[u8]) -> bool {
-    ROLE.find_iter(message).any(|at| follows_member(message, at)) || has_escaped_letter(message)
+/// Whether a name may follow white space. Inside strings a quote follows a backslash, so that only a
+/// text that ends in a space looks like it.
+fn has_white_space(message: &[u8]) -> bool {
+    memchr2(b'\t', b'\r', message).is_some() || SPACED.find(message).is_some()
 }
 
-/// Whether a member of the entry that follows the message may have a name of the header.
+/// Whether the message may name its role again, or a member of the entry that follows the message
+/// may have a name of the header. Without white space each of them follows a comma.
 ///
-/// The first member behind the message follows the brace that closes it, and so `}`, `,` and `"`
-/// with nothing but white space between. What lies before the first such place holds no members of
-/// the entry, wherever in the message that place may be.
-fn may_name_header(message: &[u8]) -> bool {
-    let Some(end) = memchr_iter(b'}', message).find(|&at| begins_member(&message[at + 1..])) else {
-        return false;
-    };
-    let rest = &message[end..];
-    rest.len() > MAX_REST || NAMES.iter().any(|name| name.find_iter(rest).any(|at| follows_member(rest, at)))
-}
-
-/// Whether `bytes` are a comma and a quote.
-fn begins_member(bytes: &[u8]) -> bool {
-    let comma = bytes.trim_ascii_start().strip_prefix(b",");
-    comma.is_some_and(|rest| rest.trim_ascii_start().first() == Some(&b'"'))
-}
-
-/// Whether a name at `at` may be that of a member which is not the first of its object: it follows
-/// a comma, or white space. The first member of an object inside the message follows `{`, a value
-/// follows `:` or, in a list, is followed by no colon; strings hold quotes behind a backslash.
-fn follows_member(bytes: &[u8], at: usize) -> bool {
-    at == 0 || matches!(bytes[at - 1], b',' | b' ' | b'\t' | b'\r' | b'\n')
+/// The first member behind the message follows the brace that closes it. What lies before the first
+/// such place holds no members of the entry, wherever in the message that place may be.
+fn may_name_again(message: &[u8]) -> bool {
+    let mut end = None;
+    for at in MEMBER.find_iter(message) {
+        if message[at + 2..].starts_with(b"role\"") {
+            return true;
+        }
+        let is_behind_object = message[..at].trim_ascii_end().ends_with(b"}");
+        end = end.or(is_behind_object.then_some(at));
+    }
+    let rest = &message[end.unwrap_or(message.len())..];
+    rest.len() > MAX_REST || NAMES.iter().any(|name| name.find(rest).is_some())
 }
 
 /// Whether there is an escape of a printable ASCII character. Others are no letters of a name that
