@@ -41,6 +41,7 @@ pub use memory_store::MemoryStore;
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
 pub use session::branch::SessionBranch;
+pub use session::context::Context;
 pub use session::labels::Label;
 pub use session::stats::{SessionStats, TokenTotals};
 pub use session::tree::TreeNode;

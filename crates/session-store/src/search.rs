@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use compaction_core::entry::{Entry, EntryId};
-use compaction_core::projection::Projection;
 
 use crate::error::StoreError;
 use crate::search::newest::{Match, Newest};
@@ -132,7 +131,7 @@ impl Session {
 
     /// The entries that the model sees something of at the leaf.
     fn context_ids(&self) -> Result<HashSet<EntryId>, StoreError> {
-        let projection = Projection::of(self.branch(self.leaf_id())?)?;
+        let projection = self.context(self.leaf_id())?.projection;
         let seen = projection.entries().iter().filter(|projected| !projected.messages.is_empty());
         Ok(seen.map(|projected| projected.entry.id().clone()).collect())
     }

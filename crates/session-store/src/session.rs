@@ -3,6 +3,7 @@
 pub(crate) mod append;
 pub(crate) mod branch;
 pub(crate) mod check;
+pub(crate) mod context;
 pub(crate) mod entries;
 pub(crate) mod known;
 pub(crate) mod labels;
@@ -24,6 +25,7 @@ use crate::header::SessionHeader;
 use crate::index::{Index, Reading};
 use crate::log::{LogChange, SessionLog};
 use crate::session::append::ForeignChange;
+use crate::session::context::RememberedContext;
 use crate::session::known::Known;
 use crate::session::syncs::DeferredSyncs;
 use crate::store::Durability;
@@ -53,6 +55,7 @@ pub struct Session {
     read_only: Option<String>,
     durability: Durability,
     cache: Mutex<EntryCache>,
+    context: Mutex<RememberedContext>,
     foreign: Option<ForeignChange>,
     /// A change of the log that could not be read yet; nothing is written before it is.
     unread: LogChange,
@@ -113,6 +116,7 @@ impl Session {
             read_only: options.read_only,
             durability: options.durability,
             cache: Mutex::new(EntryCache::new(options.cache_bytes)),
+            context: Mutex::default(),
             foreign: None,
             unread: LogChange::Unchanged,
             syncs: DeferredSyncs::default(),

@@ -20,33 +20,36 @@ use crate::wire::{self, *};
 pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
-        let mut branch = session.branch(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
-        let projection = Projection::of(&mut branch).map_err(|error| open.store_error(&error))?;
+        let context = session.context(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        let projection = &context.projection;
         let after = params.after.map(EntryId::new);
-        let delta = after.as_ref().map(|after| position_after(&projection, after));
+        let delta = after.as_ref().map(|after| position_after(projection, after));
         let format = params.format.unwrap_or_default();
         let messages = match delta.flatten() {
-            Some(position) => messages_from(&projection, position, format),
-            None => whole_context(&projection, format),
+            Some(position) => messages_from(projection, position, format),
+            None => whole_context(projection, format),
         };
         let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
         Ok(GetContextResult {
             messages: messages.iter().map(convert::message).collect(),
             leaf_id: convert::id(leaf.as_ref()),
             thinking_level: projection.thinking_level().to_owned(),
-            model: convert::model(&projection),
-            tokens: convert::tokens(tokens::context_tokens(&projection)),
+            model: convert::model(projection),
+            tokens: convert::tokens(tokens::context_tokens(projection)),
             delta: delta.map(|position| position.is_some()),
-            diagnostics: branch.diagnostics().iter().map(convert::diagnostic).chain(found).collect(),
+            diagnostics: context.diagnostics.iter().map(convert::diagnostic).chain(found).collect(),
         })
     })
     .await
 }
 
 /// What the model sees of the branch that ends at `leaf`.
-pub(crate) fn project(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Projection, RpcError> {
-    let branch = session.branch(leaf).map_err(|error| open.store_error(&error))?;
-    Projection::of(branch).map_err(|error| open.store_error(&error))
+pub(crate) fn project(
+    session: &Session,
+    open: &OpenSession,
+    leaf: Option<&EntryId>,
+) -> Result<Arc<Projection>, RpcError> {
+    session.context(leaf).map(|context| context.projection).map_err(|error| open.store_error(&error))
 }
 
 fn whole_context(projection: &Projection, format: ContextFormat) -> Vec<Arc<Message>> {

@@ -98,6 +98,7 @@ impl Session {
     /// Goes on with another index and returns the old one.
     pub(crate) fn replace_index(&mut self, mut index: Index) -> Known {
         self.cache().clear();
+        self.forget_context();
         self.syncs.forget();
         // What concerns the whole file still holds.
         let lasting = self.diagnostics().iter().filter(|diagnostic| diagnostic.line.is_none());
@@ -114,6 +115,8 @@ impl Session {
     }
 
     fn note_foreign(&mut self, ids: Vec<EntryId>) {
+        // An entry of another program may be the parent that a path was missing.
+        self.forget_context();
         let Some(last) = ids.last() else { return };
         let follows = match &self.leaf {
             Some(leaf) => self.is_on_branch(leaf, Some(last)).unwrap_or(false),

@@ -68,6 +68,7 @@ impl Session {
             outcome => outcome.map_err(|source| StoreError::write(self.log.path(), source))?,
         }
         self.leaf = leaf;
+        self.forget_context();
         self.unread = LogChange::Replaced;
         self.refresh_quietly().map(|()| true)
     }

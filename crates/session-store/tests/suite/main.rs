@@ -1,7 +1,8 @@
 //! The store from outside, over every kind of log.
 
-#[cfg(test)]
 mod common;
+#[cfg(test)]
+mod contexts;
 #[cfg(test)]
 mod files;
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use compaction_core::file_operations::FileTools;
 use compaction_core::preparation::Preparation;
-use compaction_core::projection::Projection;
 use compaction_core::settings::CompactionSettings;
 use session_store::{Durability, FileStore, NewEntry, OpenOptions, Parent, Session, SessionStore as _};
 
@@ -59,7 +58,7 @@ fn ours(bench: &Bench, file: &SessionFile) -> anyhow::Result<(u64, Times, Times)
 }
 
 fn prepare(session: &Session) -> anyhow::Result<Preparation> {
-    let projection = Projection::of(session.branch(session.leaf_id())?)?;
+    let projection = session.context(session.leaf_id())?.projection;
     let (settings, tools) = (CompactionSettings::default(), FileTools::default());
     Ok(Preparation::of(&projection, session.leaf_id(), settings, &tools)?)
 }
