@@ -1,5 +1,6 @@
 //! The store from outside, over every kind of log.
 
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod contexts;
