@@ -141,7 +141,13 @@ impl<'a, W: Write> Scribe<'a, W> {
         Ok(())
     }
 
+    /// A message of the person with the answers to it. People change the thinking level about as
+    /// often as they speak: 103 times beside 88 messages in the session that the sizes come from.
     fn turn(&mut self) -> io::Result<()> {
+        if self.written.entries == 0 || self.random.below(2) == 0 {
+            let level = ["off", "low", "medium", "high"][self.random.below(4) as usize];
+            self.entry("thinking_level_change", Members::new().text("thinkingLevel", level))?;
+        }
         let (text, units) = self.text_block("user.text");
         self.message("user", Members::new().with("content", json::array(&[text])), units)?;
         for _ in 0..self.sizes.sample("assistantPerTurn", &mut self.random) {
