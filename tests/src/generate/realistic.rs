@@ -145,7 +145,7 @@ impl<'a, W: Write> Scribe<'a, W> {
     /// often as they speak: 103 times beside 88 messages in the session that the sizes come from.
     fn turn(&mut self) -> io::Result<()> {
         if self.written.entries == 0 || self.random.below(2) == 0 {
-            let level = ["off", "low", "medium", "high"][self.random.below(4) as usize];
+            let level = ["off", "low", "medium", "high"][self.random.below(4)];
             self.entry("thinking_level_change", Members::new().text("thinkingLevel", level))?;
         }
         let (text, units) = self.text_block("user.text");
