@@ -527,6 +527,24 @@ mod tests {
     }
 
     #[test]
+    fn whatever_is_read_can_be_sent_on() {
+        let deep = format!(r#"{{"type":"custom","id":"a","data":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+        for line in [
+            r#"{"\ud83d":1,"type":"custom","id":"a","data":{"\udc00":"\ud800"}}"#,
+            r#"{"type":"message","id":"a","message":{"role":"user","content":"\ud83d","x":1e999}}"#,
+            r#"{"type":"custom_message","id":"a","customType":"\ud83d","content":[{"\ud83d":1e999}],"details":{"\ud83d":0}}"#,
+            r#" {"type":"compaction","id":"a","id":"b","summary":"\ud800","systemMessage":{"role":"system"}} "#,
+            &deep,
+        ] {
+            let entry = Entry::parse(line).unwrap();
+            assert_eq!(entry.raw().get().trim(), line.trim());
+            for message in entry.context_messages() {
+                assert!(serde_json::from_str::<&RawValue>(message.raw().get()).is_ok());
+            }
+        }
+    }
+
+    #[test]
     fn broken_bodies_are_read_as_absent() {
         for line in [
             r#"{"type":"message","id":"a"}"#,

@@ -42,17 +42,8 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
         move |access: &mut SessionAccess<'_>| begin(access, &params, &settings, &parent)
     };
     let begun = call.write(prepare).await?;
-    if call.was_aborted() {
-        begun.guard.cancel.cancel();
-    }
     let operation_id = begun.guard.id.clone();
-    let operation = SummaryOperation {
-        server: Arc::clone(&call.server),
-        session_id: params.session_id.clone(),
-        guard: begun.guard,
-        summarizer,
-        progress: "compactionProgress",
-    };
+    let operation = SummaryOperation::begun(&call, &params.session_id, begun.guard, summarizer, "compactionProgress");
     let texts = Arc::new(prompt_texts(&settings));
     let running = call.server.operations.spawn(run(operation, begun.plan, begun.question, params, texts));
     if !waits {

@@ -38,17 +38,9 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let writer = Arc::clone(&summarizer);
     let begin = move |access: &mut SessionAccess<'_>| begin(access, &begin_params, &settings, &parent, &*writer);
     let begun = call.write(begin).await?;
-    if call.was_aborted() {
-        begun.guard.cancel.cancel();
-    }
     let operation_id = begun.guard.id.clone();
-    let operation = SummaryOperation {
-        server: Arc::clone(&call.server),
-        session_id: params.session_id.clone(),
-        guard: begun.guard,
-        summarizer,
-        progress: "branchSummaryProgress",
-    };
+    let operation =
+        SummaryOperation::begun(&call, &params.session_id, begun.guard, summarizer, "branchSummaryProgress");
     let running =
         call.server.operations.spawn(run(operation, begun.old_leaf_id, begun.step, params, call.cancel.clone()));
     if !waits {

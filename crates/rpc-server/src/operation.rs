@@ -6,6 +6,7 @@ use compaction_core::json::RawObject;
 use serde_json::{Value, json};
 use tokio::sync::OwnedRwLockWriteGuard;
 
+use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::server::Server;
 use crate::session::{OpenSession, OperationGuard, Slot};
@@ -27,6 +28,22 @@ pub(crate) struct SummaryOperation {
 }
 
 impl SummaryOperation {
+    /// The operation that `call` has claimed a session for. It is cancelled from the start if the
+    /// call was aborted while it waited for its turn.
+    pub(crate) fn begun(
+        call: &CallContext,
+        session_id: &str,
+        guard: OperationGuard,
+        summarizer: Arc<dyn Summarizer>,
+        progress: &'static str,
+    ) -> Self {
+        if call.was_aborted() {
+            guard.cancel.cancel();
+        }
+        let server = Arc::clone(&call.server);
+        Self { server, guard, session_id: session_id.to_owned(), summarizer, progress }
+    }
+
     /// Writes the summaries of `jobs` in order, telling the client before each. One after the
     /// other, because some servers of models take one request at a time.
     pub(crate) async fn summarize(&self, jobs: Vec<SummaryJob>) -> Result<Vec<SummaryText>, RpcError> {
