@@ -2,6 +2,7 @@
 
 mod extractive;
 mod host;
+mod model;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::settings::Settings;
 
 pub use extractive::Extractive;
 pub use host::Host;
+pub use model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, StopReason};
 
 /// One summary to write.
 #[derive(Debug, Clone)]
