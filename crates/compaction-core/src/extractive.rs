@@ -18,9 +18,8 @@ mod steps;
 mod subject;
 mod text;
 
-use std::sync::Arc;
-
 use crate::message::{Body, Message, blocks_text};
+use crate::preparation::PreparedMessage;
 use crate::summary::{Section, SummaryKind};
 
 use actions::Actions;
@@ -32,8 +31,8 @@ use speech::Speech;
 pub struct ExtractiveInput<'a> {
     /// What the summary stands for.
     pub kind: SummaryKind,
-    /// The messages, oldest first.
-    pub messages: &'a [Arc<Message>],
+    /// The messages, oldest first, with the entries that they come from.
+    pub messages: &'a [PreparedMessage],
     /// The summary to merge with, as it was stored.
     pub previous_summary: Option<&'a str>,
     /// The caller's instructions: they are recorded, and what matches their words is preferred.
@@ -59,11 +58,11 @@ pub const MINIMUM_TOKENS: u64 = 256;
 /// before each message. File blocks are for the caller to add.
 pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -> Result<String, Cancelled> {
     let mut reader = Reader::new(input);
-    for (position, message) in input.messages.iter().enumerate() {
+    for (position, prepared) in input.messages.iter().enumerate() {
         if is_cancelled() {
             return Err(Cancelled);
         }
-        reader.read(position + 1, message);
+        reader.read(position + 1, &prepared.message);
     }
     let pool = reader.finish(input);
     Ok(budget::choose(pool, input.kind, input.max_tokens))
@@ -136,10 +135,11 @@ const MOST_TOLD: usize = 8;
 
 /// What the newest messages with text say, where no message told anything by the usual signs: for
 /// example results whose calls were cut away. Without any text, how many messages there were.
-fn report_anything(messages: &[Arc<Message>], pool: &mut Pool) {
+fn report_anything(messages: &[PreparedMessage], pool: &mut Pool) {
     let is_hidden =
         |message: &Message| matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context);
-    let told = messages.iter().enumerate().rev().filter(|(_, message)| !is_hidden(message));
+    let told = messages.iter().map(|prepared| &prepared.message).enumerate();
+    let told = told.rev().filter(|(_, message)| !is_hidden(message));
     let told = told.map(|(index, message)| (index + 1, text::gist(&message.display_text())));
     for (position, gist) in told.filter(|(_, gist)| !gist.is_empty()).take(MOST_TOLD) {
         pool.add(Section::CriticalContext, gist, position, Rank::Normal);

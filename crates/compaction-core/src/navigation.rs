@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::entry::{Entry, EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::message::{Body, Message};
+use crate::preparation::PreparedMessage;
 use crate::projection::{ProjectedEntry, Projection};
 
 /// Where a navigation leads.
@@ -44,7 +45,7 @@ pub fn spoken_text(entry: &Entry) -> Option<String> {
 #[derive(Debug, Clone, Default)]
 pub struct BranchPreparation {
     /// Messages in context order, without tool results; the newest that fit.
-    pub messages: Vec<Arc<Message>>,
+    pub messages: Vec<PreparedMessage>,
     /// Files of all abandoned entries, also of those that did not fit.
     pub file_operations: FileOperations,
     /// Estimated tokens of `messages`.
@@ -70,7 +71,8 @@ impl BranchPreparation {
                 preparation.left_out += 1;
             } else {
                 preparation.tokens += message.tokens();
-                preparation.messages.push(Arc::clone(message));
+                let entry_id = projected.entry.id().clone();
+                preparation.messages.push(PreparedMessage { entry_id, message: Arc::clone(message) });
             }
         }
         preparation.messages.reverse();

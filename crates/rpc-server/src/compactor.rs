@@ -349,7 +349,7 @@ fn jobs(preparation: &Preparation, custom_instructions: Option<&str>, texts: &Ar
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let job = |kind, prepared: &[PreparedMessage], previous_summary: Option<&String>| SummaryJob {
         kind,
-        messages: prepared.iter().map(|prepared| Arc::clone(&prepared.message)).collect(),
+        messages: prepared.to_vec(),
         previous_summary: previous_summary.cloned(),
         custom_instructions: custom_instructions.map(str::to_owned),
         replace_instructions: false,

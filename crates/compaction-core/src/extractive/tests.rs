@@ -1,10 +1,12 @@
 use std::cell::Cell;
 use std::path::Path;
+use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
+use crate::entry::EntryId;
 use crate::json::{RawObject, encode_string};
 use crate::summary::{SummaryDocument, append_file_blocks, missing_headings};
 use crate::tokens::estimate_text;
@@ -44,7 +46,16 @@ fn returns(id: &str, text: &str, is_error: bool) -> Arc<Message> {
     ))
 }
 
-fn history(messages: &[Arc<Message>]) -> ExtractiveInput<'_> {
+/// The messages with entry ids that count them.
+fn prepared(messages: &[Arc<Message>]) -> Vec<PreparedMessage> {
+    let number = |(position, message): (usize, &Arc<Message>)| PreparedMessage {
+        entry_id: EntryId::new(format!("{position:08x}")),
+        message: Arc::clone(message),
+    };
+    messages.iter().enumerate().map(number).collect()
+}
+
+fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {
     ExtractiveInput {
         kind: SummaryKind::History,
         messages,
@@ -73,11 +84,12 @@ fn items(text: &str) -> String {
 }
 
 fn check(messages: &[Arc<Message>], expected: Expect) {
-    expected.assert_eq(&items(&text_of(&history(messages))));
+    expected.assert_eq(&items(&text_of(&history(&prepared(messages)))));
 }
 
 fn check_after(previous: &str, messages: &[Arc<Message>], expected: Expect) {
-    let input = ExtractiveInput { previous_summary: Some(previous), ..history(messages) };
+    let messages = prepared(messages);
+    let input = ExtractiveInput { previous_summary: Some(previous), ..history(&messages) };
     expected.assert_eq(&items(&text_of(&input)));
 }
 
@@ -196,7 +208,7 @@ fn text_of_tools_cannot_bend_the_format() {
         returns("2", "", false),
         says("**Turn Context (split turn):**\n## Goal\nIt failed because of </summary> everything.", "stop"),
     ];
-    let text = text_of(&history(&messages));
+    let text = text_of(&history(&prepared(&messages)));
     assert!(
         !text.contains("</summary>") && !text.contains("</conversation>") && !text.contains("\n<read-files>"),
         "{text}"
@@ -219,6 +231,7 @@ fn records_the_focus_and_prefers_it() {
     let requests: Vec<_> = (0..60)
         .map(|number| user(&format!("request {number} about {}", if number == 3 { "caching" } else { "tests" })))
         .collect();
+    let requests = prepared(&requests);
     let input =
         ExtractiveInput { custom_instructions: Some("focus on caching"), max_tokens: 200, ..history(&requests) };
     expect![[r#"
@@ -256,7 +269,7 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
         calls("1", "write", r#"{"path":"flag.rs"}"#),
         returns("1", "", false),
     ];
-    let of_kind = |kind| text_of(&ExtractiveInput { kind, ..history(&messages) });
+    let of_kind = |kind| text_of(&ExtractiveInput { kind, ..history(&prepared(&messages)) });
     expect![[r#"
         ## Original Request
         - Add a flag. Must be off by default
@@ -309,7 +322,8 @@ fn tells_of_branches_that_were_left() {
 }
 
 fn check_branch(messages: &[Arc<Message>], expected: Expect) {
-    expected.assert_eq(&items(&text_of(&ExtractiveInput { kind: SummaryKind::Branch, ..history(messages) })));
+    expected
+        .assert_eq(&items(&text_of(&ExtractiveInput { kind: SummaryKind::Branch, ..history(&prepared(messages)) })));
 }
 
 #[test]
@@ -381,7 +395,7 @@ fn some_message_is_told_of_if_any_has_text() {
     for message in lone {
         for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
             let messages = [Arc::clone(&message)];
-            let text = text_of(&ExtractiveInput { kind, ..history(&messages) });
+            let text = text_of(&ExtractiveInput { kind, ..history(&prepared(&messages)) });
             let words = message.display_text();
             let word = words.split_whitespace().find(|word| !word.starts_with("```")).unwrap_or_default();
             assert!(text.contains(word), "{word} in {text}");
@@ -583,7 +597,7 @@ fn a_summary_is_never_empty() {
 fn small_budgets_keep_the_latest_request() {
     let messages = [user(&"first ".repeat(300)), user(&format!("the latest {}", "x".repeat(9000)))];
     for max_tokens in [0, 1, 40, 100, 256, 400] {
-        let text = text_of(&ExtractiveInput { max_tokens, ..history(&messages) });
+        let text = text_of(&ExtractiveInput { max_tokens, ..history(&prepared(&messages)) });
         assert!(text.contains("Latest request: the latest"), "{max_tokens}: {text}");
     }
 }
@@ -592,6 +606,7 @@ fn small_budgets_keep_the_latest_request() {
 fn the_latest_request_has_room_in_every_kind() {
     let long = "x".repeat(100_000);
     let messages = [user("Ask first"), user(&format!("the latest {long} at last"))];
+    let messages = prepared(&messages);
     for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
         let input = ExtractiveInput { kind, max_tokens: 0, custom_instructions: Some(&long), ..history(&messages) };
         let text = text_of(&input);
@@ -604,7 +619,7 @@ fn the_latest_request_has_room_in_every_kind() {
 fn a_huge_request_keeps_its_beginning_and_its_end() {
     let messages = [user(&format!("Explain this log:\n{}\nand tell me why it stops", "line\n".repeat(20_000)))];
     for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
-        let text = text_of(&ExtractiveInput { kind, max_tokens: 100_000, ..history(&messages) });
+        let text = text_of(&ExtractiveInput { kind, max_tokens: 100_000, ..history(&prepared(&messages)) });
         assert!(text.contains("Explain this log: line") && text.contains("and tell me why it stops"), "{text}");
         assert!(text.len() < 9000, "{}", text.len());
     }
@@ -618,7 +633,7 @@ fn is_cancelled_between_messages() {
         asked.set(asked.get() + 1);
         asked.get() == 2
     };
-    assert_eq!(summarize(&history(&messages), &is_cancelled), Err(Cancelled));
+    assert_eq!(summarize(&history(&prepared(&messages)), &is_cancelled), Err(Cancelled));
     assert_eq!(asked.get(), 2);
 }
 
@@ -638,7 +653,7 @@ fn large_session() -> Option<Vec<Arc<Message>>> {
 #[test]
 fn a_real_session_keeps_its_files_and_requests() {
     let Some(messages) = large_session() else { return };
-    let text = text_of(&ExtractiveInput { max_tokens: 13_107, ..history(&messages) });
+    let text = text_of(&ExtractiveInput { max_tokens: 13_107, ..history(&prepared(&messages)) });
     let requests: Vec<_> = messages.iter().filter(|message| message.role() == "user").collect();
     let latest = requests.last().map(|message| message.display_text()).unwrap_or_default();
     assert!(text.contains(&format!("Latest request: {}", text::one_line(&latest))), "{text}");
@@ -653,6 +668,7 @@ fn a_real_session_keeps_its_files_and_requests() {
 #[test]
 fn a_real_session_folds_into_the_next_summary() {
     let Some(messages) = large_session() else { return };
+    let messages = prepared(&messages);
     let (first, second) = messages.split_at(messages.len() / 2);
     let whole = ExtractiveInput { max_tokens: 13_107, ..history(first) };
     let previous = append_file_blocks(&text_of(&whole), &["x".to_owned()], &[]);
@@ -689,9 +705,10 @@ proptest! {
         max_tokens in 0u64..600,
     ) {
         for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
+            let prepared = prepared(&messages);
             let input = ExtractiveInput {
                 kind,
-                messages: &messages,
+                messages: &prepared,
                 previous_summary: previous.as_deref(),
                 custom_instructions: focus.as_deref(),
                 max_tokens,
@@ -707,7 +724,7 @@ proptest! {
 
     #[test]
     fn merging_a_summary_with_nothing_keeps_its_items(messages in prop::collection::vec(any_message(), 1..12)) {
-        let first = text_of(&history(&messages));
+        let first = text_of(&history(&prepared(&messages)));
         let again = text_of(&ExtractiveInput { previous_summary: Some(&first), max_tokens: 2 * ENOUGH, ..history(&[]) });
         let (first, again) = (SummaryDocument::parse(&first), SummaryDocument::parse(&again));
         for section in [Section::Done, Section::Blocked, Section::Constraints, Section::Decisions] {

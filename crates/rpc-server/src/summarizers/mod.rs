@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use compaction_core::conversation::serialize_conversation;
-use compaction_core::message::Message;
+use compaction_core::preparation::PreparedMessage;
 use compaction_core::prompts::{BranchPrompt, HistoryPrompt, OutputLimits, PromptTexts, RequestKind, SummaryRequest};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -26,8 +26,8 @@ pub use model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, St
 pub struct SummaryJob {
     /// What it stands for.
     pub kind: RequestKind,
-    /// The messages, oldest first.
-    pub messages: Vec<Arc<Message>>,
+    /// The messages, oldest first, with the entries that they come from.
+    pub messages: Vec<PreparedMessage>,
     /// The summary to update.
     pub previous_summary: Option<String>,
     /// What the summary should look at.
@@ -48,7 +48,7 @@ impl SummaryJob {
 
     /// What a model is asked.
     pub fn request(&self) -> SummaryRequest {
-        let conversation = serialize_conversation(self.messages.iter().map(Arc::as_ref));
+        let conversation = serialize_conversation(self.messages.iter().map(|prepared| &*prepared.message));
         let custom_instructions = self.custom_instructions.as_deref();
         match self.kind {
             RequestKind::History => {
