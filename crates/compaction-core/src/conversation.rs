@@ -1,16 +1,17 @@
 //! Conversations as models get them: messages of the three roles that every model knows, and the
 //! text that a summarizer reads (session spec, What the model sees; compaction spec, Serialisation).
 
+mod serialize;
+
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::json::Json;
-use crate::message::{BashExecution, Block, Body, Content, Message, ToolCall, blocks_text};
+use crate::message::{BashExecution, Body, Content, Message};
 use crate::projection::Projection;
-use crate::text::{prefix_utf16, utf16_len};
 
-/// UTF-16 units of a tool result that a summarizer gets to see.
-const TOOL_RESULT_UNITS: usize = 2000;
+pub use serialize::serialize_conversation;
+pub(crate) use serialize::{Detail, serialize_message};
 
 /// The context in `llm` format: user, assistant and toolResult alone. A tool result whose call is
 /// not before it in the context is left out, since models refuse it; the projection's diagnostics
@@ -38,17 +39,17 @@ pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
         Body::Custom { content: Content::Text(text), .. } => user(text),
         Body::Custom { .. } => message.as_user().map(Arc::new),
         Body::BashExecution(bash) if bash.exclude_from_context => None,
-        Body::BashExecution(bash) => user(&bash_text(bash)),
+        Body::BashExecution(bash) => user(&bash_text(bash, Cow::Borrowed(&bash.output))),
         Body::CompactionSummary { summary, .. } => user(&compaction_summary_text(summary)),
         Body::BranchSummary { summary, .. } => user(&branch_summary_text(summary)),
         Body::System(_) | Body::Other { .. } => None,
     }
 }
 
-/// What a model reads of a command that the person ran.
-fn bash_text(bash: &BashExecution) -> String {
+/// What a model reads of a command that the person ran, with its output as `output`.
+fn bash_text(bash: &BashExecution, output: Cow<'_, str>) -> String {
     let mut text = format!("Ran `{}`\n", bash.command);
-    match bash.output.as_str() {
+    match output.as_ref() {
         "" => text.push_str("(no output)"),
         output => text.push_str(&format!("```\n{output}\n```")),
     }
@@ -78,103 +79,4 @@ fn branch_summary_text(summary: &str) -> String {
 fn enclosed(introduction: &str, summary: &str) -> String {
     let summary = summary.replace("</summary", "<\\/summary");
     format!("{introduction}\n\n<summary>\n{summary}\n</summary>")
-}
-
-/// Messages as one text, so that a summarizer reads a conversation and does not continue it.
-///
-/// Takes messages in either format. Parts are joined by a blank line; images are dropped.
-pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
-    let mut out = Parts::default();
-    for message in messages {
-        serialize_message(message, &mut out);
-    }
-    out.text
-}
-
-#[derive(Default)]
-struct Parts {
-    text: String,
-}
-
-impl Parts {
-    fn add(&mut self, speaker: &str, what: &str) {
-        if !self.text.is_empty() {
-            self.text.push_str("\n\n");
-        }
-        self.text.push('[');
-        self.text.push_str(speaker);
-        self.text.push_str("]: ");
-        self.text.push_str(what);
-    }
-
-    fn add_user(&mut self, what: &str) {
-        if !what.is_empty() {
-            self.add("User", what);
-        }
-    }
-}
-
-fn serialize_message(message: &Message, out: &mut Parts) {
-    match message.body() {
-        Body::User { content } | Body::Custom { content, .. } => out.add_user(&content.text("")),
-        Body::Assistant(assistant) => serialize_answer(&assistant.content, out),
-        Body::ToolResult { content, .. } => {
-            let text = content.text("");
-            if !text.is_empty() {
-                out.add("Tool result", &cut_result(&text));
-            }
-        }
-        Body::BashExecution(bash) if bash.exclude_from_context => {}
-        Body::BashExecution(bash) => out.add_user(&bash_text(bash)),
-        Body::CompactionSummary { summary, .. } => out.add_user(&compaction_summary_text(summary)),
-        Body::BranchSummary { summary, .. } => out.add_user(&branch_summary_text(summary)),
-        Body::System(_) | Body::Other { .. } => {}
-    }
-}
-
-fn serialize_answer(content: &[Block], out: &mut Parts) {
-    let thinking: Vec<&str> = content
-        .iter()
-        .filter_map(|block| match block {
-            Block::Thinking(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    if !thinking.is_empty() {
-        out.add("Assistant thinking", &thinking.join("\n"));
-    }
-    if content.iter().any(|block| matches!(block, Block::Text(_))) {
-        out.add("Assistant", &blocks_text(content, "\n"));
-    }
-    let calls: Vec<String> = content
-        .iter()
-        .filter_map(|block| match block {
-            Block::ToolCall(call) => Some(serialize_call(call)),
-            _ => None,
-        })
-        .collect();
-    if !calls.is_empty() {
-        out.add("Assistant tool calls", &calls.join("; "));
-    }
-}
-
-fn serialize_call(call: &ToolCall) -> String {
-    let arguments = match &call.arguments {
-        Some(Json::Object(members)) => {
-            let members = members.iter().map(|(key, value)| format!("{key}={}", value.to_compact()));
-            members.collect::<Vec<_>>().join(", ")
-        }
-        Some(other) => other.to_compact(),
-        None => String::new(),
-    };
-    format!("{}({arguments})", call.name)
-}
-
-fn cut_result(text: &str) -> String {
-    let kept = prefix_utf16(text, TOOL_RESULT_UNITS);
-    if kept.len() == text.len() {
-        return text.to_owned();
-    }
-    let left_out = utf16_len(&text[kept.len()..]);
-    format!("{kept}\n\n[{left_out} more characters]")
 }

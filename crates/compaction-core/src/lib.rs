@@ -9,6 +9,7 @@ pub mod cut_point;
 pub mod entry;
 pub mod extractive;
 pub mod file_operations;
+pub mod fitting;
 pub mod json;
 pub mod message;
 pub mod migrate;

@@ -126,9 +126,8 @@ impl PromptTexts {
     /// The request for the summary of a history: an update where there is a previous summary,
     /// else a first one.
     pub fn history_request(&self, prompt: HistoryPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
-        let instructions = if prompt.previous_summary.is_some() { &self.update } else { &self.first };
-        let text = assemble(prompt.conversation, prompt.previous_summary, instructions, prompt.custom_instructions);
-        self.request(RequestKind::History, text, limits)
+        let wording = self.wording(RequestKind::History, prompt.custom_instructions, false);
+        wording.request(prompt.conversation, prompt.previous_summary, limits.max_tokens(RequestKind::History))
     }
 
     /// The request for the summary of a split turn's beginning, `conversation`.
@@ -138,44 +137,75 @@ impl PromptTexts {
         custom_instructions: Option<&str>,
         limits: &OutputLimits,
     ) -> SummaryRequest {
-        let text = assemble(conversation, None, &self.turn_prefix, custom_instructions);
-        self.request(RequestKind::TurnPrefix, text, limits)
+        let wording = self.wording(RequestKind::TurnPrefix, custom_instructions, false);
+        wording.request(conversation, None, limits.max_tokens(RequestKind::TurnPrefix))
     }
 
     /// The request for the summary of a branch.
     pub fn branch_request(&self, prompt: BranchPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
-        let custom = prompt.custom_instructions.filter(|text| !text.trim().is_empty());
-        let text = match custom {
-            Some(instructions) if prompt.replace_instructions => {
-                assemble(prompt.conversation, None, instructions, None)
-            }
-            _ => assemble(prompt.conversation, None, &self.branch, custom),
-        };
-        self.request(RequestKind::Branch, text, limits)
+        let wording = self.wording(RequestKind::Branch, prompt.custom_instructions, prompt.replace_instructions);
+        wording.request(prompt.conversation, None, limits.max_tokens(RequestKind::Branch))
     }
 
-    fn request(&self, kind: RequestKind, prompt: String, limits: &OutputLimits) -> SummaryRequest {
+    /// The words of a request of `kind`. `replaces` puts `custom_instructions` in the place of the
+    /// project's instructions for a branch; otherwise they are added as a focus.
+    pub(crate) fn wording(&self, kind: RequestKind, custom_instructions: Option<&str>, replaces: bool) -> Wording {
+        let custom = custom_instructions.filter(|text| !text.trim().is_empty());
+        let replacement = custom.filter(|_| replaces && kind == RequestKind::Branch);
+        let first = replacement.unwrap_or(match kind {
+            RequestKind::History => &self.first,
+            RequestKind::TurnPrefix => &self.turn_prefix,
+            RequestKind::Branch => &self.branch,
+        });
+        let update = match kind {
+            RequestKind::History => self.update.clone(),
+            RequestKind::TurnPrefix | RequestKind::Branch => format!("{first}\n\n{}", self.continued),
+        };
+        let focus = custom.filter(|_| replacement.is_none()).map(|focus| focus.trim().to_owned());
+        Wording { kind, system: self.system.clone(), first: first.to_owned(), update, focus }
+    }
+}
+
+/// The words around what a request quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wording {
+    pub(crate) kind: RequestKind,
+    /// The system prompt.
+    pub(crate) system: String,
+    /// Instructions where there is no previous summary.
+    first: String,
+    /// Instructions where there is one.
+    update: String,
+    /// What the summary should look at.
+    focus: Option<String>,
+}
+
+impl Wording {
+    /// The request about `conversation`: an update where there is a previous summary.
+    pub(crate) fn request(&self, conversation: &str, previous: Option<&str>, max_tokens: u64) -> SummaryRequest {
+        let prompt = self.prompt(conversation, previous);
         SummaryRequest {
-            kind,
+            kind: self.kind,
             estimated_tokens: estimate_text(&self.system) + estimate_text(&prompt),
-            max_tokens: limits.max_tokens(kind),
+            max_tokens,
             system_prompt: self.system.clone(),
             prompt,
         }
     }
-}
 
-fn assemble(conversation: &str, previous: Option<&str>, instructions: &str, focus: Option<&str>) -> String {
-    let mut prompt = block("conversation", conversation);
-    if let Some(previous) = previous {
-        prompt.push_str(&block("previous-summary", previous));
+    /// The prompt of that request.
+    pub(crate) fn prompt(&self, conversation: &str, previous: Option<&str>) -> String {
+        let mut prompt = block("conversation", conversation);
+        if let Some(previous) = previous {
+            prompt.push_str(&block("previous-summary", previous));
+        }
+        prompt.push_str(if previous.is_some() { &self.update } else { &self.first });
+        if let Some(focus) = &self.focus {
+            prompt.push_str("\n\nAdditional focus: ");
+            prompt.push_str(focus);
+        }
+        prompt
     }
-    prompt.push_str(instructions);
-    if let Some(focus) = focus.map(str::trim).filter(|focus| !focus.is_empty()) {
-        prompt.push_str("\n\nAdditional focus: ");
-        prompt.push_str(focus);
-    }
-    prompt
 }
 
 /// `text` between the tags of `name`, followed by a blank line.

@@ -209,7 +209,7 @@ impl Settings {
 }
 
 /// Names of the prompts that `compactd.prompts` may replace.
-pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "branch"];
+pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "branch", "continued"];
 const WHOLE: &str = "a whole number of tokens, 0 or more";
 
 fn invalid(path: &str, expected: &str) -> RpcError {

@@ -8,7 +8,14 @@ const LIMITS: OutputLimits = OutputLimits { reserve_tokens: 16_384, model_max_to
 
 fn texts() -> PromptTexts {
     let text = str::to_owned;
-    PromptTexts { system: text("S"), first: text("F"), update: text("U"), turn_prefix: text("T"), branch: text("B") }
+    PromptTexts {
+        system: text("S"),
+        first: text("F"),
+        update: text("U"),
+        turn_prefix: text("T"),
+        branch: text("B"),
+        continued: text("C"),
+    }
 }
 
 fn history(previous: Option<&str>, custom: Option<&str>) -> SummaryRequest {

@@ -13,6 +13,9 @@ pub struct PromptTexts {
     pub turn_prefix: String,
     /// Instructions for a branch that is left.
     pub branch: String,
+    /// What is added to the last two where a conversation is told in several requests and this is
+    /// not the first of them.
+    pub continued: String,
 }
 
 impl Default for PromptTexts {
@@ -24,6 +27,7 @@ impl Default for PromptTexts {
             update,
             turn_prefix: format!("{TURN_PREFIX}\n\n{TURN_PREFIX_FORMAT}\n\n{RULES}"),
             branch: format!("{BRANCH}\n\n{HISTORY_FORMAT}\n\n{RULES}"),
+            continued: CONTINUED.to_owned(),
         }
     }
 }
@@ -53,6 +57,11 @@ your notes, so write only what a reader of the end must know from the beginning.
 const BRANCH: &str = "\
 The conversation above is a line of work that the person has just left to go on from an earlier point. \
 Write notes that tell whoever works there what was tried on it, what came of it and what it left behind.";
+
+const CONTINUED: &str = "\
+The record is too long for one request. The previous summary is your own, of the part before the \
+conversation above. Write one summary of both parts, in the same format, that takes its place: keep what \
+still stands, add what the conversation brought, and drop what it has overtaken.";
 
 const HISTORY_FORMAT: &str = "\
 Use exactly these headings, in this order, each of them even if there is nothing to say under it (write \

@@ -150,6 +150,7 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
         ("update", &mut texts.update),
         ("turnPrefix", &mut texts.turn_prefix),
         ("branch", &mut texts.branch),
+        ("continued", &mut texts.continued),
     ] {
         if let Some(replacement) = settings.prompt(name) {
             *text = replacement.to_owned();

@@ -1,0 +1,214 @@
+//! Requests that fit the summarizer's window (compaction spec, Summaries; field bugs 45, 50 to 52
+//! and 59).
+//!
+//! Where everything fits, nothing is changed. Else, in this order: thinking is dropped; tool
+//! results, arguments and outputs of commands shrink; the conversation is told in several
+//! requests, each of which updates the answer to the one before. A message that is too large for
+//! any request is cut in its middle, and so is a summary that would leave no room for messages.
+
+mod budget;
+mod measure;
+mod packing;
+mod planner;
+
+use std::sync::Arc;
+
+use crate::message::Message;
+use crate::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest, Wording, escape_tags};
+use budget::Budget;
+use measure::{WEIGHT_PER_TOKEN, cut_middle, weight};
+use planner::Planner;
+
+pub use measure::careful_tokens;
+
+/// What requests are planned from.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// What they ask for.
+    pub kind: RequestKind,
+    /// The messages, oldest first.
+    pub messages: &'a [Arc<Message>],
+    /// The summary to update; only histories have one.
+    pub previous_summary: Option<&'a str>,
+    /// The caller's instructions.
+    pub custom_instructions: Option<&'a str>,
+    /// Whether they stand in place of the project's instructions for a branch.
+    pub replace_instructions: bool,
+    /// The prompts.
+    pub texts: &'a PromptTexts,
+    /// What bounds the answers.
+    pub limits: OutputLimits,
+    /// The summarizer's window in tokens; `None` where it is not known: then there is one request
+    /// with everything.
+    pub context_window: Option<u64>,
+    /// Most tokens of system prompt and prompt together, by the careful measure, whatever the
+    /// window allows; `None` for the window alone. See [`PlanInput::tightened`].
+    pub input_limit: Option<u64>,
+}
+
+impl PlanInput<'_> {
+    /// The same with half the room, for another try after a provider refused a request of `plan`
+    /// as too large. Ends in [`TooSmallWindow`] if it is repeated often enough.
+    pub fn tightened(&self, plan: &RequestPlan) -> Self {
+        Self { input_limit: Some(plan.largest_input_tokens() / 2), ..*self }
+    }
+}
+
+/// No request can be made: what has to be in each of them leaves no room for the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "fit a summary request into the model's window: its instructions take {instruction_tokens} tokens of the \
+     {input_tokens} that a prompt may have; a window of at least {needed_window} tokens is needed"
+)]
+pub struct TooSmallWindow {
+    /// The window, if it is known.
+    pub context_window: Option<u64>,
+    /// Tokens that a prompt may have.
+    pub input_tokens: u64,
+    /// Tokens of system prompt and instructions.
+    pub instruction_tokens: u64,
+    /// Tokens of the smallest window that is enough.
+    pub needed_window: u64,
+}
+
+/// What was done to make the requests fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fitting {
+    /// Thinking was left out.
+    pub dropped_thinking: bool,
+    /// Tool results, arguments and outputs of commands were cut to this many UTF-16 units.
+    pub shrunk_to_units: Option<usize>,
+    /// Messages that were cut in their middle.
+    pub cut_messages: usize,
+    /// The previous summary was cut in its middle.
+    pub cut_previous_summary: bool,
+    /// The answers were bounded for the window's sake to this many tokens.
+    pub lowered_max_tokens: Option<u64>,
+}
+
+/// Requests that fit, in the order in which they have to be made.
+#[derive(Debug, Clone)]
+pub struct RequestPlan {
+    wording: Wording,
+    budget: Budget,
+    model_max_tokens: Option<u64>,
+    /// The summary that the first request updates.
+    previous: Option<String>,
+    /// The conversation, in one piece for each request.
+    parts: Vec<String>,
+    fitting: Fitting,
+}
+
+impl RequestPlan {
+    /// Plans requests. Takes time in proportion to the text, and ends for any input.
+    ///
+    /// The number of requests is bounded by 2 x ⌈tokens of the conversation / room⌉ + 1, where the
+    /// room is what a window leaves beside instructions, answer and summary so far: about a third
+    /// of it.
+    pub fn of(input: &PlanInput<'_>) -> Result<Self, TooSmallWindow> {
+        let planner = Planner::of(input);
+        match planner.single_detail() {
+            Some(detail) => Ok(planner.single(&detail)),
+            None => planner.folded(),
+        }
+    }
+
+    /// Number of requests, at least one.
+    pub fn requests(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// What was done to make them fit.
+    pub fn fitting(&self) -> &Fitting {
+        &self.fitting
+    }
+
+    /// Most output tokens of each request.
+    pub fn max_tokens(&self) -> u64 {
+        self.budget.max_tokens
+    }
+
+    /// Estimated tokens of the first request.
+    pub fn first_request_tokens(&self) -> u64 {
+        self.request(0, None).map_or(0, |request| request.estimated_tokens)
+    }
+
+    /// The request at `index`; `None` behind the last one. `summary_so_far` is the answer to the
+    /// request before; the first request has none and takes no notice of it.
+    ///
+    /// An answer that is longer than the room that was kept for it is cut in its middle, so that
+    /// every request fits whatever a model answered.
+    pub fn request(&self, index: usize, summary_so_far: Option<&str>) -> Option<SummaryRequest> {
+        let conversation = self.parts.get(index)?;
+        let previous = self.previous(index, summary_so_far);
+        Some(self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens))
+    }
+
+    /// The request at `index` once more, after an answer that lacks headings. Where both do not fit
+    /// together, the answer and then the conversation are cut in their middles.
+    pub fn repair(
+        &self,
+        index: usize,
+        summary_so_far: Option<&str>,
+        answer: &str,
+        missing_headings: &[&str],
+    ) -> Option<SummaryRequest> {
+        let conversation = self.parts.get(index)?;
+        let previous = self.previous(index, summary_so_far);
+        let words = self.wording.request("", previous.as_deref(), self.budget.max_tokens);
+        let words = words.repaired("", missing_headings);
+        let room = self.budget.input().saturating_sub(weight(&words.system_prompt) + weight(&words.prompt));
+        let answer = escape_tags(answer);
+        let answer = cut_middle(&answer, room.saturating_sub(weight(conversation)).max(room / 2));
+        let conversation = cut_middle(conversation, room - weight(&answer));
+        let request = self.wording.request(&conversation, previous.as_deref(), self.budget.max_tokens);
+        Some(request.repaired(&answer, missing_headings))
+    }
+
+    /// Most output tokens that `request` can ask for in the window, for another try after an
+    /// answer that was cut off: the model's own limit, as far as it is known and fits.
+    pub fn largest_answer(&self, request: &SummaryRequest) -> u64 {
+        let input = careful_tokens(&request.system_prompt) + careful_tokens(&request.prompt);
+        let in_window = self.budget.window.map(|window| budget::answer_room(window, input));
+        let bounds = [in_window, self.model_max_tokens];
+        bounds.into_iter().flatten().min().map_or(request.max_tokens, |most| most.max(request.max_tokens))
+    }
+
+    /// Tokens of the largest prompt with its system prompt, by the careful measure.
+    pub fn largest_input_tokens(&self) -> u64 {
+        let following = self.following_room();
+        let weights = self.parts.iter().enumerate().map(|(index, part)| {
+            let previous = if index == 0 { self.previous.as_deref().map(weight_escaped) } else { Some(following) };
+            frame(&self.wording, previous.is_some()) + previous.unwrap_or(0) + weight(part)
+        });
+        weights.max().unwrap_or(0).div_ceil(WEIGHT_PER_TOKEN)
+    }
+
+    fn previous(&self, index: usize, summary_so_far: Option<&str>) -> Option<String> {
+        match index {
+            0 => self.previous.clone(),
+            _ => summary_so_far.map(|text| cut_middle(&escape_tags(text), self.following_room()).into_owned()),
+        }
+    }
+
+    fn following_room(&self) -> u64 {
+        summary_room(&self.wording, &self.budget)
+    }
+}
+
+/// Weight of the words of a request, of all that is in it but conversation and previous summary.
+fn frame(wording: &Wording, has_previous: bool) -> u64 {
+    weight(&wording.system) + weight(&wording.prompt("", has_previous.then_some("")))
+}
+
+/// Weight that later requests keep free for the answer to the one before.
+fn summary_room(wording: &Wording, budget: &Budget) -> u64 {
+    budget.answer().min(budget.input().saturating_sub(frame(wording, true)) / 2)
+}
+
+fn weight_escaped(text: &str) -> u64 {
+    weight(&escape_tags(text))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Finding requests that fit.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::budget::{self, Budget};
+use super::measure::{WEIGHT_PER_TOKEN, cut_middle, weight};
+use super::packing::{self, Rooms};
+use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, frame, summary_room, weight_escaped};
+use crate::conversation::{Detail, serialize_message};
+use crate::message::{Block, Message};
+use crate::prompts::{RequestKind, Wording, escape_tags};
+
+/// How conversations get shorter, step by step, before they are told in several requests.
+const STEPS: [Detail; 5] = [
+    Detail { has_thinking: false, units: None },
+    Detail { has_thinking: false, units: Some(2000) },
+    Detail { has_thinking: false, units: Some(1000) },
+    Detail { has_thinking: false, units: Some(500) },
+    Detail { has_thinking: false, units: Some(250) },
+];
+
+/// What planning works with.
+pub(super) struct Planner<'a> {
+    messages: &'a [Arc<Message>],
+    previous: Option<&'a str>,
+    wording: Wording,
+    budget: Budget,
+    wanted_max_tokens: u64,
+    model_max_tokens: Option<u64>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn of(input: &PlanInput<'a>) -> Self {
+        let wanted = input.limits.max_tokens(input.kind);
+        Self {
+            messages: input.messages,
+            previous: input.previous_summary.filter(|_| input.kind == RequestKind::History),
+            wording: input.texts.wording(input.kind, input.custom_instructions, input.replace_instructions),
+            budget: Budget::new(input.context_window, input.input_limit, wanted),
+            wanted_max_tokens: wanted,
+            model_max_tokens: input.limits.model_max_tokens,
+        }
+    }
+
+    /// How much can be told in one request: all, or what the first step leaves that fits.
+    pub(super) fn single_detail(&self) -> Option<Detail> {
+        let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
+        let room = self.budget.input().checked_sub(words)?;
+        let fits = |detail: &Detail| packing::joined(&self.weights(detail)) <= room;
+        std::iter::once(Detail::FULL).chain(STEPS).find(fits)
+    }
+
+    pub(super) fn single(self, detail: &Detail) -> RequestPlan {
+        let conversation = self.text(&(0..self.messages.len()), detail, u64::MAX);
+        let previous = self.previous.map(str::to_owned);
+        self.plan(detail, previous, vec![conversation])
+    }
+
+    /// Several requests: as few as the shortest telling needs, with as much as fits into that many.
+    pub(super) fn folded(self) -> Result<RequestPlan, TooSmallWindow> {
+        self.check_room()?;
+        let previous = self.cut_previous();
+        let is_cut = previous.as_deref().map(weight) < self.previous.map(weight_escaped);
+        let rooms = self.rooms(previous.as_deref());
+        let pack = |detail: &Detail| packing::pack(&self.weights(detail), rooms);
+        let [gentler @ .., shortest] = &STEPS;
+        let fewest = pack(shortest);
+        let chosen =
+            gentler.iter().map(|detail| (*detail, pack(detail))).find(|(_, parts)| parts.len() == fewest.len());
+        let (detail, parts) = chosen.unwrap_or((*shortest, fewest));
+        let room = |index| if index == 0 { rooms.first } else { rooms.later };
+        let texts = parts.iter().enumerate().map(|(index, part)| self.text(part, &detail, room(index))).collect();
+        let cut_messages = self.too_large(&detail, &parts, room);
+        let mut plan = self.plan(&detail, previous, texts);
+        plan.fitting.cut_messages = cut_messages;
+        plan.fitting.cut_previous_summary = is_cut;
+        Ok(plan)
+    }
+
+    fn check_room(&self) -> Result<(), TooSmallWindow> {
+        let frame = frame(&self.wording, false).max(frame(&self.wording, true));
+        if self.budget.input() >= budget::least_input(frame) {
+            return Ok(());
+        }
+        Err(TooSmallWindow {
+            context_window: self.budget.window,
+            input_tokens: self.budget.input_tokens,
+            instruction_tokens: frame.div_ceil(WEIGHT_PER_TOKEN),
+            needed_window: budget::least_window(frame, self.wanted_max_tokens),
+        })
+    }
+
+    /// The previous summary, cut to half of the room beside the instructions.
+    fn cut_previous(&self) -> Option<String> {
+        let room = (self.budget.input() - frame(&self.wording, true)) / 2;
+        self.previous.map(|previous| cut_middle(&escape_tags(previous), room).into_owned())
+    }
+
+    fn rooms(&self, previous: Option<&str>) -> Rooms {
+        let words = frame(&self.wording, previous.is_some()) + previous.map_or(0, weight);
+        let input = self.budget.input();
+        let later = input - frame(&self.wording, true) - summary_room(&self.wording, &self.budget);
+        Rooms { first: input - words, later }
+    }
+
+    fn weights(&self, detail: &Detail) -> Vec<u64> {
+        let told = self.messages.iter().map(|message| serialize_message(message, detail));
+        told.map(|text| weight_escaped(&text)).collect()
+    }
+
+    /// The messages of one request, joined; one that is heavier than `room` is cut.
+    ///
+    /// Text is escaped before it is cut, so that what was weighed is what is sent; cutting makes no
+    /// new tag, since the mark begins with a line break.
+    fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
+        let mut text = String::new();
+        for message in &self.messages[part.clone()] {
+            let told = serialize_message(message, detail);
+            if !told.is_empty() && !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&cut_middle(&escape_tags(&told), room));
+        }
+        text
+    }
+
+    fn too_large(&self, detail: &Detail, parts: &[Range<usize>], room: impl Fn(usize) -> u64) -> usize {
+        let weights = self.weights(detail);
+        let in_part = |(index, part): (usize, &Range<usize>)| {
+            weights[part.clone()].iter().filter(|weight| **weight > room(index)).count()
+        };
+        parts.iter().enumerate().map(in_part).sum()
+    }
+
+    fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
+        let lowered = self.budget.max_tokens < self.wanted_max_tokens;
+        let fitting = Fitting {
+            dropped_thinking: !detail.has_thinking && self.messages.iter().any(|message| has_thinking(message)),
+            shrunk_to_units: detail.units,
+            lowered_max_tokens: lowered.then_some(self.budget.max_tokens),
+            ..Fitting::default()
+        };
+        let Self { wording, budget, model_max_tokens, .. } = self;
+        RequestPlan { wording, budget, model_max_tokens, previous, parts, fitting }
+    }
+}
+
+fn has_thinking(message: &Message) -> bool {
+    let content = message.as_assistant().map_or(&[][..], |assistant| &assistant.content);
+    content.iter().any(|block| matches!(block, Block::Thinking(_)))
+}

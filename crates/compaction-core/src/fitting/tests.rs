@@ -1,0 +1,330 @@
+use proptest::prelude::*;
+
+use super::measure::weight;
+use super::*;
+use crate::conversation::serialize_conversation;
+use crate::json::encode_string;
+use crate::prompts::{BranchPrompt, HistoryPrompt};
+use crate::summary::SummaryKind;
+use crate::tokens::estimate_text;
+
+const LIMITS: OutputLimits = OutputLimits { reserve_tokens: 16_384, model_max_tokens: None };
+const KINDS: [RequestKind; 3] = [RequestKind::History, RequestKind::TurnPrefix, RequestKind::Branch];
+
+fn message(json: &str) -> Arc<Message> {
+    Arc::new(Message::from_json(json).expect("a message of a test can be read"))
+}
+
+fn user(text: &str) -> Arc<Message> {
+    Arc::new(Message::user_text(text, None))
+}
+
+fn assistant(blocks: &str) -> Arc<Message> {
+    message(&format!("{{\"role\":\"assistant\",\"content\":[{blocks}]}}"))
+}
+
+fn result(text: &str) -> Arc<Message> {
+    let text = encode_string(text);
+    message(&format!("{{\"role\":\"toolResult\",\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}"))
+}
+
+fn call(argument: &str) -> Arc<Message> {
+    let argument = encode_string(argument);
+    assistant(&format!("{{\"type\":\"toolCall\",\"name\":\"write\",\"arguments\":{{\"content\":{argument}}}}}"))
+}
+
+fn thinking(text: &str) -> Arc<Message> {
+    assistant(&format!("{{\"type\":\"thinking\",\"thinking\":{}}}", encode_string(text)))
+}
+
+fn input<'a>(messages: &'a [Arc<Message>], texts: &'a PromptTexts, context_window: Option<u64>) -> PlanInput<'a> {
+    PlanInput {
+        kind: RequestKind::History,
+        messages,
+        previous_summary: None,
+        custom_instructions: None,
+        replace_instructions: false,
+        texts,
+        limits: LIMITS,
+        context_window,
+        input_limit: None,
+    }
+}
+
+fn plan(messages: &[Arc<Message>], window: u64) -> RequestPlan {
+    let texts = PromptTexts::default();
+    RequestPlan::of(&input(messages, &texts, Some(window))).expect("the window is large enough")
+}
+
+fn prompts(plan: &RequestPlan) -> Vec<String> {
+    let requests = (0..plan.requests()).filter_map(|index| plan.request(index, Some("## Goal\nso far")));
+    requests.map(|request| request.prompt).collect()
+}
+
+#[test]
+fn nothing_changes_without_a_window() {
+    let messages = [user("do it"), thinking("hm"), call("x"), result(&"r".repeat(9000)), user("</conversation> more")];
+    let text = serialize_conversation(messages.iter().map(Arc::as_ref));
+    let texts = PromptTexts::default();
+    let (previous_summary, custom_instructions) = (Some("## Goal\nold"), Some("tests"));
+    let prompt = HistoryPrompt { conversation: &text, previous_summary, custom_instructions };
+    let branch = BranchPrompt { conversation: &text, custom_instructions, replace_instructions: true };
+    let expected = [
+        texts.history_request(prompt, &LIMITS),
+        texts.turn_prefix_request(&text, custom_instructions, &LIMITS),
+        texts.branch_request(branch, &LIMITS),
+    ];
+    for (kind, expected) in KINDS.into_iter().zip(expected) {
+        for context_window in [None, Some(200_000)] {
+            let input =
+                PlanInput { kind, previous_summary, custom_instructions, ..input(&messages, &texts, context_window) };
+            let plan = RequestPlan::of(&PlanInput { replace_instructions: true, ..input }).expect("it fits");
+            assert_eq!(plan.request(0, None), Some(expected.clone()));
+            assert_eq!((plan.requests(), *plan.fitting()), (1, Fitting::default()));
+            assert_eq!(plan.request(1, Some("")), None);
+            assert_eq!(plan.first_request_tokens(), expected.estimated_tokens);
+        }
+    }
+}
+
+#[test]
+fn shrinks_in_the_order_of_the_spec() {
+    let check = |messages: &[Arc<Message>], dropped_thinking, shrunk_to_units, requests| {
+        let plan = plan(messages, 20_000);
+        let expected =
+            Fitting { dropped_thinking, shrunk_to_units, lowered_max_tokens: Some(5000), ..Fitting::default() };
+        assert_eq!((*plan.fitting(), plan.requests()), (expected, requests));
+        prompts(&plan).join("")
+    };
+    let words = |count: usize| "ab ".repeat(count);
+    // Field bug 52.
+    let told = check(&[user("begin"), thinking(&words(40_000)), user("end")], true, None, 1);
+    assert!(told.contains("begin") && !told.contains("thinking") && told.contains("end"));
+    let told = check(&[user("begin"), thinking("hm"), user("end")], false, None, 1);
+    assert!(told.contains("hm"));
+    // Field bugs 45 and 51: arguments are told whole where there is room.
+    let many = |count, text: &str| -> Vec<_> { (0..count).flat_map(|_| [call(text), result("ok")]).collect() };
+    assert!(check(&many(1, &words(1000)), false, None, 1).contains(&words(1000)));
+    let told = check(&many(9, &words(4000)), false, Some(2000), 1);
+    assert!(told.contains(&words(600)) && !told.contains(&words(700)) && told.contains("more characters]"));
+    check(&many(40, &words(4000)), false, Some(1000), 1);
+    check(&many(70, &words(4000)), false, Some(500), 1);
+    check(&many(120, &words(4000)), false, Some(250), 1);
+    // Several requests: the gentlest telling that takes no more of them.
+    check(&many(400, &words(4000)), false, Some(250), 5);
+    let bash = encode_string(&words(20_000));
+    let bash = message(&format!("{{\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":{bash}}}"));
+    assert!(check(&[bash], false, Some(2000), 1).contains("Ran `ls`"));
+}
+
+#[test]
+fn later_requests_update_the_answer_before() {
+    let messages: Vec<_> = (0..40).map(|number| user(&format!("(m{number}) {}", "ab ".repeat(1000)))).collect();
+    let texts = PromptTexts::default();
+    for kind in KINDS {
+        let previous_summary = Some("## Goal\nfrom before");
+        let input = PlanInput { kind, previous_summary, ..input(&messages, &texts, Some(20_000)) };
+        let plan = RequestPlan::of(&input).expect("the window is large enough");
+        assert!(plan.requests() > 2, "{}", plan.requests());
+        let first = plan.request(0, None).expect("there is a first request").prompt;
+        let second = plan.request(1, Some("## Goal\nanswer</previous-summary>")).expect("there is a second one").prompt;
+        assert_eq!(first.contains("from before"), kind == RequestKind::History);
+        assert!(second.contains("<previous-summary>\n## Goal\nanswer<\\/previous-summary>\n</previous-summary>"));
+        assert!(!second.contains("from before"));
+        match kind {
+            RequestKind::History => assert!(second.contains(&texts.update)),
+            RequestKind::TurnPrefix => {
+                assert!(second.contains(&texts.turn_prefix) && second.contains(&texts.continued));
+            }
+            RequestKind::Branch => assert!(second.contains(&texts.branch) && second.contains(&texts.continued)),
+        }
+    }
+}
+
+/// Field bugs 45 and 59.
+#[test]
+fn a_giant_message_is_cut_in_its_middle() {
+    let text = format!("(begin){}(end)", "\u{1f600}\n".repeat(60_000));
+    let plan = plan(&[user("before"), user(&text), user("after")], 20_000);
+    assert_eq!(plan.fitting().cut_messages, 1);
+    let told = prompts(&plan).join("");
+    assert!(
+        ["before", "(begin)\u{1f600}", "\u{1f600}\n(end)", "after", " characters left out here]"]
+            .iter()
+            .all(|part| told.contains(part))
+    );
+}
+
+#[test]
+fn a_giant_previous_summary_is_cut_in_its_middle() {
+    let previous = format!("## Goal\nbegin\n{}end", "- [x] done\n".repeat(50_000));
+    let (messages, texts) = ([user("go on")], PromptTexts::default());
+    let input = PlanInput { previous_summary: Some(&previous), ..input(&messages, &texts, Some(20_000)) };
+    let plan = RequestPlan::of(&input).expect("the window is large enough");
+    assert!(plan.fitting().cut_previous_summary);
+    check_fits(&plan, 20_000, &previous);
+    let prompt = plan.request(0, None).expect("there is a request").prompt;
+    assert!(
+        prompt.contains("<previous-summary>\n## Goal\nbegin\n- [x] done\n")
+            && prompt.contains("\nend\n</previous-summary>")
+    );
+    assert!(prompt.contains("go on"));
+}
+
+#[test]
+fn a_window_that_is_too_small_is_named() {
+    let (messages, texts) = ([user(&"ab ".repeat(9000))], PromptTexts::default());
+    let error = RequestPlan::of(&input(&messages, &texts, Some(1000))).expect_err("the window is too small");
+    assert_eq!(
+        error.to_string(),
+        "fit a summary request into the model's window: its instructions take 539 tokens of the 669 that a prompt \
+         may have; a window of at least 1558 tokens is needed"
+    );
+    assert!(RequestPlan::of(&input(&messages, &texts, Some(error.needed_window))).is_ok());
+    let focus = "focus ".repeat(100_000);
+    let input = PlanInput { custom_instructions: Some(&focus), ..input(&messages, &texts, Some(100_000)) };
+    assert!(RequestPlan::of(&input).expect_err("the focus fills the window").needed_window > 150_000);
+}
+
+#[test]
+fn a_refused_plan_can_be_tightened_until_nothing_is_left() {
+    let messages: Vec<_> = (0..100).map(|_| user(&"ab ".repeat(2000))).collect();
+    let texts = PromptTexts::default();
+    let mut input = input(&messages, &texts, None);
+    let mut largest = u64::MAX;
+    let mut plans = 0;
+    while let Ok(plan) = RequestPlan::of(&input) {
+        assert!(plan.largest_input_tokens() <= largest / 2);
+        largest = plan.largest_input_tokens();
+        input = input.tightened(&plan);
+        plans += 1;
+    }
+    assert_eq!(plans, 7);
+}
+
+#[test]
+fn a_longer_answer_takes_what_the_window_leaves() {
+    let check = |window, model_max_tokens, expected| {
+        let (messages, texts) = ([user("short")], PromptTexts::default());
+        let limits = OutputLimits { reserve_tokens: 2500, model_max_tokens };
+        let plan = RequestPlan::of(&PlanInput { limits, ..input(&messages, &texts, window) }).expect("it fits");
+        let request = plan.request(0, None).expect("there is a request");
+        assert_eq!(plan.largest_answer(&request), expected);
+    };
+    check(None, None, 2000);
+    check(None, Some(64_000), 64_000);
+    check(None, Some(100), 100);
+    check(Some(200_000), Some(64_000), 64_000);
+    check(Some(10_000), Some(64_000), 9542);
+    check(Some(10_000), None, 9542);
+}
+
+/// A message that bears a number, so that it can be found again.
+fn numbered(kind: u8, number: usize, body: &str) -> Arc<Message> {
+    let text = format!("(m{number}) {body}");
+    match kind {
+        0 => user(&text),
+        1 => result(&text),
+        2 => call(&text),
+        3 => message(&format!("{{\"role\":\"branchSummary\",\"summary\":{}}}", encode_string(&text))),
+        4 => {
+            let (command, output) = (encode_string(&format!("(m{number})")), encode_string(body));
+            message(&format!("{{\"role\":\"bashExecution\",\"command\":{command},\"output\":{output}}}"))
+        }
+        _ => assistant(&format!(
+            "{{\"type\":\"thinking\",\"thinking\":{}}},{{\"type\":\"text\",\"text\":{}}}",
+            encode_string(body),
+            encode_string(&text)
+        )),
+    }
+}
+
+fn any_messages() -> impl Strategy<Value = Vec<Arc<Message>>> {
+    let unit = prop_oneof![
+        "[a-z ]{1,20}",
+        "[A-Z0-9/+]{1,20}",
+        "[\u{4e00}-\u{4fff}]{1,20}",
+        Just("\u{1f600}".to_owned()),
+        Just("</conversation>".to_owned()),
+        Just("< /PREVIOUS-SUMMARY".to_owned()),
+        Just("<".to_owned()),
+        Just("\n".to_owned()),
+    ];
+    let length = prop_oneof![4 => 0usize..20, 2 => 20usize..400, 1 => 400usize..1500];
+    let message = (0u8..6, proptest::collection::vec(unit, 1..4), length);
+    proptest::collection::vec(message, 0..16).prop_map(|messages| {
+        let messages = messages.into_iter().enumerate();
+        messages.map(|(number, (kind, units, count))| numbered(kind, number, &units.concat().repeat(count))).collect()
+    })
+}
+
+/// Every request and every repair fits, whatever the answers are.
+fn check_fits(plan: &RequestPlan, window: u64, answer: &str) {
+    let missing: Vec<&str> = SummaryKind::History.headings().collect();
+    for index in 0..plan.requests() {
+        let request = plan.request(index, Some(answer)).expect("the index is that of a request");
+        let repair = plan.repair(index, Some(answer), answer, &missing).expect("the index is that of a request");
+        for request in [request, repair] {
+            let input = careful_tokens(&request.system_prompt) + careful_tokens(&request.prompt);
+            let estimate = estimate_text(&request.system_prompt) + estimate_text(&request.prompt);
+            assert_eq!(request.estimated_tokens, estimate);
+            assert!(estimate <= input && input + request.max_tokens <= window, "{input} of {window}");
+            assert!(input <= plan.largest_input_tokens().max(window * 9 / 10));
+            assert!(plan.largest_answer(&request) + input <= window);
+            for tag in ["</conversation>", "</previous-summary>"] {
+                assert!(request.prompt.matches(tag).count() <= 1, "{tag}");
+            }
+        }
+    }
+}
+
+fn check_nothing_is_lost(plan: &RequestPlan, messages: usize) {
+    let told = plan.parts.join("\n\n");
+    let places: Vec<_> = (0..messages).map(|number| told.find(&format!("(m{number})"))).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+    let total: u64 = plan.parts.iter().map(|part| weight(part)).sum();
+    let room = plan.budget.input() - plan.following_room() - frame(&plan.wording, true);
+    assert!((plan.requests() as u64) <= 2 * total.div_ceil(room.max(1)) + 1 || plan.fitting.cut_previous_summary);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_request_fits_and_no_message_is_lost(
+        messages in any_messages(),
+        previous in proptest::option::of("([a-z\n]|\u{4e00}|</summary>){0,3000}"),
+        answer in "([a-z\n]|\u{4e00}|</conversation>){0,3000}",
+        window in prop_oneof![1800u64..4000, 4000u64..40_000, 40_000u64..400_000],
+        reserve_tokens in 0u64..40_000,
+        kind in 0usize..3,
+        input_limit in proptest::option::of(1300u64..30_000),
+    ) {
+        let texts = PromptTexts::default();
+        let input = PlanInput {
+            kind: KINDS[kind],
+            previous_summary: previous.as_deref(),
+            limits: OutputLimits { reserve_tokens, model_max_tokens: None },
+            input_limit,
+            ..input(&messages, &texts, Some(window))
+        };
+        let plan = RequestPlan::of(&input).expect("the window is large enough");
+        check_fits(&plan, window, &answer);
+        check_fits(&plan, window, &answer.repeat(20));
+        check_nothing_is_lost(&plan, messages.len());
+    }
+
+    #[test]
+    fn any_window_has_a_plan_or_a_named_need(messages in any_messages(), window in 0u64..6000, focus in "[a-z ]{0,2000}") {
+        let texts = PromptTexts::default();
+        let input = PlanInput { custom_instructions: Some(&focus), ..input(&messages, &texts, Some(window)) };
+        match RequestPlan::of(&input) {
+            Ok(plan) => check_fits(&plan, window, &focus),
+            Err(error) => {
+                prop_assert!(error.needed_window > window);
+                let input = PlanInput { context_window: Some(error.needed_window), ..input };
+                prop_assert!(RequestPlan::of(&input).is_ok());
+            }
+        }
+    }
+}
