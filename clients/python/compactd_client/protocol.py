@@ -54,6 +54,9 @@ class AppendMessageResult(TypedDict):
     # The leaf afterwards.
     leafId: str
 
+    # The compaction that the server has begun because of this message, or why it has not.
+    compaction: NotRequired[AutomaticCompaction | None]
+
     # Usage of the context, where the session's model is known.
     contextUsage: NotRequired[ContextUsage | None]
 
@@ -67,6 +70,35 @@ class AppendedResult(TypedDict):
 
     # The leaf afterwards.
     leafId: str
+
+
+@final
+class AutoCompactionOptions(TypedDict):
+    """How a session is compacted by itself."""
+
+    # The model that the session's requests go to.
+    model: Model
+
+
+@final
+class AutomaticCompaction(TypedDict):
+    """A compaction that is due."""
+
+    # Why it is due: `threshold` or `overflow`.
+    reason: CompactionReason
+
+    # Whether the request that failed is worth another try once the compaction is done.
+    willRetry: bool
+
+    # Names the operation; its outcome comes with `compactionEnd`.
+    operationId: NotRequired[str | None]
+
+    # Why it was not begun: `operationInProgress` (it is looked at again when that operation ends)
+    # or `failedRepeatedly`.
+    skipped: NotRequired[str | None]
+
+    # Until when it is not tried, after several failures in a row.
+    until: NotRequired[str | None]
 
 
 @final
@@ -211,11 +243,15 @@ class CompactParams(TypedDict):
     # What the summary should look at.
     customInstructions: NotRequired[str | None]
 
+    # Whether a summary is taken that is no smaller than what it replaces.
+    force: NotRequired[bool]
+
     # Compaction settings for this call.
     settings: NotRequired[FreeObject | None]
 
-    # The summarizer for this call, instead of the configured one.
-    summarizer: NotRequired[str | None]
+    # The summarizer for this call, instead of the configured one, or a list of them: the next one
+    # writes where one fails.
+    summarizer: NotRequired[SummarizerChoice | None]
 
     # A summary that the client wrote.
     summary: NotRequired[GivenSummary | None]
@@ -256,6 +292,9 @@ class CompactionEnd(TypedDict):
     # Why it failed.
     error: NotRequired[ErrorBody | None]
 
+    # Until when the session is not compacted by itself, after several failures in a row.
+    pausedUntil: NotRequired[str | None]
+
     # What came of it.
     result: NotRequired[CompactionResult | None]
 
@@ -294,6 +333,9 @@ class CompactionResult(TypedDict):
 
     # Requests that were made, failed ones included.
     attempts: int
+
+    # Summarizers that were asked before that one, and why they did not write it.
+    failures: NotRequired[list[SummarizerFailure]]
 
     # What the summary cost.
     usage: NotRequired[FreeObject | None]
@@ -366,6 +408,9 @@ class ContextUsage(TypedDict):
 class ContinueSessionParams(TypedDict):
     """Parameters of `continueSession`."""
 
+    # Compacts the session by itself for this model.
+    autoCompaction: NotRequired[AutoCompactionOptions | None]
+
     # Working directory whose most recent session is opened; that of `initialize` by default.
     cwd: NotRequired[str | None]
 
@@ -373,6 +418,9 @@ class ContinueSessionParams(TypedDict):
 @final
 class CreateSessionParams(TypedDict):
     """Parameters of `createSession`."""
+
+    # Compacts the session by itself for this model.
+    autoCompaction: NotRequired[AutoCompactionOptions | None]
 
     # Working directory of the session; that of `initialize` by default.
     cwd: NotRequired[str | None]
@@ -799,7 +847,7 @@ class NavigateTreeParams(TypedDict):
     summarize: NotRequired[bool]
 
     # The summarizer for this call.
-    summarizer: NotRequired[str | None]
+    summarizer: NotRequired[SummarizerChoice | None]
 
     # A summary that the client wrote.
     summary: NotRequired[GivenBranchSummary | None]
@@ -854,6 +902,9 @@ class OpenSessionParams(TypedDict):
     # Path of the session file.
     path: str
 
+    # Compacts the session by itself for this model.
+    autoCompaction: NotRequired[AutoCompactionOptions | None]
+
     # Whether to open it for reading alone, without a lock.
     readOnly: NotRequired[bool]
 
@@ -891,7 +942,7 @@ class OpenSessionResult(TypedDict):
 
 
 # What an operation is at.
-OperationPhase: TypeAlias = Literal["summarizing", "committing"]
+OperationPhase: TypeAlias = Literal["summarizing", "waiting", "committing"]
 
 
 @final
@@ -1394,6 +1445,27 @@ class SummarizeResult(TypedDict):
 
     # What it cost.
     usage: NotRequired[FreeObject | None]
+
+
+# A summarizer, or several in the order in which they are asked.
+SummarizerChoice: TypeAlias = str | list[str]
+
+
+@final
+class SummarizerFailure(TypedDict):
+    """A summarizer that was asked in vain."""
+
+    # Its name.
+    summarizer: str
+
+    # The kind of the error: `summarizerFailed` or `summaryRejected`.
+    kind: str
+
+    # What went wrong, for a person.
+    cause: str
+
+    # Requests that were made.
+    attempts: int
 
 
 @final

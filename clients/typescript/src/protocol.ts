@@ -32,6 +32,8 @@ export interface AppendMessageResult {
   entryId: string;
   /** The leaf afterwards. */
   leafId: string;
+  /** The compaction that the server has begun because of this message, or why it has not. */
+  compaction?: AutomaticCompaction | null;
   /** Usage of the context, where the session's model is known. */
   contextUsage?: ContextUsage | null;
 }
@@ -42,6 +44,29 @@ export interface AppendedResult {
   entryId: string;
   /** The leaf afterwards. */
   leafId: string;
+}
+
+/** How a session is compacted by itself. */
+export interface AutoCompactionOptions {
+  /** The model that the session's requests go to. */
+  model: Model;
+}
+
+/** A compaction that is due. */
+export interface AutomaticCompaction {
+  /** Why it is due: `threshold` or `overflow`. */
+  reason: CompactionReason;
+  /** Whether the request that failed is worth another try once the compaction is done. */
+  willRetry: boolean;
+  /** Names the operation; its outcome comes with `compactionEnd`. */
+  operationId?: string | null;
+  /**
+   * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends)
+   * or `failedRepeatedly`.
+   */
+  skipped?: string | null;
+  /** Until when it is not tried, after several failures in a row. */
+  until?: string | null;
 }
 
 /** `branchSummaryEnd`: exactly one for every `branchSummaryStart`, sent before the reply. */
@@ -144,10 +169,15 @@ export interface CompactParams {
   sessionId: string;
   /** What the summary should look at. */
   customInstructions?: string | null;
+  /** Whether a summary is taken that is no smaller than what it replaces. */
+  force?: boolean;
   /** Compaction settings for this call. */
   settings?: FreeObject | null;
-  /** The summarizer for this call, instead of the configured one. */
-  summarizer?: string | null;
+  /**
+   * The summarizer for this call, instead of the configured one, or a list of them: the next one
+   * writes where one fails.
+   */
+  summarizer?: SummarizerChoice | null;
   /** A summary that the client wrote. */
   summary?: GivenSummary | null;
   /** Whether to answer when the compaction is done (true, the default) or at once. */
@@ -178,6 +208,8 @@ export interface CompactionEnd {
   willRetry: boolean;
   /** Why it failed. */
   error?: ErrorBody | null;
+  /** Until when the session is not compacted by itself, after several failures in a row. */
+  pausedUntil?: string | null;
   /** What came of it. */
   result?: CompactionResult | null;
 }
@@ -211,6 +243,8 @@ export interface CompactionResult {
   summarizer: string;
   /** Requests that were made, failed ones included. */
   attempts: number;
+  /** Summarizers that were asked before that one, and why they did not write it. */
+  failures?: Array<SummarizerFailure>;
   /** What the summary cost. */
   usage?: FreeObject | null;
 }
@@ -266,12 +300,16 @@ export interface ContextUsage {
 
 /** Parameters of `continueSession`. */
 export interface ContinueSessionParams {
+  /** Compacts the session by itself for this model. */
+  autoCompaction?: AutoCompactionOptions | null;
   /** Working directory whose most recent session is opened; that of `initialize` by default. */
   cwd?: string | null;
 }
 
 /** Parameters of `createSession`. */
 export interface CreateSessionParams {
+  /** Compacts the session by itself for this model. */
+  autoCompaction?: AutoCompactionOptions | null;
   /** Working directory of the session; that of `initialize` by default. */
   cwd?: string | null;
   /** Whether the session is kept in memory alone. */
@@ -607,7 +645,7 @@ export interface NavigateTreeParams {
   /** Whether to summarise the branch that is left. */
   summarize?: boolean;
   /** The summarizer for this call. */
-  summarizer?: string | null;
+  summarizer?: SummarizerChoice | null;
   /** A summary that the client wrote. */
   summary?: GivenBranchSummary | null;
   /** Whether to answer when the navigation is done (true, the default) or at once. */
@@ -648,6 +686,8 @@ export type Null = null;
 export interface OpenSessionParams {
   /** Path of the session file. */
   path: string;
+  /** Compacts the session by itself for this model. */
+  autoCompaction?: AutoCompactionOptions | null;
   /** Whether to open it for reading alone, without a lock. */
   readOnly?: boolean;
 }
@@ -678,6 +718,8 @@ export interface OpenSessionResult {
 export type OperationPhase =
   /** A summary is being written. */
   | "summarizing"
+  /** A request failed and is made again after a while. */
+  | "waiting"
   /** The entry is being written. */
   | "committing";
 
@@ -1049,6 +1091,21 @@ export interface SummarizeResult {
   stopReason: string;
   /** What it cost. */
   usage?: FreeObject | null;
+}
+
+/** A summarizer, or several in the order in which they are asked. */
+export type SummarizerChoice = string | Array<string>;
+
+/** A summarizer that was asked in vain. */
+export interface SummarizerFailure {
+  /** Its name. */
+  summarizer: string;
+  /** The kind of the error: `summarizerFailed` or `summaryRejected`. */
+  kind: string;
+  /** What went wrong, for a person. */
+  cause: string;
+  /** Requests that were made. */
+  attempts: number;
 }
 
 /** A request to a summarizer. */

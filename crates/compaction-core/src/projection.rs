@@ -127,6 +127,17 @@ impl Projection {
         Some(next)
     }
 
+    /// This context as it were if context edits hid `entries`, before those edits are written.
+    pub fn hiding(&self, entries: &[EntryId]) -> Self {
+        let mut hidden = self.clone();
+        for projected in hidden.entries.iter_mut().filter(|projected| entries.contains(projected.entry.id())) {
+            projected.messages.clear();
+        }
+        hidden.diagnostics.retain(|diagnostic| !matches!(diagnostic, ProjectionDiagnostic::OrphanToolResult { .. }));
+        find_orphan_results(&hidden.entries, &mut hidden.diagnostics);
+        hidden
+    }
+
     /// The entries of the context in its order: the latest compaction first, if there is one, then
     /// what it kept, then what followed.
     pub fn entries(&self) -> &[ProjectedEntry] {

@@ -6,7 +6,7 @@ use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 use session_store::StoreError;
 
-use crate::wire::ErrorBody;
+use crate::wire::{ErrorBody, SummarizerFailure};
 
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -62,8 +62,17 @@ pub enum RpcError {
     OperationInProgress { operation_id: String },
     #[error("the summarizer failed: {cause}")]
     SummarizerFailed { cause: String, retryable: bool, attempts: u32 },
+    #[error("every summarizer failed: {}", shown_failures(.failures))]
+    EverySummarizerFailed { failures: Vec<SummarizerFailure>, retryable: bool },
+    #[error("the operation took longer than compactd.deadlineMs, {milliseconds} ms")]
+    DeadlinePassed { milliseconds: u128 },
     #[error("the summary was rejected: {reason}")]
     SummaryRejected { reason: String },
+    #[error(
+        "the summary was rejected: its {summary_tokens} tokens are not fewer than the {replaced_tokens} that it \
+         would replace; force: true takes it nevertheless"
+    )]
+    NotSmaller { summary_tokens: u64, replaced_tokens: u64 },
     #[error("a hook cancelled the operation")]
     CancelledByHook,
     #[error("the hook's result is wrong: {path}: expected {expected}")]
@@ -103,6 +112,11 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     (1107, "invalidHookResult", "A hook of the client gave a wrong result."),
     (1201, "invalidSettings", "A setting is wrong; `path` says which."),
 ];
+
+fn shown_failures(failures: &[SummarizerFailure]) -> String {
+    let shown = |failure: &SummarizerFailure| format!("{}: {}", failure.summarizer, failure.cause);
+    failures.iter().map(shown).collect::<Vec<_>>().join("; ")
+}
 
 fn id_or_root(id: &Option<String>) -> &str {
     id.as_deref().unwrap_or("root")
@@ -153,8 +167,10 @@ impl RpcError {
             Self::NothingToCompact { .. } => "nothingToCompact",
             Self::AlreadyCompacted { .. } => "alreadyCompacted",
             Self::OperationInProgress { .. } => "operationInProgress",
-            Self::SummarizerFailed { .. } => "summarizerFailed",
-            Self::SummaryRejected { .. } => "summaryRejected",
+            Self::SummarizerFailed { .. } | Self::EverySummarizerFailed { .. } | Self::DeadlinePassed { .. } => {
+                "summarizerFailed"
+            }
+            Self::SummaryRejected { .. } | Self::NotSmaller { .. } => "summaryRejected",
             Self::CancelledByHook => "cancelledByHook",
             Self::InvalidHookResult { .. } => "invalidHookResult",
             Self::InvalidSettings { .. } => "invalidSettings",
@@ -220,7 +236,20 @@ impl RpcError {
             Self::SummarizerFailed { cause, retryable, attempts } => {
                 json!({ "cause": cause, "retryable": retryable, "attempts": attempts })
             }
+            Self::EverySummarizerFailed { failures, retryable } => json!({
+                "cause": shown_failures(failures),
+                "retryable": retryable,
+                "attempts": failures.iter().map(|failure| failure.attempts).sum::<u32>(),
+                "failures": failures,
+            }),
+            Self::DeadlinePassed { milliseconds } => {
+                let milliseconds = u64::try_from(*milliseconds).unwrap_or(u64::MAX);
+                json!({ "cause": self.to_string(), "retryable": true, "attempts": 1, "deadlineMs": milliseconds })
+            }
             Self::SummaryRejected { reason } => json!({ "reason": reason }),
+            Self::NotSmaller { summary_tokens, replaced_tokens } => {
+                json!({ "reason": "notSmaller", "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
+            }
         }
     }
 

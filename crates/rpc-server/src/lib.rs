@@ -3,6 +3,8 @@
 //! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
 //! ([`call`]), is served by a handler, and goes out again by [`transport`].
 
+mod auto_compaction;
+mod breaker;
 pub mod call;
 pub mod cli;
 pub mod client_calls;
@@ -17,6 +19,7 @@ mod navigator;
 pub mod openrpc;
 mod operation;
 mod params;
+mod progress;
 pub mod run;
 pub mod server;
 pub mod session;

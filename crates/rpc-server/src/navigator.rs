@@ -23,24 +23,24 @@ use crate::operation::{self, SummaryOperation};
 use crate::server::Server;
 use crate::session::{OperationGuard, SessionAccess};
 use crate::settings::Settings;
-use crate::summarizers::{self, Summarizer, SummaryJob};
+use crate::summarizers::{self, Chain, SummaryJob};
 use crate::wire::*;
 
 /// Serves `navigateTree`.
 pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
     let settings = call.server.configuration()?.settings.clone();
-    let name = params.summarizer.clone().unwrap_or_else(|| settings.summarizer().to_owned());
-    let summarizer = summarizers::by_name(&name, "summarizer", &call.server)?;
+    let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
     check_given(&params)?;
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };
     let begin_params = params.clone();
-    let writer = Arc::clone(&summarizer);
-    let begin = move |access: &mut SessionAccess<'_>| begin(access, &begin_params, &settings, &parent, &*writer);
+    let window = smallest_window(&chain);
+    let begin_settings = settings.clone();
+    let begin = move |access: &mut SessionAccess<'_>| begin(access, &begin_params, &begin_settings, &parent, window);
     let begun = call.write(begin).await?;
     let operation_id = begun.guard.id.clone();
     let operation =
-        SummaryOperation::begun(&call, &params.session_id, begun.guard, summarizer, "branchSummaryProgress");
+        SummaryOperation::begun(&call, &params.session_id, begun.guard, chain, "branchSummaryProgress", &settings);
     let running =
         call.server.operations.spawn(run(operation, begun.old_leaf_id, begun.step, params, call.cancel.clone()));
     if !waits {
@@ -49,6 +49,11 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let outcome =
         running.await.map_err(|error| RpcError::Internal { message: format!("the navigation ended early: {error}") });
     outcome?.map(|result| NavigateTreeResult::Done(Box::new(result)))
+}
+
+/// The window that every summarizer of the chain can read.
+fn smallest_window(chain: &Chain) -> Option<u64> {
+    chain.iter().filter_map(|summarizer| summarizer.context_window()).min()
 }
 
 struct Begun {
@@ -80,7 +85,7 @@ fn begin(
     params: &NavigateTreeParams,
     settings: &Settings,
     parent: &CancellationToken,
-    summarizer: &dyn Summarizer,
+    window: Option<u64>,
 ) -> Result<Begun, RpcError> {
     access.check_writable()?;
     access.refresh()?;
@@ -93,7 +98,7 @@ fn begin(
     } else if access.server().has_hook(hooks::BEFORE_TREE) {
         Step::Ask(Box::new(question(params, &route, &guard)))
     } else {
-        go(access, params, settings, route, &guard.id, summarizer)?
+        go(access, params, settings, route, &guard.id, window)?
     };
     Ok(Begun { guard, old_leaf_id, step })
 }
@@ -105,10 +110,10 @@ fn go(
     settings: &Settings,
     route: Route,
     operation_id: &str,
-    summarizer: &dyn Summarizer,
+    window: Option<u64>,
 ) -> Result<Step, RpcError> {
     if params.summarize || params.summary.is_some() {
-        let budget = summarizer.context_window(settings).filter(|_| params.summary.is_none());
+        let budget = window.filter(|_| params.summary.is_none());
         let budget = budget.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
         let preparation = route.branch_preparation(access.session(), access.open(), budget, &settings.file_tools())?;
         if !preparation.messages.is_empty() {
@@ -339,7 +344,7 @@ async fn ask_hook(
     params: &mut NavigateTreeParams,
 ) -> Result<bool, RpcError> {
     let asking = hooks::before_tree(&operation.server, question);
-    let Decision::Go(given) = operation.unless_cancelled(asking).await? else {
+    let Decision::Go(given) = operation.in_time(asking).await? else {
         return Err(RpcError::CancelledByHook);
     };
     params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
@@ -366,7 +371,7 @@ async fn go_after_hook(
     let (session, turn) = operation.session_turn().await?;
     let settings = operation.server.configuration()?.settings.clone();
     let id = operation.guard.id.clone();
-    let summarizer = Arc::clone(&operation.summarizer);
+    let window = smallest_window(&operation.chain);
     change(Arc::clone(&operation.server), session, turn, move |access| {
         access.refresh()?;
         let actual = access.leaf_id();
@@ -375,7 +380,7 @@ async fn go_after_hook(
         }
         let (session, open) = (access.session(), access.open());
         let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
-        go(access, &params, &settings, route, &id, &*summarizer)
+        go(access, &params, &settings, route, &id, window)
     })
     .await
 }
@@ -406,12 +411,16 @@ async fn by_summarizer(
         texts: Arc::clone(&plan.texts),
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
     };
-    let written = operation.summarize(vec![job]).await?.remove(0);
+    let written = operation.summarize(&[job]).await?;
+    let summarizer = written.summarizer;
+    let Some(written) = written.summaries.into_iter().next() else {
+        return Err(RpcError::Internal { message: "there is no summary".to_owned() });
+    };
     let text = remove_file_blocks(&written.text).into_owned();
     operation::checked(&text)?;
     let files = plan.preparation.file_operations.lists();
     let summary = append_file_blocks(&text, &files.read_files, &files.modified_files);
-    let own = json!({ "summarizer": operation.summarizer.name() });
+    let own = json!({ "summarizer": summarizer });
     let details = operation::details(&files, &own, None, "details")?;
     Ok(summary_members(plan, &summary, &details, written.usage.map(|usage| usage.to_string())))
 }

@@ -1,19 +1,23 @@
 //! What compactions and branch summaries have in common while they run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use compaction_core::json::RawObject;
 use serde_json::{Value, json};
 use tokio::sync::OwnedRwLockWriteGuard;
+use tokio::time::Instant;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
+use crate::progress::Progress;
 use crate::server::Server;
 use crate::session::{OpenSession, OperationGuard, Slot};
-use crate::summarizers::{Occasion, Summarizer, SummaryJob, SummaryText};
-use crate::wire::{FreeObject, OperationPhase, OperationProgress};
+use crate::settings::Settings;
+use crate::summarizers::{Chain, Occasion, Summarizer, SummaryJob, SummaryText};
+use crate::wire::{FreeObject, SummarizerFailure};
 
-/// A summary operation that runs: who writes, and how the client hears of it.
+/// A summary operation that runs: who writes, until when, and how the client hears of it.
 pub(crate) struct SummaryOperation {
     /// The server.
     pub(crate) server: Arc<Server>,
@@ -21,10 +25,22 @@ pub(crate) struct SummaryOperation {
     pub(crate) guard: OperationGuard,
     /// The session's id.
     pub(crate) session_id: String,
-    /// Who writes.
-    pub(crate) summarizer: Arc<dyn Summarizer>,
+    /// Who writes; the next one where one fails.
+    pub(crate) chain: Chain,
     /// Name of the progress notification.
-    pub(crate) progress: &'static str,
+    progress: &'static str,
+    deadline: Instant,
+    time: Duration,
+}
+
+/// Summaries that were written, one for each job.
+pub(crate) struct WrittenSummaries {
+    /// In the order of the jobs.
+    pub(crate) summaries: Vec<SummaryText>,
+    /// Name of the summarizer that wrote them.
+    pub(crate) summarizer: String,
+    /// Those that were asked before it, and why they did not.
+    pub(crate) failures: Vec<SummarizerFailure>,
 }
 
 impl SummaryOperation {
@@ -34,31 +50,91 @@ impl SummaryOperation {
         call: &CallContext,
         session_id: &str,
         guard: OperationGuard,
-        summarizer: Arc<dyn Summarizer>,
+        chain: Chain,
         progress: &'static str,
+        settings: &Settings,
     ) -> Self {
         if call.was_aborted() {
             guard.cancel.cancel();
         }
-        let server = Arc::clone(&call.server);
-        Self { server, guard, session_id: session_id.to_owned(), summarizer, progress }
+        Self::of_server(&call.server, session_id, guard, chain, progress, settings)
     }
 
-    /// Writes the summaries of `jobs` in order, telling the client before each. One after the
-    /// other, because some servers of models take one request at a time.
-    pub(crate) async fn summarize(&self, jobs: Vec<SummaryJob>) -> Result<Vec<SummaryText>, RpcError> {
-        let requests = jobs.len() as u32;
-        let occasion = self.occasion();
+    /// An operation that the server began by itself.
+    pub(crate) fn of_server(
+        server: &Arc<Server>,
+        session_id: &str,
+        guard: OperationGuard,
+        chain: Chain,
+        progress: &'static str,
+        settings: &Settings,
+    ) -> Self {
+        let time = settings.deadline();
+        let deadline = Instant::now() + time;
+        Self { server: Arc::clone(server), guard, session_id: session_id.to_owned(), chain, progress, deadline, time }
+    }
+
+    /// Writes the summaries of `jobs` by the first summarizer of the chain that can, in order: one
+    /// after the other, because some servers of models take one request at a time.
+    pub(crate) async fn summarize(&self, jobs: &[SummaryJob]) -> Result<WrittenSummaries, RpcError> {
+        let progress = Progress::new(
+            &self.server,
+            self.progress,
+            &self.session_id,
+            &self.guard.id,
+            u32::try_from(jobs.len()).unwrap_or(u32::MAX),
+        );
+        let occasion = self.occasion(Arc::new(progress));
+        let mut failures = Vec::new();
+        let mut last = None;
+        for summarizer in &self.chain {
+            match self.summarize_by(&**summarizer, jobs, &occasion).await {
+                Ok(summaries) => {
+                    occasion.progress.committing();
+                    return Ok(WrittenSummaries { summaries, summarizer: summarizer.name().to_owned(), failures });
+                }
+                Err(RpcError::Cancelled) => return Err(RpcError::Cancelled),
+                Err(error) => {
+                    failures.push(failure(summarizer.name(), &error));
+                    last = Some(error);
+                }
+            }
+        }
+        Err(match last {
+            Some(error) if failures.len() == 1 => error,
+            last => {
+                let retryable = last.is_some_and(|error| error.data()["retryable"] == true);
+                RpcError::EverySummarizerFailed { failures, retryable }
+            }
+        })
+    }
+
+    async fn summarize_by(
+        &self,
+        summarizer: &dyn Summarizer,
+        jobs: &[SummaryJob],
+        occasion: &Occasion,
+    ) -> Result<Vec<SummaryText>, RpcError> {
         let mut summaries = Vec::new();
-        for (position, job) in jobs.into_iter().enumerate() {
-            self.tell(OperationPhase::Summarizing, position as u32 + 1, requests);
-            let writing = self.summarizer.summarize(job, &occasion);
-            let summary = self.unless_cancelled(writing).await?;
+        for job in jobs {
+            let writing = summarizer.summarize(job.clone(), occasion);
+            // What works here needs no time from others, and is the way out when theirs is over.
+            let summary = match summarizer.is_local() {
+                true => self.unless_cancelled(writing).await?,
+                false => self.in_time(writing).await?,
+            };
             checked(&summary.text)?;
             summaries.push(summary);
         }
-        self.tell(OperationPhase::Committing, requests, requests);
         Ok(summaries)
+    }
+
+    /// Runs `work`, or drops it and fails with `requestCancelled` when the operation is cancelled,
+    /// with `summarizerFailed` when its time is over.
+    pub(crate) async fn in_time<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
+        let passed = || RpcError::DeadlinePassed { milliseconds: self.time.as_millis() };
+        let limited = async { tokio::time::timeout_at(self.deadline, work).await.unwrap_or_else(|_| Err(passed())) };
+        self.unless_cancelled(limited).await
     }
 
     /// Runs `work`, or drops it and fails with `requestCancelled` when the operation is cancelled.
@@ -82,30 +158,25 @@ impl SummaryOperation {
         Ok((session, guard))
     }
 
-    fn occasion(&self) -> Occasion {
+    fn occasion(&self, progress: Arc<Progress>) -> Occasion {
         Occasion {
             server: Arc::clone(&self.server),
             session_id: self.session_id.clone(),
             operation_id: self.guard.id.clone(),
             cancel: self.guard.cancel.clone(),
+            deadline: self.deadline,
+            progress,
         }
     }
+}
 
-    fn tell(&self, phase: OperationPhase, request: u32, requests: u32) {
-        let wants_progress = self.server.configuration().is_ok_and(|configuration| configuration.wants_progress);
-        if !wants_progress {
-            return;
-        }
-        let progress = OperationProgress {
-            session_id: self.session_id.clone(),
-            operation_id: self.guard.id.clone(),
-            phase,
-            request,
-            requests,
-            output_tokens: 0,
-            delta: None,
-        };
-        self.server.notify(self.progress, &progress);
+fn failure(summarizer: &str, error: &RpcError) -> SummarizerFailure {
+    let attempts = error.data()["attempts"].as_u64().and_then(|attempts| u32::try_from(attempts).ok());
+    SummarizerFailure {
+        summarizer: summarizer.to_owned(),
+        kind: error.kind().to_owned(),
+        cause: error.to_string(),
+        attempts: attempts.unwrap_or(1),
     }
 }
 

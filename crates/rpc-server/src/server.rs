@@ -143,6 +143,11 @@ impl Server {
         self.outbound.ready().await;
     }
 
+    /// Whether the client has read enough that what can be left out need not be.
+    pub(crate) fn has_room_for_output(&self) -> bool {
+        self.outbound.has_room()
+    }
+
     /// Tells the client something. Waits for nothing, so that it can be called under a lock.
     pub fn notify<P: Serialize>(&self, method: &str, params: &P) {
         match serde_json::to_string(params) {

@@ -10,6 +10,8 @@ use session_store::{Appended, ForeignChange, NewEntry, Parent, PendingSync, Prec
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
+use crate::auto_compaction::AutoCompaction;
+use crate::breaker::Breaker;
 use crate::errors::RpcError;
 use crate::server::Server;
 use crate::wire;
@@ -26,6 +28,10 @@ pub struct OpenSession {
     pub slot: Arc<RwLock<Slot>>,
     /// The session's file, as the store names it; `None` for sessions in memory.
     pub path: Option<PathBuf>,
+    /// How the session's summaries went.
+    pub(crate) breaker: Breaker,
+    /// Whether and for which model the session is compacted by itself.
+    pub auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
     is_read_only: AtomicBool,
 }
@@ -43,6 +49,8 @@ impl OpenSession {
         Self {
             id: session.header().id.clone(),
             path: session.path().map(Path::to_owned),
+            breaker: Breaker::default(),
+            auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             slot: Arc::new(RwLock::new(Some(session))),
@@ -86,6 +94,11 @@ impl OpenSession {
         let cancel = parent.child_token();
         *operation = Some(RunningOperation { id: id.clone(), cancel: cancel.clone() });
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
+    }
+
+    /// Whether a structural operation runs.
+    pub fn is_busy(&self) -> bool {
+        self.running().is_some()
     }
 
     /// Cancels the operation that runs; whether there was one.
@@ -162,7 +175,8 @@ impl Drop for PendingOperation {
 /// The right to run a structural operation on a session.
 #[derive(Debug)]
 pub struct OperationGuard {
-    session: Arc<OpenSession>,
+    /// The session.
+    pub session: Arc<OpenSession>,
     /// Names the operation.
     pub id: String,
     /// Cancelled when the operation shall end.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use session_store::Durability;
 
 use crate::errors::RpcError;
+use crate::summarizers::RetryPolicy;
 
 /// Settings in force.
 #[derive(Debug, Clone)]
@@ -108,9 +109,36 @@ impl Settings {
         self.merged["branchSummary"]["reserveTokens"].as_u64().unwrap_or(16_384)
     }
 
-    /// The summarizer that is used where a call names none.
-    pub fn summarizer(&self) -> &str {
-        self.merged["compactd"]["summarizer"].as_str().unwrap_or("extractive")
+    /// The summarizers that are used where a call names none, in the order in which they are asked
+    /// (`compactd.summarizer`: a name or a list of names).
+    pub fn summarizers(&self) -> Vec<String> {
+        match &self.merged["compactd"]["summarizer"] {
+            Value::String(name) => vec![name.clone()],
+            Value::Array(names) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => vec!["extractive".to_owned()],
+        }
+    }
+
+    /// How failed requests to models are made again (`retry`).
+    pub fn retries(&self) -> RetryPolicy {
+        let retry = &self.merged["retry"];
+        if retry["enabled"] == false {
+            return RetryPolicy::NONE;
+        }
+        let milliseconds = |key: &str, default| Duration::from_millis(retry[key].as_u64().unwrap_or(default));
+        RetryPolicy {
+            max_retries: retry["maxRetries"].as_u64().map_or(3, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
+            base_delay: milliseconds("baseDelayMs", 2_000),
+            max_delay: milliseconds("maxDelayMs", 60_000),
+        }
+    }
+
+    /// How long a whole operation may take, the client's hook and all requests included
+    /// (`compactd.deadlineMs`).
+    pub fn deadline(&self) -> Duration {
+        // A day is for ever here, and no sum of it overflows a clock.
+        let milliseconds = self.merged["compactd"]["deadlineMs"].as_u64().unwrap_or(600_000);
+        Duration::from_millis(milliseconds).min(Duration::from_secs(24 * 60 * 60))
     }
 
     /// When the store waits for the disk.
@@ -169,15 +197,13 @@ impl Settings {
         expect(root, "compactd.durability", "always, checkpoint or none", |value| {
             matches!(value.as_str(), Some("always" | "checkpoint" | "none"))
         })?;
-        expect(root, "compactd.summarizer", "the name of a summarizer: extractive or host", |value| {
-            value.as_str().is_some_and(|name| crate::summarizers::NAMES.contains(&name))
-        })?;
+        self.check_summarizers()?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
         expect(root, "retry.enabled", "true or false", Value::is_boolean)?;
         for number in ["retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs"] {
             expect(root, number, "a whole number, 0 or more", Value::is_u64)?;
         }
-        for timeout in ["compactd.hooks.timeoutMs", "compactd.summarize.timeoutMs"] {
+        for timeout in ["compactd.deadlineMs", "compactd.hooks.timeoutMs", "compactd.summarize.timeoutMs"] {
             expect(root, timeout, "a whole number of milliseconds", Value::is_u64)?;
         }
         for list in ["read", "write", "edit", "pathArguments"] {
@@ -187,6 +213,20 @@ impl Settings {
             expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
         }
         Ok(())
+    }
+
+    fn check_summarizers(&self) -> Result<(), RpcError> {
+        let named = self.merged["compactd"].get("summarizer");
+        let is_list = named.is_none_or(|value| value.is_string() || is_name_list(value));
+        let names = self.summarizers();
+        let is_known = |name: &String| crate::summarizers::NAMES.contains(&name.as_str());
+        match is_list && !names.is_empty() && names.iter().all(is_known) {
+            true => Ok(()),
+            false => Err(invalid(
+                "compactd.summarizer",
+                &format!("a summarizer, or a list of them: {}", crate::summarizers::NAMES.join(", ")),
+            )),
+        }
     }
 
     fn check_compaction(&self) -> Result<(), RpcError> {

@@ -26,7 +26,7 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
         let projection = project(session, open, session.leaf_id())?;
         let model = &params.model;
         let mut compaction = settings.compaction_for(&model.provider, &model.id);
-        compaction.enabled &= std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() != Ok("1");
+        compaction.enabled &= !is_switched_off();
         let decision = check_compaction(&TriggerInput {
             projection: &projection,
             model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
@@ -37,6 +37,11 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
         Ok(decided(&decision))
     })
     .await
+}
+
+/// Whether the environment switches automatic compaction off (compaction spec, Triggers).
+pub(crate) fn is_switched_off() -> bool {
+    std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
 
 fn decided(decision: &trigger::TriggerDecision) -> CheckCompactionResult {
@@ -58,7 +63,7 @@ fn decided(decision: &trigger::TriggerDecision) -> CheckCompactionResult {
 
 /// Whether the branch was compacted since the last user message and no answer has succeeded since:
 /// another compaction would answer the same overflow again (compaction spec, Triggers, Guards).
-fn recovery_tried(projection: &Projection) -> bool {
+pub(crate) fn recovery_tried(projection: &Projection) -> bool {
     let Some(compaction) = projection.compaction() else {
         return false;
     };

@@ -120,7 +120,7 @@ pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) 
 
 /// How full a window is; unknown between a compaction and the first answer after it, since the
 /// numbers at hand are those of the context before.
-fn usage(projection: &Projection, context_window: u64) -> wire::ContextUsage {
+pub(crate) fn usage(projection: &Projection, context_window: u64) -> wire::ContextUsage {
     let succeeded = |message: &Arc<Message>| {
         message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
     };

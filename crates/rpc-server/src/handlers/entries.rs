@@ -1,9 +1,12 @@
 //! `appendMessage`, `appendEntry`, `getEntry`, `getEntries`, `getBranch`, `getTree`, `setLabel`.
 
-use compaction_core::entry::{EntryId, EntryKind, Role};
+use std::sync::Arc;
+
+use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::json::{self, RawObject};
 use session_store::{NewEntry, Parent, Precondition, Session};
 
+use crate::auto_compaction;
 use crate::call::CallContext;
 use crate::convert;
 use crate::errors::RpcError;
@@ -21,10 +24,15 @@ pub(crate) async fn append_message(
     }
     let appended = call.write(move |access| {
         let members = format!("{{\"message\":{}}}", message.raw().get());
-        append(access, NewEntry::new("message", &members), params.expected_leaf_id)
+        let entry = append(access, NewEntry::new("message", &members), params.expected_leaf_id)?;
+        let outcome = auto_compaction::after_append(access, &entry);
+        Ok((appended(&entry), outcome))
     });
-    let AppendedResult { entry_id, leaf_id } = appended.await?;
-    Ok(AppendMessageResult { entry_id, leaf_id, context_usage: None })
+    let (AppendedResult { entry_id, leaf_id }, outcome) = appended.await?;
+    if let Some(due) = outcome.begun {
+        due.start(&call.server);
+    }
+    Ok(AppendMessageResult { entry_id, leaf_id, context_usage: outcome.usage, compaction: outcome.told })
 }
 
 /// Appends an entry that is no message at the leaf.
@@ -33,7 +41,7 @@ pub(crate) async fn append_entry(call: CallContext, params: AppendEntryParams) -
         let entry = RawObject::parse(params.entry.get())
             .map_err(|_| RpcError::invalid_params("entry", "an object with a string type"))?;
         let kind = check_new_entry(&entry, access)?;
-        append(access, NewEntry::new(&kind, params.entry.get()), params.expected_leaf_id)
+        append(access, NewEntry::new(&kind, params.entry.get()), params.expected_leaf_id).map(|entry| appended(&entry))
     });
     appended.await
 }
@@ -42,13 +50,12 @@ fn append(
     access: &mut SessionAccess<'_>,
     new: NewEntry<'_>,
     expected_leaf_id: Option<String>,
-) -> Result<AppendedResult, RpcError> {
+) -> Result<Arc<Entry>, RpcError> {
     let condition = match expected_leaf_id {
         Some(leaf_id) => Precondition::LeafIs(Some(EntryId::new(leaf_id))),
         None => Precondition::None,
     };
-    let entry = access.append(new, Parent::Leaf, &condition)?;
-    Ok(appended(&entry))
+    access.append(new, Parent::Leaf, &condition)
 }
 
 /// The result for an entry that was appended and so is the leaf.

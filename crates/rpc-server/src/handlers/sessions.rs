@@ -21,6 +21,7 @@ use crate::wire::{self, *};
 pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Result<OpenSessionResult, RpcError> {
     let _turn = call.opening_guard().await?;
     let server = Arc::clone(&call.server);
+    let model = auto_model(params.auto_compaction.as_ref())?;
     blocking(move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
@@ -36,7 +37,9 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         let store: Box<dyn SessionStore> =
             if params.ephemeral { Box::new(MemoryStore) } else { Box::new(server.store()?) };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
-        add(&server, session, None)
+        let opened = add(&server, session, None)?;
+        compact_by_itself(&server, &opened, model);
+        Ok(opened)
     })
     .await
 }
@@ -45,7 +48,10 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
 pub(crate) async fn open(call: CallContext, params: OpenSessionParams) -> Result<OpenSessionResult, RpcError> {
     let _turn = call.opening_guard().await?;
     let path = call.server.resolve(&params.path)?;
-    open_path(&call, path, params.read_only).await
+    let model = auto_model(params.auto_compaction.as_ref())?;
+    let opened = open_path(&call, path, params.read_only).await?;
+    compact_by_itself(&call.server, &opened, model);
+    Ok(opened)
 }
 
 /// Opens the most recent session of a working directory.
@@ -55,6 +61,7 @@ pub(crate) async fn continue_recent(
 ) -> Result<OpenSessionResult, RpcError> {
     let _turn = call.opening_guard().await?;
     let server = Arc::clone(&call.server);
+    let model = auto_model(params.auto_compaction.as_ref())?;
     let path = blocking(move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
@@ -63,7 +70,25 @@ pub(crate) async fn continue_recent(
         found.map_err(|error| RpcError::from_store(&error, ""))?.ok_or(RpcError::NothingToContinue { cwd })
     });
     let path = path.await?;
-    open_path(&call, path, false).await
+    let opened = open_path(&call, path, false).await?;
+    compact_by_itself(&call.server, &opened, model);
+    Ok(opened)
+}
+
+/// The model that a session is compacted for, if the call names one; it must have a window.
+pub(crate) fn auto_model(options: Option<&AutoCompactionOptions>) -> Result<Option<Model>, RpcError> {
+    let model = options.map(|options| options.model.clone());
+    match model.as_ref().is_some_and(|model| model.context_window == 0) {
+        true => Err(RpcError::invalid_params("autoCompaction.model.contextWindow", "a number of tokens above 0")),
+        false => Ok(model),
+    }
+}
+
+/// Compacts an open session by itself from now on, if a model is given.
+fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<Model>) {
+    if let (Some(model), Some(session)) = (model, server.sessions.get(&opened.session_id)) {
+        session.auto_compaction.set(Some(model));
+    }
 }
 
 async fn open_path(call: &CallContext, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {

@@ -1,12 +1,11 @@
 //! The summarizer that needs no model: see `compaction_core::extractive`.
 
 use async_trait::async_trait;
-use compaction_core::extractive::{ExtractiveInput, summarize};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, summarize};
 
 use super::{Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
 use crate::errors::RpcError;
-use crate::settings::Settings;
 
 /// Fills the summary format from the conversation itself.
 #[derive(Debug, Clone, Copy)]
@@ -14,15 +13,20 @@ pub struct Extractive;
 
 #[async_trait]
 impl Summarizer for Extractive {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "extractive"
     }
 
-    fn context_window(&self, _: &Settings) -> Option<u64> {
+    fn context_window(&self) -> Option<u64> {
         None
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
+        occasion.progress.begin_request();
         let cancel = occasion.cancel.clone();
         blocking(move || {
             let input = ExtractiveInput {
@@ -30,10 +34,11 @@ impl Summarizer for Extractive {
                 messages: &job.messages,
                 previous_summary: job.previous_summary.as_deref(),
                 custom_instructions: job.custom_instructions.as_deref(),
-                max_tokens: job.max_tokens(),
+                // A summary that is not smaller than what it replaces would be in vain.
+                max_tokens: job.max_tokens().min(job.tokens() / 4 * 3).max(MINIMUM_TOKENS),
             };
             let text = summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)?;
-            Ok(SummaryText { text, usage: None, attempts: 1 })
+            Ok(SummaryText { text, attempts: 1, ..SummaryText::default() })
         })
         .await
     }

@@ -1,22 +1,29 @@
 //! Summarizers: who writes a summary. Each is behind one trait, so that a call can choose.
 
+mod engine;
 mod extractive;
 mod host;
 mod model;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use compaction_core::conversation::serialize_conversation;
 use compaction_core::preparation::PreparedMessage;
 use compaction_core::prompts::{BranchPrompt, HistoryPrompt, OutputLimits, PromptTexts, RequestKind, SummaryRequest};
+use compaction_core::tokens::estimate_text;
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
+use crate::progress::Progress;
 use crate::server::Server;
 use crate::settings::Settings;
+use crate::wire::SummarizerChoice;
 
+pub use engine::{Modelled, RetryPolicy};
 pub use extractive::Extractive;
 pub use host::Host;
 pub use model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, StopReason};
@@ -44,6 +51,12 @@ impl SummaryJob {
     /// Output tokens at most.
     pub fn max_tokens(&self) -> u64 {
         self.limits.max_tokens(self.kind)
+    }
+
+    /// Estimated tokens of what the summary stands for.
+    pub fn tokens(&self) -> u64 {
+        let messages: u64 = self.messages.iter().map(|prepared| prepared.message.tokens()).sum();
+        messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
     }
 
     /// What a model is asked.
@@ -88,33 +101,64 @@ pub struct Occasion {
     pub operation_id: String,
     /// Cancelled when the operation ends early.
     pub cancel: CancellationToken,
+    /// When the operation has to be over.
+    pub deadline: Instant,
+    /// How the client hears of it.
+    pub progress: Arc<Progress>,
 }
 
 /// Writes summaries.
 #[async_trait]
-pub trait Summarizer: Send + Sync {
+pub trait Summarizer: Send + Sync + Debug {
     /// The name by which settings and calls choose it.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
-    /// Window of the model in tokens; `None` where there is no limit.
-    fn context_window(&self, settings: &Settings) -> Option<u64>;
+    /// Window of the model in tokens; `None` where there is no limit, or none that is known.
+    fn context_window(&self) -> Option<u64>;
+
+    /// Whether it works here and at once, without asking anybody: it has no deadline to miss.
+    fn is_local(&self) -> bool {
+        false
+    }
 
     /// Writes one summary. Fails with `requestCancelled` once the occasion is cancelled, with
     /// `summarizerFailed` or `summaryRejected` otherwise. Dropping the future ends the work.
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError>;
 }
 
-/// Names of the summarizers that this server has.
+/// Summarizers in the order in which they are asked: the next one writes where one fails.
+pub type Chain = Vec<Arc<dyn Summarizer>>;
+
+/// Names of the summarizers that this server has without any setting.
 pub const NAMES: &[&str] = &["extractive", "host"];
 
-/// The summarizer with this name; `path` is that of the parameter.
-pub fn by_name(name: &str, path: &str, server: &Server) -> Result<Arc<dyn Summarizer>, RpcError> {
+/// The summarizers that a call names, or else the settings. `path` is that of the parameter.
+///
+/// Fails with `invalidParams` where a name is unknown, or is `host` and the client does not answer
+/// `summarize`. A configured chain goes on without such a `host`, since the same settings serve
+/// clients that do.
+pub fn chain(given: Option<&SummarizerChoice>, settings: &Settings, server: &Server) -> Result<Chain, RpcError> {
+    let names = match given {
+        Some(choice) => choice.names(),
+        None => settings.summarizers(),
+    };
+    if names.is_empty() {
+        return Err(RpcError::invalid_params("summarizer", "a name, or a list of at least one name"));
+    }
+    let is_lenient = given.is_none() && names.len() > 1;
+    let client_summarizes = server.configuration()?.client_summarizes;
+    let names = names.into_iter().filter(|name| !(is_lenient && name == "host" && !client_summarizes));
+    names.map(|name| by_name(&name, settings, server)).collect()
+}
+
+fn by_name(name: &str, settings: &Settings, server: &Server) -> Result<Arc<dyn Summarizer>, RpcError> {
+    let wrong = |expected: String| Err(RpcError::invalid_params("summarizer", expected));
     match name {
         "extractive" => Ok(Arc::new(Extractive)),
-        "host" if server.configuration()?.client_summarizes => Ok(Arc::new(Host)),
-        "host" => {
-            Err(RpcError::invalid_params(path, "a summarizer other than host: the client does not offer summarize"))
+        "host" if server.configuration()?.client_summarizes => {
+            Ok(Arc::new(Modelled::new("host", Arc::new(Host::new(settings)), settings)))
         }
-        _ => Err(RpcError::invalid_params(path, format!("one of: {}", NAMES.join(", ")))),
+        "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
+        _ => wrong(format!("one of: {}", NAMES.join(", "))),
     }
 }

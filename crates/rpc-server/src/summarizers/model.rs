@@ -19,6 +19,11 @@ pub trait Model: Send + Sync + Debug {
     /// What the model can read and write, as far as it is known.
     fn limits(&self) -> ModelLimits;
 
+    /// Whether a request that failed is made again after a while.
+    fn is_retried(&self) -> bool {
+        true
+    }
+
     /// Makes one request, once: no retries. `on_delta` hears every piece of the answer that comes
     /// before its end; a model that answers in one piece need not call it. Dropping the future ends
     /// the request and frees what it holds (connections, processes).

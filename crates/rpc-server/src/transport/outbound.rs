@@ -94,6 +94,11 @@ impl Outbound {
         self.lock().held < MAX_HELD_BYTES
     }
 
+    /// Whether new work may start.
+    pub fn has_room(&self) -> bool {
+        self.lock().bytes < FULL_BYTES
+    }
+
     /// Waits until the client has read enough that new work may start.
     pub async fn ready(&self) {
         loop {

@@ -242,12 +242,50 @@ pub struct CompactParams {
     pub custom_instructions: Option<String>,
     /// Compaction settings for this call.
     pub settings: Option<FreeObject>,
-    /// The summarizer for this call, instead of the configured one.
-    pub summarizer: Option<String>,
+    /// The summarizer for this call, instead of the configured one, or a list of them: the next one
+    /// writes where one fails.
+    pub summarizer: Option<SummarizerChoice>,
     /// A summary that the client wrote.
     pub summary: Option<GivenSummary>,
+    /// Whether a summary is taken that is no smaller than what it replaces.
+    #[serde(default)]
+    pub force: bool,
     /// Whether to answer when the compaction is done (true, the default) or at once.
     pub wait: Option<bool>,
+}
+
+/// A summarizer, or several in the order in which they are asked.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SummarizerChoice {
+    /// The name of one.
+    One(String),
+    /// The names of several.
+    Several(Vec<String>),
+}
+
+impl SummarizerChoice {
+    /// The names, in order.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name.clone()],
+            Self::Several(names) => names.clone(),
+        }
+    }
+}
+
+/// A summarizer that was asked in vain.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SummarizerFailure {
+    /// Its name.
+    pub summarizer: String,
+    /// The kind of the error: `summarizerFailed` or `summaryRejected`.
+    pub kind: String,
+    /// What went wrong, for a person.
+    pub cause: String,
+    /// Requests that were made.
+    pub attempts: u32,
 }
 
 /// A summary that the client wrote.
@@ -310,6 +348,9 @@ pub struct CompactionResult {
     pub summarizer: String,
     /// Requests that were made, failed ones included.
     pub attempts: u32,
+    /// Summarizers that were asked before that one, and why they did not write it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<SummarizerFailure>,
 }
 
 /// Result of `abortCompaction`.

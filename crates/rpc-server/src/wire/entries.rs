@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::compaction::CompactionReason;
 use super::json::{Entry, Message, NewEntry, nullable_string, optional_text};
 
 /// Parameters of `appendMessage`.
@@ -28,6 +29,29 @@ pub struct AppendMessageResult {
     /// Usage of the context, where the session's model is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
+    /// The compaction that the server has begun because of this message, or why it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<AutomaticCompaction>,
+}
+
+/// A compaction that is due.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AutomaticCompaction {
+    /// Names the operation; its outcome comes with `compactionEnd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<String>,
+    /// Why it is due: `threshold` or `overflow`.
+    pub reason: CompactionReason,
+    /// Whether the request that failed is worth another try once the compaction is done.
+    pub will_retry: bool,
+    /// Why it was not begun: `operationInProgress` (it is looked at again when that operation ends)
+    /// or `failedRepeatedly`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// Until when it is not tried, after several failures in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// Parameters of `appendEntry`.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::compaction::StartedResult;
+use super::compaction::{StartedResult, SummarizerChoice};
 use super::json::{Entry, FreeObject, optional_text, text};
 
 /// Parameters of `prepareNavigation`.
@@ -60,7 +60,7 @@ pub struct NavigateTreeParams {
     #[serde(default, deserialize_with = "optional_text")]
     pub label: Option<String>,
     /// The summarizer for this call.
-    pub summarizer: Option<String>,
+    pub summarizer: Option<SummarizerChoice>,
     /// A summary that the client wrote.
     pub summary: Option<GivenBranchSummary>,
     /// Whether to answer when the navigation is done (true, the default) or at once.

@@ -82,6 +82,8 @@ pub struct OperationProgress {
 pub enum OperationPhase {
     /// A summary is being written.
     Summarizing,
+    /// A request failed and is made again after a while.
+    Waiting,
     /// The entry is being written.
     Committing,
 }
@@ -103,6 +105,9 @@ pub struct CompactionEnd {
     pub aborted: bool,
     /// Whether the failed request is worth another try.
     pub will_retry: bool,
+    /// Until when the session is not compacted by itself, after several failures in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<String>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,

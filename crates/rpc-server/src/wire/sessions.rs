@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::compaction::Model;
 use super::json::{Header, optional_text, text};
 
 /// Parameters of `createSession`.
@@ -22,6 +23,8 @@ pub struct CreateSessionParams {
     pub parent_session: Option<String>,
     /// Whether the session is kept in memory alone.
     pub ephemeral: bool,
+    /// Compacts the session by itself for this model.
+    pub auto_compaction: Option<AutoCompactionOptions>,
 }
 
 /// Parameters of `openSession`.
@@ -33,6 +36,16 @@ pub struct OpenSessionParams {
     /// Whether to open it for reading alone, without a lock.
     #[serde(default)]
     pub read_only: bool,
+    /// Compacts the session by itself for this model.
+    pub auto_compaction: Option<AutoCompactionOptions>,
+}
+
+/// How a session is compacted by itself.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AutoCompactionOptions {
+    /// The model that the session's requests go to.
+    pub model: Model,
 }
 
 /// Parameters of `continueSession`.
@@ -41,6 +54,8 @@ pub struct OpenSessionParams {
 pub struct ContinueSessionParams {
     /// Working directory whose most recent session is opened; that of `initialize` by default.
     pub cwd: Option<String>,
+    /// Compacts the session by itself for this model.
+    pub auto_compaction: Option<AutoCompactionOptions>,
 }
 
 /// Result of `createSession`, `openSession`, `continueSession` and `forkSession`.

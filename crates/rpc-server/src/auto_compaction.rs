@@ -1,0 +1,243 @@
+//! Compactions that the server begins by itself (compaction spec, Triggers): after each assistant
+//! message and each tool result it asks whether one is due, before the next request could overflow.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use compaction_core::entry::{Entry, EntryId, Role};
+use compaction_core::message::{Body, Message};
+use compaction_core::projection::Projection;
+use compaction_core::trigger::{self, TriggerAction, TriggerDecision, TriggerInput, TriggerModel, TriggerReason};
+
+use crate::call::change;
+use crate::compactor::{self, Begun, Order};
+use crate::errors::RpcError;
+use crate::handlers::compaction::{is_switched_off, recovery_tried};
+use crate::handlers::context::{project, usage};
+use crate::server::Server;
+use crate::session::{OpenSession, SessionAccess};
+use crate::settings::Settings;
+use crate::summarizers::{self, Chain};
+use crate::wire::{AutomaticCompaction, CompactionReason, ContextUsage, Model};
+
+/// Whether and for which model a session is compacted by itself.
+#[derive(Debug, Default)]
+pub struct AutoCompaction {
+    model: Mutex<Option<Model>>,
+    /// A compaction may have become due while another operation ran.
+    is_check_missed: AtomicBool,
+}
+
+impl AutoCompaction {
+    /// Compacts for `model` from now on, or no more.
+    pub(crate) fn set(&self, model: Option<Model>) {
+        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = model;
+    }
+
+    /// The model of the next requests, if it is known.
+    pub(crate) fn model(&self) -> Option<Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What an append brought about.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// How full the window is, where the model is known.
+    pub(crate) usage: Option<ContextUsage>,
+    /// What the caller is told of a compaction that is due.
+    pub(crate) told: Option<AutomaticCompaction>,
+    /// A compaction that has begun, to be started once the turn is over.
+    pub(crate) begun: Option<Due>,
+}
+
+/// A compaction that has begun.
+pub(crate) struct Due {
+    begun: Begun,
+    order: Arc<Order>,
+    chain: Chain,
+}
+
+impl Due {
+    /// Starts the work; nobody waits for it, since its end is told by a notification.
+    pub(crate) fn start(self, server: &Arc<Server>) {
+        drop(compactor::start(server, self.begun, self.order, self.chain));
+    }
+}
+
+/// Asks, in the session's turn, whether `entry`, which was just appended, makes a compaction due,
+/// and begins it. What goes wrong here is no reason to fail the append.
+pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> Outcome {
+    let Some(model) = access.open().auto_compaction.model() else {
+        return Outcome::default();
+    };
+    match look(access, entry, &model) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
+            Outcome::default()
+        }
+    }
+}
+
+fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<Outcome, RpcError> {
+    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    let usage = Some(usage(&projection, model.context_window));
+    if !matches!(entry.header().role, Some(Role::Assistant | Role::ToolResult)) {
+        return Ok(Outcome { usage, ..Outcome::default() });
+    }
+    let settings = access.server().configuration()?.settings.clone();
+    let outcome = decide(access, &projection, entry.message().map(Arc::as_ref), model, &settings);
+    Ok(Outcome { usage, ..outcome })
+}
+
+/// Decides with the context at hand, and begins what is due.
+fn decide(
+    access: &mut SessionAccess<'_>,
+    projection: &Projection,
+    message: Option<&Message>,
+    model: &Model,
+    settings: &Settings,
+) -> Outcome {
+    let decision = decision(projection, message, model, settings);
+    let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
+        return Outcome::default();
+    };
+    let reason = match reason {
+        TriggerReason::Threshold => CompactionReason::Threshold,
+        TriggerReason::Overflow => CompactionReason::Overflow,
+    };
+    let skipped = |why: &str, until| {
+        let told = AutomaticCompaction {
+            operation_id: None,
+            reason,
+            will_retry: decision.will_retry,
+            skipped: Some(why.to_owned()),
+            until,
+        };
+        Outcome { told: Some(told), ..Outcome::default() }
+    };
+    let open = access.open();
+    if open.is_busy() {
+        open.auto_compaction.is_check_missed.store(true, Ordering::Relaxed);
+        return skipped("operationInProgress", None);
+    }
+    if let Some(until) = open.breaker.open_until(SystemTime::now()) {
+        return skipped("failedRepeatedly", Some(until));
+    }
+    let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
+    let told = |operation_id| AutomaticCompaction {
+        operation_id: Some(operation_id),
+        reason,
+        will_retry: order.will_retry,
+        skipped: None,
+        until: None,
+    };
+    match begin(access, &order) {
+        Ok((begun, chain)) => {
+            Outcome { told: Some(told(begun.guard.id.clone())), begun: Some(Due { begun, order, chain }), usage: None }
+        }
+        Err(error) => {
+            let operation_id = tell_failure(access, &order, decision.context_tokens, error);
+            Outcome { told: Some(told(operation_id)), ..Outcome::default() }
+        }
+    }
+}
+
+fn decision(projection: &Projection, message: Option<&Message>, model: &Model, settings: &Settings) -> TriggerDecision {
+    let mut compaction = settings.compaction_for(&model.provider, &model.id);
+    compaction.enabled &= !is_switched_off();
+    trigger::check_compaction(&TriggerInput {
+        projection,
+        model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
+        settings: compaction,
+        message: message.filter(|message| message.as_assistant().is_some()),
+        overflow_recovery_tried: recovery_tried(projection),
+    })
+}
+
+fn order(
+    session_id: &str,
+    reason: CompactionReason,
+    decision: &TriggerDecision,
+    projection: &Projection,
+    settings: &Settings,
+) -> Order {
+    let mut compaction = settings.compaction();
+    compaction.reserve_tokens = decision.limits.reserve_tokens;
+    compaction.keep_recent_tokens = decision.limits.keep_recent_tokens;
+    Order {
+        session_id: session_id.to_owned(),
+        reason,
+        will_retry: decision.will_retry,
+        force: false,
+        custom_instructions: None,
+        summary: None,
+        settings: settings.clone(),
+        compaction,
+        threshold: Some(decision.threshold),
+        hidden: if decision.will_retry { failed_attempt(projection) } else { Vec::new() },
+    }
+}
+
+/// The last answer and the results of its calls: what the next request shall not hold (field bugs
+/// 47 and 84).
+fn failed_attempt(projection: &Projection) -> Vec<EntryId> {
+    let entries = projection.entries();
+    let is_answer = |message: &Arc<Message>| message.as_assistant().is_some();
+    let Some(answer) = entries.iter().rposition(|projected| projected.messages.iter().any(is_answer)) else {
+        return Vec::new();
+    };
+    let calls: Vec<&str> =
+        entries[answer].messages.iter().flat_map(|message| message.tool_calls().map(|call| call.id.as_str())).collect();
+    let is_result = |message: &Arc<Message>| match message.body() {
+        Body::ToolResult { tool_call_id, .. } => calls.contains(&tool_call_id.as_str()),
+        _ => false,
+    };
+    let results = entries[answer + 1..].iter().filter(|projected| projected.messages.iter().any(is_result));
+    std::iter::once(&entries[answer]).chain(results).map(|projected| projected.entry.id().clone()).collect()
+}
+
+fn begin(access: &mut SessionAccess<'_>, order: &Order) -> Result<(Begun, Chain), RpcError> {
+    let chain = summarizers::chain(None, &order.settings, access.server())?;
+    let parent = access.server().end.clone();
+    Ok((compactor::begin(access, order, &parent)?, chain))
+}
+
+/// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
+/// would learn why the context grows (field bug 73).
+fn tell_failure(access: &SessionAccess<'_>, order: &Order, tokens_before: u64, error: RpcError) -> String {
+    let operation_id = uuid::Uuid::now_v7().to_string();
+    let breaker = &access.open().breaker;
+    breaker.failed(SystemTime::now());
+    compactor::tell_start(access.server(), order, &operation_id, tokens_before);
+    let paused_until = breaker.open_until(SystemTime::now());
+    compactor::tell_end(access.server(), order, operation_id.clone(), &Err(error), false, paused_until);
+    operation_id
+}
+
+/// Asks once more after an operation, if messages came while it ran.
+pub(crate) async fn check_again(server: &Arc<Server>, session: &Arc<OpenSession>) {
+    if !session.auto_compaction.is_check_missed.swap(false, Ordering::Relaxed) || server.end.is_cancelled() {
+        return;
+    }
+    let guard = Arc::clone(&session.slot).write_owned().await;
+    let look = change(Arc::clone(server), Arc::clone(session), guard, |access| {
+        let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
+        else {
+            return Ok(Outcome::default());
+        };
+        let projection = project(access.session(), access.open(), Some(&leaf))?;
+        let settings = access.server().configuration()?.settings.clone();
+        Ok(decide(access, &projection, None, &model, &settings))
+    });
+    match look.await {
+        Ok(outcome) => {
+            if let Some(due) = outcome.begun {
+                due.start(server);
+            }
+        }
+        Err(error) => tracing::warn!(%error, session = session.id, "whether a compaction is due could not be decided"),
+    }
+}

@@ -1,0 +1,117 @@
+//! A summary with what belongs to it: who wrote it, what it cost, what its entry's details hold.
+
+use std::sync::Arc;
+
+use compaction_core::preparation::{Preparation, PreparedMessage};
+use compaction_core::prompts::{self, OutputLimits, PromptTexts};
+use compaction_core::summary::{append_file_blocks, join_split_turn, remove_file_blocks};
+use serde_json::json;
+
+use super::Order;
+use super::plan::of_hook;
+use crate::errors::RpcError;
+use crate::handlers::compaction::prompt_texts;
+use crate::operation::{self, SummaryOperation};
+use crate::summarizers::SummaryJob;
+use crate::wire::{GivenSummary, SummarizerFailure};
+
+/// A summary that was written.
+pub(super) struct Written {
+    pub(super) summary: String,
+    pub(super) details: String,
+    pub(super) usage: Option<String>,
+    pub(super) summarizer: String,
+    pub(super) failures: Vec<SummarizerFailure>,
+    pub(super) attempts: u32,
+    pub(super) from_hook: bool,
+}
+
+impl Written {
+    /// A hook's words are kept as they are, like a client's; readers of the format know them by
+    /// `fromHook`.
+    pub(super) fn by_hook(
+        given: &GivenSummary,
+        preparation: Option<&Preparation>,
+        order: &Order,
+    ) -> Result<Self, RpcError> {
+        let written = Self::by_client(given, preparation, order).map_err(of_hook)?;
+        Ok(Self { summarizer: "hook".to_owned(), from_hook: true, ..written })
+    }
+
+    /// A client's own words are kept as they are; the lists of files are added to the details
+    /// alone, where the next compaction finds them.
+    pub(super) fn by_client(
+        given: &GivenSummary,
+        preparation: Option<&Preparation>,
+        order: &Order,
+    ) -> Result<Self, RpcError> {
+        let files = preparation.map(|preparation| preparation.file_operations.lists()).unwrap_or_default();
+        let own = json!({ "reason": order.reason, "summarizer": "client" });
+        Ok(Self {
+            summary: given.summary.clone(),
+            details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
+            usage: operation::usage(given.usage.as_ref(), "summary.usage")?,
+            summarizer: "client".to_owned(),
+            failures: Vec::new(),
+            attempts: 0,
+            from_hook: false,
+        })
+    }
+
+    pub(super) async fn by_summarizer(
+        operation: &SummaryOperation,
+        preparation: Option<&Preparation>,
+        order: &Order,
+    ) -> Result<Self, RpcError> {
+        let preparation = preparation.ok_or_else(|| RpcError::Internal { message: "no preparation".to_owned() })?;
+        let texts = Arc::new(prompt_texts(&order.settings));
+        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts);
+        let written = operation.summarize(&jobs).await?;
+        let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
+        let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
+        let usage =
+            written.summaries.iter().map(|summary| summary.usage.clone()).reduce(operation::sum_usage).flatten();
+        let mut texts = written.summaries.into_iter().map(|summary| summary.text);
+        let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
+        let summary = match texts.next() {
+            Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
+            None => history.unwrap_or_default(),
+        };
+        let files = preparation.file_operations.lists();
+        let summary = remove_file_blocks(&summary).into_owned();
+        operation::checked(&summary)?;
+        let own = json!({ "reason": order.reason, "summarizer": written.summarizer });
+        Ok(Self {
+            summary: append_file_blocks(&summary, &files.read_files, &files.modified_files),
+            details: operation::details(&files, &own, None, "details")?,
+            usage: usage.map(|usage| usage.to_string()),
+            summarizer: written.summarizer,
+            failures: written.failures,
+            attempts,
+            from_hook: false,
+        })
+    }
+}
+
+/// The summaries to write: of the history, if there is new one, and of the turn's first part.
+fn jobs(preparation: &Preparation, custom_instructions: Option<&str>, texts: &Arc<PromptTexts>) -> Vec<SummaryJob> {
+    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+    let job = |kind, prepared: &[PreparedMessage], previous_summary: Option<&String>| SummaryJob {
+        kind,
+        messages: prepared.to_vec(),
+        previous_summary: previous_summary.cloned(),
+        custom_instructions: custom_instructions.map(str::to_owned),
+        replace_instructions: false,
+        texts: Arc::clone(texts),
+        limits,
+    };
+    let mut jobs = Vec::new();
+    if !preparation.messages_to_summarize.is_empty() {
+        let previous = preparation.previous_summary.as_ref();
+        jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, previous));
+    }
+    if !preparation.turn_prefix_messages.is_empty() {
+        jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, None));
+    }
+    jobs
+}

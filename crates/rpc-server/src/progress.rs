@@ -1,0 +1,127 @@
+//! How the client hears of an operation while it runs: `compactionProgress` and
+//! `branchSummaryProgress`, with the text of the summary as it comes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use compaction_core::text::utf16_len;
+
+use crate::server::Server;
+use crate::wire::{OperationPhase, OperationProgress};
+
+/// Text is gathered for this long, so that a fast model does not become a flood of messages.
+const GATHER: Duration = Duration::from_millis(40);
+
+/// Tells the client of one operation.
+#[derive(Debug)]
+pub struct Progress {
+    server: Arc<Server>,
+    notification: &'static str,
+    session_id: String,
+    operation_id: String,
+    is_wanted: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    request: u32,
+    requests: u32,
+    /// UTF-16 units of the answer so far.
+    units: usize,
+    untold: String,
+    told: Instant,
+}
+
+impl Progress {
+    /// Progress of an operation that makes `requests` requests, as far as is known.
+    pub(crate) fn new(
+        server: &Arc<Server>,
+        notification: &'static str,
+        session_id: &str,
+        operation_id: &str,
+        requests: u32,
+    ) -> Self {
+        Self {
+            server: Arc::clone(server),
+            notification,
+            session_id: session_id.to_owned(),
+            operation_id: operation_id.to_owned(),
+            is_wanted: server.configuration().is_ok_and(|configuration| configuration.wants_progress),
+            state: Mutex::new(State { request: 0, requests, units: 0, untold: String::new(), told: Instant::now() }),
+        }
+    }
+
+    /// There will be more requests than was thought.
+    pub(crate) fn add_requests(&self, more: u32) {
+        self.lock().requests += more;
+    }
+
+    /// The next request begins.
+    pub(crate) fn begin_request(&self) {
+        let mut state = self.lock();
+        state.request += 1;
+        state.requests = state.requests.max(state.request);
+        state.units = 0;
+        state.untold.clear();
+        self.tell(&mut state, OperationPhase::Summarizing, None);
+    }
+
+    /// A piece of the answer has come. It is told a little later, or with the next one, so that a
+    /// client that does not read gets no queue of pieces.
+    pub(crate) fn delta(&self, text: &str) {
+        if !self.is_wanted || text.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        state.units += utf16_len(text);
+        state.untold.push_str(text);
+        if state.told.elapsed() >= GATHER && self.server.has_room_for_output() {
+            let delta = std::mem::take(&mut state.untold);
+            self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+        }
+    }
+
+    /// The answer is whole: what was not told yet is told.
+    pub(crate) fn end_request(&self) {
+        let mut state = self.lock();
+        let delta = std::mem::take(&mut state.untold);
+        if !delta.is_empty() {
+            self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+        }
+    }
+
+    /// The operation waits before it tries again.
+    pub(crate) fn waiting(&self) {
+        self.tell(&mut self.lock(), OperationPhase::Waiting, None);
+    }
+
+    /// The entry is being written.
+    pub(crate) fn committing(&self) {
+        let mut state = self.lock();
+        state.request = state.requests;
+        state.units = 0;
+        self.tell(&mut state, OperationPhase::Committing, None);
+    }
+
+    fn tell(&self, state: &mut State, phase: OperationPhase, delta: Option<String>) {
+        if !self.is_wanted {
+            return;
+        }
+        state.told = Instant::now();
+        let progress = OperationProgress {
+            session_id: self.session_id.clone(),
+            operation_id: self.operation_id.clone(),
+            phase,
+            request: state.request.max(1),
+            requests: state.requests,
+            output_tokens: state.units.div_ceil(4) as u64,
+            delta,
+        };
+        self.server.notify(self.notification, &progress);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
