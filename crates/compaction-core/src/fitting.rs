@@ -144,8 +144,10 @@ impl RequestPlan {
         Some(self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens))
     }
 
-    /// The request at `index` once more, after an answer that lacks headings. Where both do not fit
-    /// together, the answer and then the conversation are cut in their middles.
+    /// The request at `index` once more, after an answer that lacks headings. Where everything does
+    /// not fit together, previous summary, answer and conversation are cut in their middles, in this
+    /// order and to no less than half of the room that is left. `None` behind the last request, and
+    /// in windows in which the words alone do not fit.
     pub fn repair(
         &self,
         index: usize,
@@ -155,14 +157,22 @@ impl RequestPlan {
     ) -> Option<SummaryRequest> {
         let conversation = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
-        let words = self.wording.request("", previous.as_deref(), self.budget.max_tokens);
-        let words = words.repaired("", missing_headings);
-        let room = self.budget.input().saturating_sub(weight(&words.system_prompt) + weight(&words.prompt));
-        let answer = escape_tags(answer);
-        let answer = cut_middle(&answer, room.saturating_sub(weight(conversation)).max(room / 2));
-        let conversation = cut_middle(conversation, room - weight(&answer));
-        let request = self.wording.request(&conversation, previous.as_deref(), self.budget.max_tokens);
-        Some(request.repaired(&answer, missing_headings))
+        let request = |conversation: &str, previous: Option<&str>, answer: &str| {
+            let request = self.wording.request(conversation, previous, self.budget.max_tokens);
+            request.repaired(answer, missing_headings)
+        };
+        let words = request("", previous.as_ref().map(|_| ""), "");
+        let words = weight(&words.system_prompt) + weight(&words.prompt);
+        let mut room = self.budget.input().checked_sub(words)?;
+        let mut cut = |text: &str, others: u64| {
+            let text = cut_middle(&escape_tags(text), room.saturating_sub(others).max(room / 2)).into_owned();
+            room -= weight(&text);
+            text
+        };
+        let told = weight(conversation);
+        let previous = previous.map(|text| cut(&text, told + weight_escaped(answer)));
+        let answer = cut(answer, told);
+        Some(request(&cut_middle(conversation, room), previous.as_deref(), &answer))
     }
 
     /// Most output tokens that `request` can ask for in the window, for another try after an
