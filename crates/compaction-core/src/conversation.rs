@@ -20,10 +20,8 @@ pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
     let mut calls = HashSet::new();
     let mut context = Vec::new();
     for message in projection.shared_messages() {
-        calls.extend(message.tool_calls().map(|call| call.id.as_str()));
-        if let Body::ToolResult { tool_call_id, .. } = message.body()
-            && !calls.contains(tool_call_id.as_str())
-        {
+        calls.extend(message.tool_call_ids());
+        if message.answered_call_id().is_some_and(|id| !calls.contains(id)) {
             continue;
         }
         context.extend(llm_message(message));
@@ -34,15 +32,17 @@ pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
 /// A message in `llm` format; `None` for those that models do not see as messages.
 pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
     let user = |text: &str| Some(Arc::new(Message::user_text(text, message.timestamp())));
+    if matches!(message.role(), "user" | "assistant" | "toolResult") {
+        return Some(Arc::clone(message));
+    }
     match message.body() {
-        Body::User { .. } | Body::Assistant(_) | Body::ToolResult { .. } => Some(Arc::clone(message)),
         Body::Custom { content: Content::Text(text), .. } => user(text),
         Body::Custom { .. } => message.as_user().map(Arc::new),
         Body::BashExecution(bash) if bash.exclude_from_context => None,
         Body::BashExecution(bash) => user(&bash_text(bash, Cow::Borrowed(&bash.output))),
         Body::CompactionSummary { summary, .. } => user(&compaction_summary_text(summary)),
         Body::BranchSummary { summary, .. } => user(&branch_summary_text(summary)),
-        Body::System(_) | Body::Other { .. } => None,
+        _ => None,
     }
 }
 

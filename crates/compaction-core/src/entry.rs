@@ -1,5 +1,7 @@
 //! Entries: the lines of a session file (session spec, Lines).
 
+mod plain;
+
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -7,6 +9,8 @@ use serde_json::value::RawValue;
 
 use crate::json::{self, Json, NotAnObject, RawObject};
 use crate::message::{Message, Usage};
+
+pub use plain::{PlainLine, plain_string};
 
 /// The id of an entry, unique within its session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -288,6 +292,10 @@ impl Entry {
     /// Fails if the line is no JSON object or has no string `type` and `id`. Whatever else is
     /// missing or odd is read as absent.
     pub fn parse(line: &str) -> Result<Self, EntryError> {
+        Self::parse_plain(line).map_or_else(|| Self::parse_members(line), Ok)
+    }
+
+    fn parse_members(line: &str) -> Result<Self, EntryError> {
         let object = RawObject::parse(line).map_err(EntryError::NotAnObject)?;
         let member = |member| object.string(member).ok_or(EntryError::Member { member });
         let kind_name = member("type")?;
@@ -302,6 +310,29 @@ impl Entry {
         let parent_id = object.string("parentId").map(EntryId::new);
         let header = EntryHeader { id, parent_id, kind, role };
         Ok(Self { line: line.into(), raw: OnceLock::new(), header, kind_name, timestamp, body })
+    }
+
+    /// Reads the line of a plain message. What follows its name is one value and the brace that ends
+    /// the line, so that there are no other members.
+    fn parse_plain(line: &str) -> Option<Self> {
+        let plain = PlainLine::split(line.as_bytes())?;
+        let message = std::str::from_utf8(plain.rest.strip_suffix(b"}")?).ok()?;
+        let message: &RawValue = serde_json::from_str(message).ok()?;
+        let message = Arc::new(Message::from_raw(message.to_owned()));
+        let header = EntryHeader {
+            id: EntryId::new(plain.id),
+            parent_id: plain.parent_id.map(EntryId::new),
+            kind: EntryKind::Message,
+            role: Some(Role::from_name(message.role())),
+        };
+        Some(Self {
+            line: line.into(),
+            raw: OnceLock::new(),
+            header,
+            kind_name: "message".to_owned(),
+            timestamp: plain.timestamp.to_owned(),
+            body: EntryBody::Message(message),
+        })
     }
 
     /// The line as stored.
@@ -541,6 +572,35 @@ mod tests {
             for message in entry.context_messages() {
                 assert!(serde_json::from_str::<&RawValue>(message.raw().get()).is_ok());
             }
+        }
+    }
+
+    #[test]
+    fn plain_messages_are_read_as_all_lines_are() {
+        let start = r#"{"type":"message","id":"a","parentId":null,"timestamp":"T","message":"#;
+        let parented = start.replace("null", "\"b\"");
+        let rests = [
+            (r#"{"role":"user","content":"x"}}"#, true),
+            (r#" {"role":"assistant","content":[{"type":"text","text":"\ud83d"}]} }"#, true),
+            ("7}", true),
+            ("null}", true),
+            (r#"{"role":"user"},"id":"c"}"#, false),
+            (r#"{"role":"user"},"message":{"role":"system"}}"#, false),
+            (r#"{"role":"user"}"#, false),
+            (r#"{"role":"user"}}}"#, false),
+            ("}", false),
+        ];
+        for (line, is_plain) in rests.iter().flat_map(|(rest, is_plain)| {
+            [(format!("{start}{rest}"), is_plain), (format!("{parented}{rest}"), is_plain)]
+        }) {
+            let plain = Entry::parse_plain(&line);
+            assert_eq!(plain.is_some(), *is_plain, "{line}");
+            let shown = |entry: &Entry| {
+                let message = entry.message().map(|message| message.raw().get().to_owned());
+                (entry.header().clone(), entry.kind_name().to_owned(), entry.timestamp().to_owned(), message)
+            };
+            let whole = Entry::parse_members(&line).ok();
+            assert_eq!(plain.as_ref().map(shown), whole.as_ref().filter(|_| *is_plain).map(shown), "{line}");
         }
     }
 

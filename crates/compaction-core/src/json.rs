@@ -288,7 +288,7 @@ impl<'a, V> Members<'a, V> {
 }
 
 /// A key of an object, borrowed where it holds no escapes.
-struct Key<'a>(Cow<'a, str>);
+pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

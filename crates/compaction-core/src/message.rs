@@ -1,22 +1,27 @@
 //! Messages: the stored text and, beside it, what compaction reads of it.
 
+mod outline;
+
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 
 use crate::json::{self, Json, NotAnObject, RawObject};
+use crate::message::outline::Outline;
 use crate::tokens;
 
 /// A message of a conversation: its JSON text, untouched, and the parts that compaction needs.
 ///
 /// Unknown roles, blocks and members stay in the text and are carried through (session spec, Lines).
+/// A context is walked over and sent on by the outlines of its messages; what they say is read
+/// when somebody asks.
 #[derive(Debug, Clone)]
 pub struct Message {
     raw: Box<RawValue>,
-    timestamp: Option<i64>,
-    body: Body,
-    tokens: u64,
+    outline: Outline,
+    /// What the message says, and its estimated tokens.
+    read: OnceLock<(Body, u64)>,
 }
 
 /// What a message says, by role.
@@ -274,12 +279,9 @@ impl Message {
     /// Reads a stored message. Never fails: what cannot be understood is [`Body::Other`], and
     /// content that is missing or null counts as empty (session spec, Lines; field bug 27).
     pub fn from_raw(raw: Box<RawValue>) -> Self {
-        let (lacks_content, (timestamp, body)) = match Json::parse(raw.get()) {
-            Ok(json) => (json.get("content").is_none_or(|content| *content == Json::Null), read_body(json)),
-            Err(_) => (false, (None, Body::Other { role: None })),
-        };
-        let raw = if lacks_content { with_present_content(raw) } else { raw };
-        Self::new(raw, timestamp, body)
+        let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
+        let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
+        Self { raw, outline, read: OnceLock::new() }
     }
 
     /// Reads a message that a caller sent.
@@ -287,15 +289,18 @@ impl Message {
     /// Fails if `json` is not an object with a string `role`.
     pub fn from_json(json: &str) -> Result<Self, NotAnObject> {
         let message = Self::from_raw(json::raw_value(json.to_owned())?);
-        match message.body {
-            Body::Other { role: None } => Err(NotAnObject::new("a message is an object with a string role")),
-            _ => Ok(message),
+        match message.outline.role {
+            None => Err(NotAnObject::new("a message is an object with a string role")),
+            Some(_) => Ok(message),
         }
     }
 
     fn new(raw: Box<RawValue>, timestamp: Option<i64>, body: Body) -> Self {
-        let tokens = tokens::estimate_body(&body);
-        Self { raw, timestamp, body, tokens }
+        Self { raw, outline: Outline::of(timestamp, &body, false), read: weighed(body).into() }
+    }
+
+    fn read(&self) -> &(Body, u64) {
+        self.read.get_or_init(|| weighed(read_text(self.raw.get()).1))
     }
 
     fn synthetic(members: &[(&str, String)], timestamp: Option<i64>, body: Body) -> Self {
@@ -363,8 +368,8 @@ impl Message {
     /// Plain text for an assistant or a tool result becomes one text block, as those roles hold
     /// lists.
     pub fn with_content(&self, content: &RawValue) -> Self {
-        let wants_blocks = matches!(self.body, Body::Assistant(_) | Body::ToolResult { .. });
-        if !wants_blocks && !matches!(self.body, Body::User { .. } | Body::Custom { .. }) {
+        let wants_blocks = matches!(self.role(), "assistant" | "toolResult");
+        if !wants_blocks && !matches!(self.role(), "user" | "custom") {
             return self.clone();
         }
         let Ok(mut object) = RawObject::parse(self.raw.get()) else {
@@ -385,11 +390,11 @@ impl Message {
     /// `None` if the stored text is no object.
     pub(crate) fn as_user(&self) -> Option<Self> {
         let stored = RawObject::parse(self.raw.get()).ok()?;
-        let Body::Custom { content, .. } = &self.body else {
+        let Body::Custom { content, .. } = self.body() else {
             return None;
         };
         let members = [("role", "\"user\"".to_owned()), ("content", stored.get("content").unwrap_or("[]").to_owned())];
-        Some(Self::synthetic(&members, self.timestamp, Body::User { content: content.clone() }))
+        Some(Self::synthetic(&members, self.timestamp(), Body::User { content: content.clone() }))
     }
 
     /// The stored JSON text.
@@ -399,37 +404,40 @@ impl Message {
 
     /// Epoch milliseconds, if the message has a numeric timestamp.
     pub fn timestamp(&self) -> Option<i64> {
-        self.timestamp
+        self.outline.timestamp
     }
 
     /// What the message says.
     pub fn body(&self) -> &Body {
-        &self.body
+        &self.read().0
     }
 
     /// Estimated tokens (compaction spec, Tokens).
     pub fn tokens(&self) -> u64 {
-        self.tokens
+        self.read().1
     }
 
     /// The role as stored.
     pub fn role(&self) -> &str {
-        match &self.body {
-            Body::User { .. } => "user",
-            Body::Assistant(_) => "assistant",
-            Body::ToolResult { .. } => "toolResult",
-            Body::BashExecution(_) => "bashExecution",
-            Body::Custom { .. } => "custom",
-            Body::System(_) => "system",
-            Body::CompactionSummary { .. } => "compactionSummary",
-            Body::BranchSummary { .. } => "branchSummary",
-            Body::Other { role } => role.as_deref().unwrap_or(""),
-        }
+        self.outline.role.as_deref().unwrap_or("")
+    }
+
+    /// The ids of the tool calls in the message, in order.
+    pub fn tool_call_ids(&self) -> impl Iterator<Item = &str> {
+        self.outline.calls.iter().map(String::as_str)
+    }
+
+    /// The id of the call that the message answers, if it is a tool result.
+    pub fn answered_call_id(&self) -> Option<&str> {
+        self.outline.answered.as_deref()
     }
 
     /// The assistant's answer, if it is one.
     pub fn as_assistant(&self) -> Option<&Assistant> {
-        match &self.body {
+        if self.role() != "assistant" {
+            return None;
+        }
+        match self.body() {
             Body::Assistant(assistant) => Some(assistant),
             _ => None,
         }
@@ -446,19 +454,12 @@ impl Message {
 
     /// Whether the message starts a turn: it speaks for the person (compaction spec, Preparation).
     pub fn starts_turn(&self) -> bool {
-        matches!(
-            self.body,
-            Body::User { .. }
-                | Body::BashExecution(_)
-                | Body::Custom { .. }
-                | Body::BranchSummary { .. }
-                | Body::CompactionSummary { .. }
-        )
+        matches!(self.role(), "user" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
     }
 
     /// The text that a person would see of it: text blocks of content, else command or summary.
     pub fn display_text(&self) -> Cow<'_, str> {
-        match &self.body {
+        match self.body() {
             Body::User { content } | Body::Custom { content, .. } | Body::ToolResult { content, .. } => {
                 content.text("")
             }
@@ -497,6 +498,42 @@ fn with_present_content(raw: Box<RawValue>) -> Box<RawValue> {
     let mut object = object.into_owned();
     object.set("content", empty);
     json::raw_value(object.to_json()).unwrap_or(raw)
+}
+
+impl Body {
+    /// The role as stored, if it is a string.
+    fn role(&self) -> Option<&str> {
+        match self {
+            Body::User { .. } => Some("user"),
+            Body::Assistant(_) => Some("assistant"),
+            Body::ToolResult { .. } => Some("toolResult"),
+            Body::BashExecution(_) => Some("bashExecution"),
+            Body::Custom { .. } => Some("custom"),
+            Body::System(_) => Some("system"),
+            Body::CompactionSummary { .. } => Some("compactionSummary"),
+            Body::BranchSummary { .. } => Some("branchSummary"),
+            Body::Other { role } => role.as_deref(),
+        }
+    }
+}
+
+fn weighed(body: Body) -> (Body, u64) {
+    let tokens = tokens::estimate_body(&body);
+    (body, tokens)
+}
+
+/// The outline of a text that needs repair before it can be read.
+fn whole_outline(json: &str) -> Outline {
+    let json_tree = Json::parse(json);
+    let is_missing = |json: &Json<'_>| json.get("content").is_none_or(|content| *content == Json::Null);
+    let lacks_content = json_tree.as_ref().is_ok_and(is_missing);
+    let (timestamp, body) = read_text(json);
+    Outline::of(timestamp, &body, lacks_content)
+}
+
+/// Time and body of a stored message.
+fn read_text(json: &str) -> (Option<i64>, Body) {
+    Json::parse(json).map_or((None, Body::Other { role: None }), read_body)
 }
 
 fn read_body(mut json: Json<'_>) -> (Option<i64>, Body) {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
-use crate::message::{Body, Message};
+use crate::message::Message;
 
 /// A branch, seen from its leaf. Depth 0 is the leaf, higher depths lie closer to the root.
 pub trait Branch {
@@ -287,13 +287,11 @@ fn note_settings(entry: &Entry, selection: &mut Selection) {
             let name = || ModelName { provider: provider.clone(), model_id: model_id.clone() };
             selection.model.get_or_insert_with(name);
         }
-        EntryBody::Message(message) => {
-            if let Some(assistant) = message.as_assistant() {
-                selection.model.get_or_insert_with(|| ModelName {
-                    provider: assistant.provider.clone().unwrap_or_default(),
-                    model_id: assistant.model.clone().unwrap_or_default(),
-                });
-            }
+        EntryBody::Message(message) if selection.model.is_none() => {
+            selection.model = message.as_assistant().map(|assistant| ModelName {
+                provider: assistant.provider.clone().unwrap_or_default(),
+                model_id: assistant.model.clone().unwrap_or_default(),
+            });
         }
         _ => {}
     }
@@ -331,13 +329,11 @@ fn find_orphan_results(entries: &[ProjectedEntry], diagnostics: &mut Vec<Project
     let mut calls: HashSet<&str> = HashSet::new();
     for projected in entries {
         for message in &projected.messages {
-            calls.extend(message.tool_calls().map(|call| call.id.as_str()));
-            if let Body::ToolResult { tool_call_id, .. } = message.body()
-                && !calls.contains(tool_call_id.as_str())
-            {
+            calls.extend(message.tool_call_ids());
+            if let Some(tool_call_id) = message.answered_call_id().filter(|id| !calls.contains(id)) {
                 diagnostics.push(ProjectionDiagnostic::OrphanToolResult {
                     entry_id: projected.entry.id().clone(),
-                    tool_call_id: tool_call_id.clone(),
+                    tool_call_id: tool_call_id.to_owned(),
                 });
             }
         }

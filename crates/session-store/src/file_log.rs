@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
 use crate::group_sync::SyncLog;
-use crate::lock::{Lock, Locking, is_same_file};
+use crate::lock::{Lock, Locking, is_same_file, leads_to};
 use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
 use crate::replace;
 
@@ -133,13 +133,44 @@ impl FileLog {
         if self.is_writable { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
 
-    fn needs_line_end(&self) -> io::Result<bool> {
-        let length = self.file.metadata()?.len();
-        if length == self.length && self.mark.last() == Some(&b'\n') {
-            // Nobody has written since the end was looked at.
-            return Ok(false);
+    fn read_exactly(&self, span: Span) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(span.length).map_err(|_| io::ErrorKind::UnexpectedEof)?;
+        let mut bytes = vec![0; length];
+        ReadFrom { file: &self.file, offset: span.offset }.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Whether a line that was written at `start` begins in the middle of another one: another
+    /// program wrote the beginning of that one since the file was looked at.
+    fn is_glued(&self, start: u64) -> bool {
+        let before = |length| self.read_exactly(Span { offset: start - length, length });
+        start != self.length && start > 0 && before(1).is_ok_and(|byte| byte != b"\n")
+    }
+
+    /// Writes a line and its end behind the end of the file, where `is_open` behind a line end.
+    fn write_line(&mut self, line: &str, is_open: bool, sync: bool) -> io::Result<Span> {
+        let first = usize::from(is_open);
+        let bytes = [&"\n"[..first], line, "\n"].concat();
+        let start = self.write_at_end(bytes.as_bytes(), sync)?;
+        if !is_open && self.is_glued(start) {
+            // What was written is part of a line that nobody can read.
+            self.take_back(start, bytes.len());
+            return self.write_line(line, true, sync);
         }
-        Ok(length > 0 && self.read(Span { offset: length - 1, length: 1 })? != b"\n")
+        let span = Span { offset: start + first as u64, length: line.len() as u64 };
+        self.length = span.end() + 1;
+        self.note_mark(bytes.as_bytes());
+        Ok(span)
+    }
+
+    /// Notes the last bytes of the file, which ends with `bytes`.
+    fn note_mark(&mut self, bytes: &[u8]) {
+        if (bytes.len() as u64) < MARK_BYTES.min(self.length) {
+            self.mark = self.read(mark_span(self.length)).unwrap_or_default();
+            return;
+        }
+        self.mark.clear();
+        self.mark.extend_from_slice(&bytes[bytes.len().saturating_sub(MARK_BYTES as usize)..]);
     }
 
     /// Writes `bytes` with one call behind the end of the file and returns where they begin; takes
@@ -189,20 +220,20 @@ impl SessionLog for FileLog {
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
-        let length = usize::try_from(span.length).map_err(|_| io::ErrorKind::UnexpectedEof)?;
-        let mut bytes = Vec::new();
-        // The span may come from a file that was cut meanwhile: no memory before there are bytes.
-        ReadFrom { file: &self.file, offset: span.offset }.take(span.length).read_to_end(&mut bytes)?;
-        if bytes.len() == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        // A span beyond what is known of the file may ask for memory that no file could fill.
+        if span.end() > self.length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.read_exactly(span)
     }
 
     fn refresh(&mut self) -> io::Result<LogChange> {
-        if !is_same_file(&self.file, &self.path) {
+        let metadata = self.file.metadata()?;
+        if !leads_to(&metadata, &self.path) {
             self.open_again()?;
             return Ok(LogChange::Replaced);
         }
-        let length = self.file.metadata()?.len();
-        let change = match length.cmp(&self.length) {
+        let change = match metadata.len().cmp(&self.length) {
             std::cmp::Ordering::Equal => return Ok(LogChange::Unchanged),
             std::cmp::Ordering::Less => LogChange::Replaced,
             std::cmp::Ordering::Greater if self.is_mark_there()? => LogChange::Grown,
@@ -214,18 +245,9 @@ impl SessionLog for FileLog {
 
     fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
         self.check_writable()?;
-        let first = usize::from(self.needs_line_end()?);
-        let bytes = [&"\n"[..first], line, "\n"].concat();
-        let start = self.write_at_end(bytes.as_bytes(), sync)?;
-        let span = Span { offset: start + first as u64, length: line.len() as u64 };
-        self.length = span.end() + 1;
-        let from = bytes.len().saturating_sub(MARK_BYTES as usize);
-        self.mark = if bytes.len() as u64 >= MARK_BYTES.min(self.length) {
-            bytes.as_bytes()[from..].to_vec()
-        } else {
-            self.read(mark_span(self.length)).unwrap_or_default()
-        };
-        Ok(span)
+        // The file is in append mode: whoever wrote meanwhile is found by where the line begins.
+        let is_open = self.mark.last().is_some_and(|byte| *byte != b'\n');
+        self.write_line(line, is_open, sync)
     }
 
     fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()> {

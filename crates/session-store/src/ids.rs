@@ -1,5 +1,9 @@
 //! Ids of sessions and entries (session spec, Where).
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use compaction_core::entry::EntryId;
 use uuid::Uuid;
 
@@ -26,9 +30,17 @@ pub(crate) fn session_id(custom: Option<&str>) -> Result<String, StoreError> {
 
 /// An id that `is_taken` does not know.
 pub(crate) fn entry_id(is_taken: impl Fn(&str) -> bool) -> EntryId {
-    let random = || Uuid::new_v4().simple().to_string();
-    let short = std::iter::repeat_with(|| random()[..8].to_owned()).take(SHORT_ID_TRIES).find(|id| !is_taken(id));
+    let short = std::iter::repeat_with(short_id).take(SHORT_ID_TRIES).find(|id| !is_taken(id));
     short.map_or_else(long_entry_id, EntryId::new)
+}
+
+/// Eight hexadecimal digits that nobody foresees. They need not be secret, only seldom the same: a
+/// number that counts up is hashed under keys that the system drew once for this process.
+fn short_id() -> String {
+    static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let hash = KEYS.hash_one(COUNT.fetch_add(1, Ordering::Relaxed));
+    format!("{:08x}", hash >> 32)
 }
 
 /// An id that no entry has, whatever ids there are.

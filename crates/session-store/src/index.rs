@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
 
-use compaction_core::entry::{EntryHeader, EntryId, EntryKind, Role};
+use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
 use compaction_core::migrate::{Migration, Place};
 use hashbrown::HashTable;
 
@@ -56,6 +56,14 @@ pub(crate) enum Reading {
     Whole,
     /// As far as their place in the tree needs it; broken bodies are found when they are read.
     Headers,
+}
+
+/// What a line says beside its place in the tree.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    kind: EntryKind,
+    role: Option<Role>,
+    is_broken: bool,
 }
 
 /// A record as the index keeps it.
@@ -145,9 +153,24 @@ impl Index {
     }
 
     /// Takes note of a line that was just written behind the known part.
-    pub(crate) fn push_written(&mut self, span: Span, line: &str) {
+    pub(crate) fn push_written_line(&mut self, span: Span, line: &str) {
         let _ = self.read_line(Line { span, bytes: line.as_bytes(), is_terminated: true });
         self.check_links();
+    }
+
+    /// Takes note of an entry whose line was just written behind the known part, in the current
+    /// version of the format; `false` if the log has to be read for that.
+    pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
+        if self.is_open || self.is_full() || self.header.is_none() || self.migration.is_some() {
+            return false;
+        }
+        self.lines += 1;
+        self.end = span.end() + 1;
+        let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
+        let role = role.or((kind == EntryKind::Message).then_some(Role::Other));
+        self.push(Found { kind, role, is_broken: false }, Place { id, parent_id }, entry.line(), span);
+        self.check_links();
+        true
     }
 
     /// Where the part of the log that is known ends.

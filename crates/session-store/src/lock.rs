@@ -67,19 +67,21 @@ impl Drop for Lock {
 }
 
 /// Whether `file` is what `path` leads to.
-#[cfg(unix)]
 pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(a), Ok(b)) => identity(a) == identity(b),
-        _ => false,
-    }
+    file.metadata().is_ok_and(|metadata| leads_to(&metadata, path))
 }
 
-/// Whether `file` is what `path` leads to. Elsewhere an open file cannot be replaced.
+/// Whether `path` leads to the open file of `metadata`.
+#[cfg(unix)]
+pub(crate) fn leads_to(metadata: &fs::Metadata, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
+    fs::metadata(path).is_ok_and(|found| identity(&found) == identity(metadata))
+}
+
+/// Whether `path` leads to the open file of `metadata`. Elsewhere an open file cannot be replaced.
 #[cfg(not(unix))]
-pub(crate) fn is_same_file(_file: &File, path: &Path) -> bool {
+pub(crate) fn leads_to(_metadata: &fs::Metadata, path: &Path) -> bool {
     path.exists()
 }
 

@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use compaction_core::entry::Role;
+use compaction_core::entry::{PlainLine, Role, plain_string};
 use memchr::{memchr2, memmem::Finder};
 
 /// What the line of a plain message says.
@@ -32,24 +32,10 @@ static NAMES: LazyLock<[Finder<'static>; 4]> =
 pub(super) fn read(line: &[u8]) -> Option<QuickHeader<'_>> {
     // What was cut off hardly ever ends like an object, and is to be known at once.
     let line = line.trim_ascii_end();
-    let rest = line.strip_suffix(b"}}")?.strip_prefix(br#"{"type":"message","id":""#)?;
-    let (id, rest) = plain(rest)?;
-    let rest = rest.strip_prefix(br#","parentId":"#)?;
-    let (parent_id, rest) = match rest.strip_prefix(b"null") {
-        Some(rest) => (None, rest),
-        None => plain(rest.strip_prefix(b"\"")?).map(|(id, rest)| (Some(id), rest))?,
-    };
-    let (_, rest) = plain(rest.strip_prefix(br#","timestamp":""#)?)?;
-    let (role, rest) = plain(rest.strip_prefix(br#","message":{"role":""#)?)?;
+    let PlainLine { id, parent_id, rest, .. } = PlainLine::split(line.strip_suffix(b"}}")?)?;
+    let (role, rest) = plain_string(rest.strip_prefix(br#"{"role":""#)?)?;
     let is_last_word = !has_white_space(rest) && !has_escaped_letter(rest) && !may_name_again(rest);
     is_last_word.then(|| QuickHeader { id, parent_id, role: Role::from_name(role) })
-}
-
-/// A string without escapes, up to its closing quote, and what follows.
-fn plain(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ' | 0x7f..))?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
 }
 
 /// Whether a name may follow white space. Inside strings a quote follows a backslash, so that only a

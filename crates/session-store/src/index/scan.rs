@@ -9,7 +9,7 @@ use compaction_core::migrate::{Place, StoredPlace};
 
 use crate::diagnostic::DiagnosticKind;
 use crate::header::FoundHeader;
-use crate::index::{Index, Packed, Reading, quick};
+use crate::index::{Found, Index, Packed, Reading, quick};
 use crate::line::LineHeader;
 use crate::log::{Line, SessionLog, Span};
 use crate::session::labels::clean_name;
@@ -164,7 +164,8 @@ impl Index {
             let message = format!("entry {} names no parent and is read as a root", place.id);
             self.report(DiagnosticKind::MissingParent, number, message);
         }
-        self.push(header, place, text, span);
+        let found = Found { kind: header.kind(), role: header.role, is_broken: header.is_body_broken };
+        self.push(found, place, text, span);
     }
 
     /// Whether the file is of version 1, whose entries have no ids and no parents.
@@ -191,11 +192,13 @@ impl Index {
         }
     }
 
-    fn push(&mut self, header: LineHeader, place: Place, text: &str, span: Span) {
+    /// Adds a record for the line that was read last.
+    pub(super) fn push(&mut self, found: Found, place: Place, text: &str, span: Span) {
         self.place_records();
         let (number, slot) = (self.lines, self.records.len());
-        let (id, kind) = (self.ids.key(place.id.as_str()), header.kind());
-        if header.is_body_broken {
+        let Found { kind, role, is_broken } = found;
+        let id = self.ids.key(place.id.as_str());
+        if is_broken {
             let message = format!("the body of entry {} is broken", place.id);
             self.report(DiagnosticKind::BrokenLine, number, message);
             if self.slot_of(id).is_some() {
@@ -208,7 +211,7 @@ impl Index {
         }
         let parent = place.parent_id.map(|id| self.ids.key(id.as_str()));
         let Span { offset, length } = span;
-        let (line, role, is_broken) = (line_number(number), header.role, header.is_body_broken);
+        let line = line_number(number);
         self.records.push(Packed { id, parent, offset, length, line, kind, role, is_broken, is_superseded: false });
         self.set_place(slot);
     }

@@ -2,17 +2,18 @@
 //!
 //! A tail answers only what the whole index would answer alike. So it ends, and gives way to the
 //! whole index, at whatever is odd: a broken or torn line, an id that is there twice, a parent that
-//! lies behind its child, an entry without id or parent. Each line is read to its end.
+//! lies behind its child, an entry without id or parent. Lines of plain messages are read as the index
+//! of a large session reads them, all others to their end.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::ControlFlow;
 
-use compaction_core::entry::EntryId;
-use memchr::memchr;
+use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
+use memchr::{memchr, memchr_iter};
 
 use crate::header::{FoundHeader, SessionHeader};
-use crate::index::Record;
+use crate::index::{Record, quick};
 use crate::line::LineHeader;
 use crate::log::{Line, SessionLog, Span};
 
@@ -47,6 +48,9 @@ pub(crate) struct Tail {
     /// Number of the first record.
     base: usize,
     slots: HashMap<EntryId, usize>,
+    /// The bytes that were read last, and where they begin: a walk asks for the entries of one part
+    /// before it asks for the next part.
+    part: (u64, Vec<u8>),
 }
 
 impl Tail {
@@ -59,13 +63,28 @@ impl Tail {
             return Ok(None);
         };
         let (records, slots) = (VecDeque::new(), HashMap::new());
-        let mut tail = Self { header, body, start: end, end, step: FIRST_BYTES, records, base: FIRST_SLOT, slots };
+        let (base, part) = (FIRST_SLOT, (end, Vec::new()));
+        let mut tail = Self { header, body, start: end, end, step: FIRST_BYTES, records, base, slots, part };
         while tail.records.is_empty() {
             if !tail.grow(log)? {
                 return Ok(None);
             }
         }
-        Ok(Some(tail))
+        Ok(tail.is_last_whole().then_some(tail))
+    }
+
+    /// Whether the last entry, which is the leaf, can be read to its end.
+    fn is_last_whole(&self) -> bool {
+        let line = self.last().and_then(|last| self.line(last.span));
+        let header = line.and_then(|line| LineHeader::read(std::str::from_utf8(line).ok()?));
+        header.is_some_and(|header| !header.is_body_broken)
+    }
+
+    /// The bytes of a line, if it lies in the part that was read last.
+    pub(crate) fn line(&self, span: Span) -> Option<&[u8]> {
+        let (start, bytes) = &self.part;
+        let from = usize::try_from(span.offset.checked_sub(*start)?).ok()?;
+        bytes.get(from..from.checked_add(usize::try_from(span.length).ok()?)?)
     }
 
     /// Reads some entries before the known ones. `false` if there are none, if it would be too much
@@ -81,7 +100,9 @@ impl Tail {
             let first = if start == self.body { Some(0) } else { memchr(b'\n', &bytes).map(|at| at + 1) };
             if let Some(first) = first.filter(|&first| first < bytes.len()) {
                 self.step = (self.step * 2).min(STEP_BYTES);
-                return Ok(self.add_before(start + first as u64, &bytes[first..]));
+                let is_added = self.add_before(start + first as u64, &bytes[first..]);
+                self.part = (start, bytes);
+                return Ok(is_added);
             }
             self.step *= 2;
         }
@@ -107,14 +128,16 @@ impl Tail {
         Ok(Some(records))
     }
 
-    /// Takes note of a line that was just written behind the known part; `false` if it is odd.
-    pub(crate) fn push_written(&mut self, span: Span, line: &str) -> bool {
-        let record = read_line(Line { span, bytes: line.as_bytes(), is_terminated: true }).flatten();
-        let Some(record) = record.filter(|record| !self.slots.contains_key(&record.id)) else {
+    /// Takes note of an entry whose line was just written behind the known part; `false` if the log
+    /// has to be read for that.
+    pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
+        let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
+        if self.slots.contains_key(&id) {
             return false;
-        };
+        }
+        let role = role.or((kind == EntryKind::Message).then_some(Role::Other));
         self.end = span.end() + 1;
-        self.push_back(record);
+        self.push_back(Record { id, parent_id, span, line: None, kind, role, is_broken: false, is_superseded: false });
         true
     }
 
@@ -149,17 +172,21 @@ impl Tail {
     }
 
     fn add_before(&mut self, start: u64, bytes: &[u8]) -> bool {
-        let Some(lines) = bytes.strip_suffix(b"\n") else {
+        if !bytes.ends_with(b"\n") {
             return false;
-        };
-        let (mut offset, mut records) = (start, Vec::new());
-        for bytes in lines.split(|&byte| byte == b'\n') {
-            let span = Span { offset, length: bytes.len() as u64 };
-            let Some(record) = read_line(Line { span, bytes, is_terminated: true }) else {
-                return false;
-            };
-            records.extend(record);
-            offset = span.end() + 1;
+        }
+        let (mut from, mut records) = (0, Vec::new());
+        for to in memchr_iter(b'\n', bytes) {
+            let line = &bytes[from..to];
+            let span = Span { offset: start + from as u64, length: line.len() as u64 };
+            match read_quickly(span, line) {
+                Some(record) => records.push(record),
+                None => match read_line(Line { span, bytes: line, is_terminated: true }) {
+                    Some(record) => records.extend(record),
+                    None => return false,
+                },
+            }
+            from = to + 1;
         }
         if !self.are_new(&records) {
             return false;
@@ -194,6 +221,15 @@ fn read_header(bytes: &[u8]) -> Option<(SessionHeader, u64)> {
     let found = FoundHeader::read(line).ok()?;
     let is_current = found.is_known_version && found.migration.is_none();
     is_current.then_some((found.header, end as u64 + 1))
+}
+
+/// The entry of a plain message.
+fn read_quickly(span: Span, line: &[u8]) -> Option<Record> {
+    let header = quick::read(line)?;
+    let id = EntryId::new(header.id);
+    let parent_id = header.parent_id.map(EntryId::new);
+    let (kind, role) = (EntryKind::Message, Some(header.role));
+    Some(Record { id, parent_id, span, line: None, kind, role, is_broken: false, is_superseded: false })
 }
 
 /// The entry of a line, if there is one; `None` if the line is odd.

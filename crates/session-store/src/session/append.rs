@@ -8,6 +8,7 @@ use compaction_core::json;
 
 use crate::error::StoreError;
 use crate::ids;
+use crate::log::Span;
 use crate::session::Session;
 use crate::store::Durability;
 
@@ -95,12 +96,9 @@ impl Session {
         let parent_id = self.resolve_parent(parent)?;
         let (line, entry) = self.build(&new, parent_id.as_ref())?;
         self.make_current()?;
-        self.write(&line, entry.kind())?;
+        let span = self.write(&line, &entry)?;
         let entry = Arc::new(entry);
-        if let Some(slot) = self.find(entry.id())? {
-            let offset = self.record(slot)?.span.offset;
-            self.cache().insert(offset, &entry);
-        }
+        self.cache().insert(span.offset, &entry);
         self.leaf = Some(entry.id().clone());
         Ok(Appended { entry, foreign: self.take_foreign() })
     }
@@ -166,8 +164,8 @@ impl Session {
         Ok((line, entry))
     }
 
-    fn write(&mut self, line: &str, kind: EntryKind) -> Result<(), StoreError> {
-        let is_checkpoint = matches!(kind, EntryKind::Compaction | EntryKind::BranchSummary);
+    fn write(&mut self, line: &str, entry: &Entry) -> Result<Span, StoreError> {
+        let is_checkpoint = matches!(entry.kind(), EntryKind::Compaction | EntryKind::BranchSummary);
         let sync = match self.durability {
             Durability::Always => true,
             Durability::Checkpoint => is_checkpoint,
@@ -176,14 +174,14 @@ impl Session {
         let is_deferred = sync && self.defers_sync();
         let outcome = self.log.append(line, sync && !is_deferred);
         let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
-        if span.offset != self.known.end() || !self.known.push_written(span, line) {
+        if span.offset != self.known.end() || !self.known.push_written(span, entry) {
             // A closed tail, or bytes of another program that came in between, lie before the line.
             self.read_foreign(Some(span))?;
         }
         if is_deferred {
             self.syncs.note(span, self.leaf.as_ref());
         }
-        Ok(())
+        Ok(span)
     }
 }
 

@@ -98,7 +98,10 @@ impl Session {
 
     /// The line of an entry in the current version of the format.
     pub(crate) fn line(&self, record: &Record) -> Result<String, StoreError> {
-        let bytes = self.log.read(record.span).map_err(|source| self.read_error(source))?;
+        let bytes = match self.known.line_in_tail(record) {
+            Some(bytes) => bytes,
+            None => self.log.read(record.span).map_err(|source| self.read_error(source))?,
+        };
         let line = match String::from_utf8(bytes) {
             Ok(line) => line,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use compaction_core::entry::{EntryHeader, EntryId};
+use compaction_core::entry::{Entry, EntryHeader, EntryId};
 
 use crate::error::StoreError;
 use crate::header::SessionHeader;
@@ -98,14 +98,21 @@ impl Known {
         }
     }
 
-    /// Takes note of a line that was just written behind the known part; `false` if the log has to
-    /// be read for that.
-    pub(crate) fn push_written(&mut self, span: Span, line: &str) -> bool {
+    /// Takes note of an entry whose line was just written behind the known part; `false` if the log
+    /// has to be read for that.
+    pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
         if let Some(index) = self.get_mut() {
-            index.push_written(span, line);
-            return true;
+            return index.push_written(span, entry);
         }
-        self.tail().is_some_and(|mut tail| tail.push_written(span, line))
+        self.tail().is_some_and(|mut tail| tail.push_written(span, entry))
+    }
+
+    /// The line of an entry, if its bytes are still at hand.
+    pub(crate) fn line_in_tail(&self, record: &Record) -> Option<Vec<u8>> {
+        if record.line.is_some() {
+            return None;
+        }
+        self.tail()?.line(record.span).map(<[u8]>::to_vec)
     }
 
     /// The end of the session, while it is of use.

@@ -36,7 +36,7 @@ impl Session {
         let sync = self.durability() == Durability::Always;
         let span = self.log.append(&line, sync).map_err(|source| StoreError::write(self.log.path(), source))?;
         self.is_header_pending = false;
-        self.index_mut()?.push_written(span, &line);
+        self.index_mut()?.push_written_line(span, &line);
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{HEADER, Place, file, id, path_of, say, user};
 use session_store::{
-    Durability, FileStore, Line, LogChange, MemoryLog, NewEntry, OpenOptions, Parent, Rewrite, Session, SessionLog,
-    SessionOptions, SessionStore, Span, StoreError, SyncLog,
+    Durability, FileLog, FileStore, Line, LogChange, MemoryLog, NewEntry, OpenOptions, Parent, Rewrite, Session,
+    SessionLog, SessionOptions, SessionStore, Span, StoreError, SyncLog,
 };
 
 fn store() -> FileStore {
@@ -221,6 +221,19 @@ fn a_file_that_cannot_be_written_is_read() {
     assert_eq!(session.diagnostics()[0].kind, session_store::DiagnosticKind::UnwritableFile);
     let refused = session.append(NewEntry::new("custom", "{}"), Parent::Leaf);
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })));
+}
+
+#[test]
+fn a_line_is_not_glued_to_what_another_program_began_meanwhile() {
+    let place = file_place(&[&user("a", None, "1")]);
+    let mut log = FileLog::open(&place.path()).unwrap().log;
+    assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);
+    place.append_foreign("{\"torn");
+    let span = log.append("{}", false).unwrap();
+    let text = fs::read_to_string(place.path()).unwrap();
+    assert!(text.ends_with("\n{\"torn\n{}\n"), "{text}");
+    assert_eq!(span.end() + 1, text.len() as u64);
+    assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);
 }
 
 #[test]

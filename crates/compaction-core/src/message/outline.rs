@@ -1,0 +1,351 @@
+//! The outline of a message: what a walk over a context needs of each, read without taking texts
+//! apart.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{Block, Body};
+use crate::json::Key;
+
+/// Role, time and calls of a message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Outline {
+    /// The role as stored, if it is a string.
+    pub(super) role: Option<Cow<'static, str>>,
+    /// Epoch milliseconds.
+    pub(super) timestamp: Option<i64>,
+    /// The ids of the tool calls of an answer.
+    pub(super) calls: Vec<String>,
+    /// The call that a tool result answers.
+    pub(super) answered: Option<String>,
+    /// Whether content is missing or null.
+    pub(super) lacks_content: bool,
+}
+
+impl Outline {
+    /// Reads the outline of a JSON text; `None` where only the whole of it tells.
+    pub(super) fn read(json: &str) -> Option<Self> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let members = Value.deserialize(&mut deserializer).ok()?;
+        deserializer.end().ok()?;
+        Some(members.into_outline())
+    }
+
+    /// The outline of what was read wholly.
+    pub(super) fn of(timestamp: Option<i64>, body: &Body, lacks_content: bool) -> Self {
+        let calls = match body {
+            Body::Assistant(assistant) => assistant.content.iter().filter_map(call_id).collect(),
+            _ => Vec::new(),
+        };
+        let answered = match body {
+            Body::ToolResult { tool_call_id, .. } => Some(tool_call_id.clone()),
+            _ => None,
+        };
+        let role = body.role().map(|role| Cow::Owned(role.to_owned()));
+        Self { role, timestamp, calls, answered, lacks_content }
+    }
+}
+
+fn call_id(block: &Block) -> Option<String> {
+    match block {
+        Block::ToolCall(call) => Some(call.id.clone()),
+        _ => None,
+    }
+}
+
+/// The members of a message of which an outline is made. The last of equal names counts.
+#[derive(Debug, Default)]
+struct Members {
+    role: Scalar,
+    timestamp: Scalar,
+    tool_call_id: Scalar,
+    content: Content,
+}
+
+impl Members {
+    fn into_outline(self) -> Outline {
+        let role = self.role.text();
+        let is_role = |name: &str| role.as_deref() == Some(name);
+        let timestamp = match self.timestamp {
+            Scalar::Number(time) => Some(time as i64),
+            _ => None,
+        };
+        let answered = is_role("toolResult").then(|| self.tool_call_id.text().unwrap_or_default());
+        let (calls, lacks_content) = match self.content {
+            Content::Missing => (Vec::new(), true),
+            Content::Present(calls) if is_role("assistant") => (calls, false),
+            Content::Present(_) => (Vec::new(), false),
+        };
+        Outline { role: role.map(known_role), timestamp, calls, answered, lacks_content }
+    }
+}
+
+/// Without memory of its own where the role is a usual one.
+fn known_role(role: String) -> Cow<'static, str> {
+    match role.as_str() {
+        "user" => Cow::Borrowed("user"),
+        "assistant" => Cow::Borrowed("assistant"),
+        "toolResult" => Cow::Borrowed("toolResult"),
+        _ => Cow::Owned(role),
+    }
+}
+
+/// A value that is looked at if it is a string or a number.
+#[derive(Debug, Default)]
+enum Scalar {
+    #[default]
+    Other,
+    Text(String),
+    Number(f64),
+}
+
+impl Scalar {
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The ids of the calls in content, if there is content.
+#[derive(Debug, Default)]
+enum Content {
+    #[default]
+    Missing,
+    Present(Vec<String>),
+}
+
+struct Value;
+struct ScalarValue;
+struct ContentValue;
+struct BlockValue;
+
+/// Visits what is none of the kinds that matter: gives `$other`, passing over what is inside.
+macro_rules! other_kinds {
+    ($value:ty, $other:expr; $($kind:ident),*) => { $(other_kinds!(@$kind $value, $other);)* };
+    (@unit $value:ty, $other:expr) => {
+        fn visit_unit<E>(self) -> Result<$value, E> { Ok($other) }
+    };
+    (@scalars $value:ty, $other:expr) => {
+        fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok($other) }
+        fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok($other) }
+        fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok($other) }
+        fn visit_f64<E>(self, _: f64) -> Result<$value, E> { Ok($other) }
+    };
+    (@text $value:ty, $other:expr) => {
+        fn visit_str<E>(self, _: &str) -> Result<$value, E> { Ok($other) }
+    };
+    (@list $value:ty, $other:expr) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<$value, A::Error> {
+            while access.next_element::<IgnoredAny>()?.is_some() {}
+            Ok($other)
+        }
+    };
+    (@object $value:ty, $other:expr) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<$value, A::Error> {
+            while access.next_entry::<Key<'de>, IgnoredAny>()?.is_some() {}
+            Ok($other)
+        }
+    };
+}
+
+/// Reads a value by its own visitor.
+macro_rules! seed {
+    ($seed:ty => $value:ty) => {
+        impl<'de> DeserializeSeed<'de> for $seed {
+            type Value = $value;
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<$value, D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+    };
+}
+
+seed!(Value => Members);
+seed!(ScalarValue => Scalar);
+seed!(ContentValue => Content);
+seed!(BlockValue => Option<String>);
+
+impl<'de> Visitor<'de> for Value {
+    type Value = Members;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Members, A::Error> {
+        let mut members = Members::default();
+        while let Some(Key(key)) = access.next_key()? {
+            match &*key {
+                "role" => members.role = access.next_value_seed(ScalarValue)?,
+                "timestamp" => members.timestamp = access.next_value_seed(ScalarValue)?,
+                "toolCallId" => members.tool_call_id = access.next_value_seed(ScalarValue)?,
+                "content" => members.content = access.next_value_seed(ContentValue)?,
+                _ => {
+                    access.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(members)
+    }
+
+    other_kinds!(Members, Members::default(); unit, scalars, text, list);
+}
+
+impl<'de> Visitor<'de> for ScalarValue {
+    type Value = Scalar;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(text.to_owned()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+        Ok(Scalar::Number(number as f64))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+        Ok(Scalar::Number(number as f64))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+        Ok(Scalar::Number(number))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Scalar, E> {
+        Ok(Scalar::Other)
+    }
+
+    other_kinds!(Scalar, Scalar::Other; unit, list, object);
+}
+
+impl<'de> Visitor<'de> for ContentValue {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("content")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Content, A::Error> {
+        let mut calls = Vec::new();
+        while let Some(call) = access.next_element_seed(BlockValue)? {
+            calls.extend(call);
+        }
+        Ok(Content::Present(calls))
+    }
+
+    fn visit_unit<E>(self) -> Result<Content, E> {
+        Ok(Content::Missing)
+    }
+
+    other_kinds!(Content, Content::Present(Vec::new()); scalars, text, object);
+}
+
+/// The id of a block that is a call.
+impl<'de> Visitor<'de> for BlockValue {
+    type Value = Option<String>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a block")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Option<String>, A::Error> {
+        let (mut kind, mut id) = (Scalar::Other, Scalar::Other);
+        while let Some(Key(key)) = access.next_key()? {
+            match &*key {
+                "type" => kind = access.next_value_seed(ScalarValue)?,
+                "id" => id = access.next_value_seed(ScalarValue)?,
+                _ => {
+                    access.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        let is_call = kind.text().as_deref() == Some("toolCall");
+        Ok(is_call.then(|| id.text().unwrap_or_default()))
+    }
+
+    other_kinds!(Option<String>, None; unit, scalars, text, list);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::message::{read_text, whole_outline};
+
+    /// Whether the outline is read without the whole; if so, it must be that of the whole.
+    fn is_quick(json: &str) -> bool {
+        let quick = Outline::read(json);
+        if let Some(quick) = &quick {
+            assert_eq!(*quick, whole_outline(json), "{json}");
+        }
+        quick.is_some()
+    }
+
+    #[test]
+    fn outlines_of_usual_messages_are_read_quickly() {
+        for json in [
+            r#"{"role":"user","content":"x","timestamp":7}"#,
+            r#"{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"\ud83d"}],"timestamp":1.5}"#,
+            r#"{"content":[{"id":"c","type":"toolCall"},{"type":"toolCall"},7,null,[{}]],"role":"assistant","usage":{}}"#,
+            r#"{"role":"toolResult","content":null,"toolCallId":7}"#,
+            r#"{"role":7}"#,
+            "[]",
+        ] {
+            assert!(is_quick(json), "{json}");
+        }
+        assert_eq!(whole_outline(r#"{"role":"\ud83d"}"#).role.as_deref(), Some("\u{fffd}"));
+    }
+
+    /// Values of every kind, and names that matter or repeat.
+    fn value() -> impl Strategy<Value = String> {
+        let leaf = prop::sample::select(vec![
+            "null",
+            "true",
+            "7",
+            "-1.5e3",
+            "1e400",
+            "\"\"",
+            "\"toolCall\"",
+            "\"text\"",
+            "\"c1\"",
+            "\"\\ud83d\"",
+            "\"user\"",
+            "\"assistant\"",
+            "\"toolResult\"",
+            "\"system\"",
+            "\"custom\"",
+            "\"other\"",
+        ]);
+        let names = ["role", "timestamp", "toolCallId", "content", "type", "id", "text", "\\ud83d", "r\\u006fle", "x"];
+        leaf.prop_map(str::to_owned).prop_recursive(4, 48, 6, move |inner| {
+            let member = (prop::sample::select(names.to_vec()), inner.clone());
+            let object = prop::collection::vec(member, 0..7).prop_map(|members| {
+                let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+                format!("{{{}}}", members.join(","))
+            });
+            prop_oneof![prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(","))), object]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn an_outline_is_that_of_the_whole(json in value(), role in prop::sample::select(vec!["user", "assistant", "toolResult"])) {
+            is_quick(&json);
+            if let Some(rest) = json.strip_prefix('{').filter(|rest| *rest != "}") {
+                is_quick(&format!("{{\"role\":\"{role}\",{rest}"));
+            }
+            let _ = read_text(&json);
+        }
+    }
+}
