@@ -73,14 +73,6 @@ impl SummaryRequest {
         );
         Self { estimated_tokens: estimate_text(&self.system_prompt) + estimate_text(&prompt), prompt, ..self.clone() }
     }
-
-    /// The same request once more where conversation and answer together are too long: about the
-    /// answer alone, which holds what there was to say.
-    pub fn reformatted(&self, answer: &str, missing_headings: &[&str]) -> Self {
-        let bare = Self { prompt: String::new(), ..self.clone() };
-        let again = bare.repaired(answer, missing_headings);
-        Self { prompt: again.prompt.trim_start().to_owned(), ..again }
-    }
 }
 
 /// What bounds the output of a request, in tokens.

@@ -36,6 +36,7 @@ use crate::wire::*;
 pub(crate) use order::Order;
 use plan::Plan;
 use written::Written;
+pub(crate) use written::jobs;
 
 /// Serves `compact`.
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {

@@ -53,7 +53,7 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
 
 /// The window that every summarizer of the chain can read.
 fn smallest_window(chain: &Chain) -> Option<u64> {
-    chain.iter().filter_map(|summarizer| summarizer.context_window()).min()
+    chain.iter().filter_map(|summarizer| summarizer.limits().context_window).min()
 }
 
 struct Begun {

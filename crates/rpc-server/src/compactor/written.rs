@@ -94,7 +94,11 @@ impl Written {
 }
 
 /// The summaries to write: of the history, if there is new one, and of the turn's first part.
-fn jobs(preparation: &Preparation, custom_instructions: Option<&str>, texts: &Arc<PromptTexts>) -> Vec<SummaryJob> {
+pub(crate) fn jobs(
+    preparation: &Preparation,
+    custom_instructions: Option<&str>,
+    texts: &Arc<PromptTexts>,
+) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let job = |kind, prepared: &[PreparedMessage], previous_summary: Option<&String>| SummaryJob {
         kind,

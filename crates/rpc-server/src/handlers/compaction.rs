@@ -1,11 +1,12 @@
 //! `checkCompaction`, `prepareCompaction`, `compact`, `abortCompaction`.
 
-use compaction_core::conversation::serialize_conversation;
+use std::sync::Arc;
+
 use compaction_core::entry::Role;
 use compaction_core::message::Message;
-use compaction_core::preparation::{Preparation, PreparedMessage};
+use compaction_core::preparation::Preparation;
 use compaction_core::projection::Projection;
-use compaction_core::prompts::{HistoryPrompt, OutputLimits, PromptTexts};
+use compaction_core::prompts::PromptTexts;
 use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
 use compaction_core::{prompts, trigger};
 
@@ -16,6 +17,7 @@ use crate::compactor;
 use crate::convert;
 use crate::errors::RpcError;
 use crate::settings::Settings;
+use crate::summarizers::{self, ModelLimits};
 use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
@@ -87,6 +89,9 @@ pub(crate) async fn prepare(
     params: PrepareCompactionParams,
 ) -> Result<PrepareCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref())?;
+    // Without a summarizer that this client can use there is still something to tell.
+    let chain = summarizers::chain(None, &settings, &call.server).unwrap_or_default();
+    let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let projection = project(session, open, leaf.as_ref())?;
@@ -97,7 +102,8 @@ pub(crate) async fn prepare(
         };
         let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
         let requests = wants(PreparationPart::Requests)
-            .then(|| requests(&preparation, &settings, params.custom_instructions.as_deref()));
+            .then(|| requests(&preparation, &settings, params.custom_instructions.as_deref(), limits))
+            .transpose()?;
         Ok(PrepareCompactionResult {
             preparation: Some(convert::preparation(&preparation, wants(PreparationPart::Messages))),
             requests,
@@ -111,29 +117,25 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// What would be sent to a summarizer, in order.
-fn requests(preparation: &Preparation, settings: &Settings, focus: Option<&str>) -> Vec<wire::SummaryRequest> {
-    let texts = prompt_texts(settings);
-    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+/// What would be sent to the first configured summarizer, in order. Where the conversation does not
+/// fit into one request, the later ones stand here without the answers that they will update.
+fn requests(
+    preparation: &Preparation,
+    settings: &Settings,
+    focus: Option<&str>,
+    limits: ModelLimits,
+) -> Result<Vec<wire::SummaryRequest>, RpcError> {
     let mut requests = Vec::new();
-    if !preparation.messages_to_summarize.is_empty() {
-        let conversation = conversation_text(&preparation.messages_to_summarize);
-        let prompt = HistoryPrompt {
-            conversation: &conversation,
-            previous_summary: preparation.previous_summary.as_deref(),
-            custom_instructions: focus,
-        };
-        requests.push(texts.history_request(prompt, &limits));
+    for job in compactor::jobs(preparation, focus, &Arc::new(prompt_texts(settings))) {
+        let plan = job.plan(limits, None).map_err(|error| RpcError::SummarizerFailed {
+            cause: format!("failed to {error}"),
+            retryable: false,
+            attempts: 0,
+        })?;
+        let answer = |index| (index > 0).then_some("(the answer to the request before)");
+        requests.extend((0..plan.requests()).filter_map(|index| plan.request(index, answer(index))).map(request));
     }
-    if !preparation.turn_prefix_messages.is_empty() {
-        let conversation = conversation_text(&preparation.turn_prefix_messages);
-        requests.push(texts.turn_prefix_request(&conversation, focus, &limits));
-    }
-    requests.into_iter().map(request).collect()
-}
-
-fn conversation_text(messages: &[PreparedMessage]) -> String {
-    serialize_conversation(messages.iter().map(|prepared| prepared.message.as_ref()))
+    Ok(requests)
 }
 
 fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {

@@ -6,17 +6,24 @@ mod retries;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::SummaryRequest;
 use compaction_core::summary::{SummaryKind, missing_headings};
 use serde_json::Value;
 
 pub use retries::RetryPolicy;
 
-use super::{Answer, FailureKind, Model, ModelError, Occasion, StopReason, Summarizer, SummaryJob, SummaryText};
+use super::{
+    Answer, FailureKind, Model, ModelError, ModelLimits, Occasion, StopReason, Summarizer, SummaryJob, SummaryText,
+};
 use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::operation::sum_usage;
 use crate::settings::Settings;
+
+/// How often the requests are made smaller after a model has called one too large: each time they
+/// get half as large.
+const MAX_SHRINKINGS: u32 = 3;
 
 /// A summarizer that asks a model.
 #[derive(Debug)]
@@ -40,8 +47,8 @@ impl Summarizer for Modelled {
         &self.name
     }
 
-    fn context_window(&self) -> Option<u64> {
-        self.model.limits().context_window
+    fn limits(&self) -> ModelLimits {
+        self.model.limits()
     }
 
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
@@ -65,6 +72,27 @@ struct Run<'a> {
     cost: Cost,
 }
 
+/// One request of a plan.
+struct Part<'a> {
+    plan: &'a RequestPlan,
+    index: usize,
+    summary_so_far: Option<&'a str>,
+}
+
+impl Part<'_> {
+    fn request(&self) -> Result<SummaryRequest, Failure> {
+        self.plan.request(self.index, self.summary_so_far).ok_or_else(no_request)
+    }
+
+    fn repair(&self, answer: &str, missing_headings: &[&str]) -> Result<SummaryRequest, Failure> {
+        self.plan.repair(self.index, self.summary_so_far, answer, missing_headings).ok_or_else(no_request)
+    }
+}
+
+fn no_request() -> Failure {
+    Failure::Final(RpcError::Internal { message: "a request was asked for that is not planned".to_owned() })
+}
+
 /// Why a request did not give a summary.
 enum Failure {
     /// The model called the request too large.
@@ -76,23 +104,55 @@ enum Failure {
 impl Run<'_> {
     /// Writes the summary; a model that finds the requests too large gets smaller ones, a few times.
     async fn write(&mut self, job: SummaryJob) -> Result<String, RpcError> {
-        let request = blocking(move || Ok(job.request())).await?;
-        match self.valid_answer(&request, request.kind.summary_kind()).await {
-            Ok(text) => Ok(text),
-            Err(Failure::Final(error)) => Err(error),
-            Err(Failure::Overflow(error)) => Err(self.failed(&error)),
+        let job = Arc::new(job);
+        let mut input_limit = None;
+        for shrinkings in 0.. {
+            let plan = self.plan(&job, input_limit).await?;
+            match self.write_planned(&plan, job.kind.summary_kind()).await {
+                Ok(text) => return Ok(text),
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Overflow(error)) if shrinkings == MAX_SHRINKINGS => return Err(self.failed(&error)),
+                Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
+            }
         }
+        Err(RpcError::Internal { message: "there are no more numbers".to_owned() })
+    }
+
+    /// The requests to make. Serialising a long conversation takes a while, so that it is done on a
+    /// thread.
+    async fn plan(&self, job: &Arc<SummaryJob>, input_limit: Option<u64>) -> Result<RequestPlan, RpcError> {
+        let (job, limits) = (Arc::clone(job), self.summarizer.limits());
+        let plan = blocking(move || Ok(job.plan(limits, input_limit))).await?;
+        let plan = plan.map_err(|error| RpcError::SummarizerFailed {
+            cause: format!("failed to {error}"),
+            retryable: false,
+            attempts: self.cost.attempts,
+        })?;
+        let more = u32::try_from(plan.requests() - 1).unwrap_or(u32::MAX);
+        self.occasion.progress.add_requests(if input_limit.is_none() { more } else { more.saturating_add(1) });
+        Ok(plan)
+    }
+
+    /// Makes the requests in order; each updates the summary that the one before gave.
+    async fn write_planned(&mut self, plan: &RequestPlan, kind: SummaryKind) -> Result<String, Failure> {
+        let mut summary: Option<String> = None;
+        for index in 0..plan.requests() {
+            let part = Part { plan, index, summary_so_far: summary.as_deref() };
+            summary = Some(self.valid_answer(&part, kind).await?);
+        }
+        Ok(summary.unwrap_or_default())
     }
 
     /// An answer that holds what a summary of its kind must hold; one more request repairs one that
     /// does not.
-    async fn valid_answer(&mut self, request: &SummaryRequest, kind: SummaryKind) -> Result<String, Failure> {
-        let first = self.whole_answer(request).await?;
+    async fn valid_answer(&mut self, part: &Part<'_>, kind: SummaryKind) -> Result<String, Failure> {
+        let first = self.whole_answer(part, part.request()?).await?;
         let missing = missing_headings(&first, kind);
         if missing.is_empty() {
             return Ok(first);
         }
-        let second = self.whole_answer(&self.repair(request, &first, &missing)).await?;
+        self.occasion.progress.add_requests(1);
+        let second = self.whole_answer(part, part.repair(&first, &missing)?).await?;
         let missing = missing_headings(&second, kind);
         if missing.is_empty() {
             return Ok(second);
@@ -101,42 +161,23 @@ impl Run<'_> {
         Err(Failure::Final(RpcError::SummaryRejected { reason }))
     }
 
-    /// The request for a better answer: with the conversation if there is room for both, else about
-    /// the answer alone.
-    fn repair(&self, request: &SummaryRequest, answer: &str, missing: &[&str]) -> SummaryRequest {
-        let whole = request.repaired(answer, missing);
-        let window = self.summarizer.context_window().unwrap_or(u64::MAX);
-        match whole.estimated_tokens.saturating_add(whole.max_tokens) <= window {
-            true => whole,
-            false => request.reformatted(answer, missing),
-        }
-    }
-
     /// An answer that the model brought to its end. One that was cut off is asked for once more,
     /// with all the room that the model has.
-    async fn whole_answer(&mut self, request: &SummaryRequest) -> Result<String, Failure> {
-        let answer = self.answer(request).await?;
+    async fn whole_answer(&mut self, part: &Part<'_>, request: SummaryRequest) -> Result<String, Failure> {
+        let answer = self.answer(&request).await?;
         if answer.stop != StopReason::Length {
             return checked(answer, self.cost.attempts);
         }
-        let Some(longer) = self.longer(request) else {
+        let max_tokens = part.plan.largest_answer(&request);
+        if max_tokens <= request.max_tokens {
             return Err(cut_off(request.max_tokens));
-        };
-        let answer = self.answer(&longer).await?;
+        }
+        self.occasion.progress.add_requests(1);
+        let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
         match answer.stop {
-            StopReason::Length => Err(cut_off(longer.max_tokens)),
+            StopReason::Length => Err(cut_off(max_tokens)),
             _ => checked(answer, self.cost.attempts),
         }
-    }
-
-    /// The same request with the model's own limit of output tokens, or four times what was asked
-    /// where that is not known; `None` where there is no more room.
-    fn longer(&self, request: &SummaryRequest) -> Option<SummaryRequest> {
-        let limits = self.summarizer.model.limits();
-        let own_limit = limits.max_output_tokens.unwrap_or(request.max_tokens.saturating_mul(4));
-        let room = limits.context_window.map_or(u64::MAX, |window| window.saturating_sub(request.estimated_tokens));
-        let max_tokens = own_limit.min(room);
-        (max_tokens > request.max_tokens).then(|| SummaryRequest { max_tokens, ..request.clone() })
     }
 
     /// The model's answer, after as many tries as the settings allow.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, summarize};
 
-use super::{Occasion, Summarizer, SummaryJob, SummaryText};
+use super::{ModelLimits, Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
 use crate::errors::RpcError;
 
@@ -17,8 +17,8 @@ impl Summarizer for Extractive {
         "extractive"
     }
 
-    fn context_window(&self) -> Option<u64> {
-        None
+    fn limits(&self) -> ModelLimits {
+        ModelLimits::default()
     }
 
     fn is_local(&self) -> bool {

@@ -9,9 +9,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use compaction_core::conversation::serialize_conversation;
+use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::preparation::PreparedMessage;
-use compaction_core::prompts::{BranchPrompt, HistoryPrompt, OutputLimits, PromptTexts, RequestKind, SummaryRequest};
+use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
 use compaction_core::tokens::estimate_text;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -59,23 +59,21 @@ impl SummaryJob {
         messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
     }
 
-    /// What a model is asked.
-    pub fn request(&self) -> SummaryRequest {
-        let conversation = serialize_conversation(self.messages.iter().map(|prepared| &*prepared.message));
-        let custom_instructions = self.custom_instructions.as_deref();
-        match self.kind {
-            RequestKind::History => {
-                let previous_summary = self.previous_summary.as_deref();
-                let prompt = HistoryPrompt { conversation: &conversation, previous_summary, custom_instructions };
-                self.texts.history_request(prompt, &self.limits)
-            }
-            RequestKind::TurnPrefix => self.texts.turn_prefix_request(&conversation, custom_instructions, &self.limits),
-            RequestKind::Branch => {
-                let replace_instructions = self.replace_instructions;
-                let prompt = BranchPrompt { conversation: &conversation, custom_instructions, replace_instructions };
-                self.texts.branch_request(prompt, &self.limits)
-            }
-        }
+    /// The requests that ask a model for it, such that each fits `limits`; `input_limit` bounds their
+    /// prompts further, in tokens.
+    pub fn plan(&self, limits: ModelLimits, input_limit: Option<u64>) -> Result<RequestPlan, TooSmallWindow> {
+        let messages: Vec<_> = self.messages.iter().map(|prepared| Arc::clone(&prepared.message)).collect();
+        RequestPlan::of(&PlanInput {
+            kind: self.kind,
+            messages: &messages,
+            previous_summary: self.previous_summary.as_deref(),
+            custom_instructions: self.custom_instructions.as_deref(),
+            replace_instructions: self.replace_instructions,
+            texts: &self.texts,
+            limits: OutputLimits { model_max_tokens: limits.max_output_tokens, ..self.limits },
+            context_window: limits.context_window,
+            input_limit,
+        })
     }
 }
 
@@ -113,8 +111,8 @@ pub trait Summarizer: Send + Sync + Debug {
     /// The name by which settings and calls choose it.
     fn name(&self) -> &str;
 
-    /// Window of the model in tokens; `None` where there is no limit, or none that is known.
-    fn context_window(&self) -> Option<u64>;
+    /// What it can read and write; `None` where there is no limit, or none that is known.
+    fn limits(&self) -> ModelLimits;
 
     /// Whether it works here and at once, without asking anybody: it has no deadline to miss.
     fn is_local(&self) -> bool {
