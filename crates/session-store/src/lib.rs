@@ -40,6 +40,7 @@ pub use memory_log::MemoryLog;
 pub use memory_store::MemoryStore;
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
+pub use session::append_all::AppendedAll;
 pub use session::branch::SessionBranch;
 pub use session::context::Context;
 pub use session::labels::Label;

@@ -1,6 +1,7 @@
 //! One open session: its entries above a log.
 
 pub(crate) mod append;
+pub(crate) mod append_all;
 pub(crate) mod branch;
 pub(crate) mod check;
 pub(crate) mod context;

@@ -1,6 +1,7 @@
 //! The store from outside, over every kind of log.
 
 #[cfg(test)]
+mod chains;
 mod common;
 #[cfg(test)]
 mod contexts;
