@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{compaction, context, entries, lifecycle, navigation, search, sessions};
+use crate::handlers::{compaction, context, entries, lifecycle, navigation, search, sessions, undo};
 use crate::params;
 use crate::wire::*;
 
@@ -187,6 +187,9 @@ methods! {
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
         "Ends a running compaction or branch summary.",
         ["sessionNotFound"];
+    "undoCompaction" undo::undo, UndoCompactionParams => UndoCompactionResult, Write,
+        "Brings back the context from before a compaction, with what came later, on a new branch.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
 
     "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
         "Tells what a navigation would do; changes nothing.",

@@ -46,6 +46,7 @@ pub use session::context::Context;
 pub use session::labels::Label;
 pub use session::stats::{SessionStats, TokenTotals};
 pub use session::tree::TreeNode;
+pub use session::undo::Undo;
 pub use session::{Session, SessionOptions};
 pub use store::{
     CreateOptions, Cursor, Durability, ListOptions, OpenOptions, SessionPage, SessionStore, SessionSummary,

@@ -56,7 +56,8 @@ fn pinned(text: &str) -> PinnedEntry {
         "",
         &format!("{{\"message\":{{\"role\":\"user\",\"content\":{}}}}}", json::encode_string(text)),
     );
-    PinnedEntry::of(&Entry::parse(&line.unwrap()).unwrap(), 0, None).expect("it has text")
+    PinnedEntry::of(&Entry::parse(&line.expect("the tests write whole entries")).expect("it is one"), 0, None)
+        .expect("it has text")
 }
 
 #[test]
@@ -149,6 +150,7 @@ fn compact(path: &mut Vec<Arc<Entry>>, keep: u64) {
         json::encode_string(preparation.first_kept_entry_id.as_str())
     );
     let id = EntryId::new(path.len().to_string());
-    let line = new_entry_line("compaction", &id, leaf(path), "2030-01-01T00:00:00.000Z", &members).unwrap();
-    path.push(Arc::new(Entry::parse(&line).unwrap()));
+    let line = new_entry_line("compaction", &id, leaf(path), "2030-01-01T00:00:00.000Z", &members)
+        .expect("the tests write whole entries");
+    path.push(Arc::new(Entry::parse(&line).expect("the tests write whole entries")));
 }

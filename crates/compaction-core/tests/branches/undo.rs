@@ -29,7 +29,7 @@ fn undone(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
     push(&mut result, "custom", &mark_id, &mark.members());
     assert_eq!(undo::Mark::of(&result[position]), Some(mark));
     for entry in after {
-        let members = undo::copied_members(entry, &new_ids).unwrap();
+        let members = undo::copied_members(entry, &new_ids).expect("the tests write whole entries");
         push(&mut result, entry.kind_name(), &new_ids[entry.id()], &members);
     }
     result
@@ -37,8 +37,8 @@ fn undone(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
 
 fn push(path: &mut Vec<Arc<Entry>>, kind: &str, id: &EntryId, members: &str) {
     let parent = path.last().map(|entry| entry.id().clone());
-    let line = new_entry_line(kind, id, parent.as_ref(), LATER, members).unwrap();
-    path.push(Arc::new(Entry::parse(&line).unwrap()));
+    let line = new_entry_line(kind, id, parent.as_ref(), LATER, members).expect("the tests write whole entries");
+    path.push(Arc::new(Entry::parse(&line).expect("the tests write whole entries")));
 }
 
 /// The path as if the compaction at `position` had never been, with the ids that it has.
@@ -52,7 +52,7 @@ fn without(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
 /// written.
 fn shown(projection: &Projection) -> Vec<String> {
     let messages = projection.messages().map(|message| {
-        let mut object = RawObject::parse(message.raw().get()).unwrap();
+        let mut object = RawObject::parse(message.raw().get()).expect("the tests write whole entries");
         object.remove("timestamp");
         object.to_json()
     });
@@ -60,7 +60,7 @@ fn shown(projection: &Projection) -> Vec<String> {
 }
 
 fn members(entry: &Entry) -> Vec<(String, String)> {
-    let object = RawObject::parse(entry.line()).unwrap();
+    let object = RawObject::parse(entry.line()).expect("the tests write whole entries");
     let own = |name: &str| !matches!(name, "id" | "parentId" | "timestamp");
     object.iter().filter(|(name, _)| own(name)).map(|(name, json)| (name.to_owned(), json.to_owned())).collect()
 }

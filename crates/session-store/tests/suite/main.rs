@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod chains;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod contexts;
@@ -23,5 +24,7 @@ mod sessions;
 mod syncs;
 #[cfg(test)]
 mod tails;
+#[cfg(test)]
+mod undo;
 #[cfg(test)]
 mod writers;
