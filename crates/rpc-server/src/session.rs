@@ -336,8 +336,8 @@ impl<'a> SessionAccess<'a> {
         Ok(appended.entry)
     }
 
-    fn announce_entry(&self, entry: &Entry) {
-        let entry = wire::Entry::from(entry.raw());
+    fn announce_entry(&self, entry: &std::sync::Arc<Entry>) {
+        let entry = wire::Entry::from(entry);
         self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
     }
 

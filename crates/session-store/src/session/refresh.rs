@@ -22,6 +22,16 @@ impl Session {
         Ok(self.take_foreign())
     }
 
+    /// Whether an append would do no more than write its line: nobody changed the session, and
+    /// nothing has to be written, read or waited for before.
+    pub fn is_settled(&mut self) -> bool {
+        let Ok(change) = self.log.refresh() else {
+            return false;
+        };
+        self.unread = self.unread.max(change);
+        self.unread == LogChange::Unchanged && self.is_current() && !self.waits_for_disk()
+    }
+
     /// Foreign changes that were read and not yet told.
     pub fn take_foreign(&mut self) -> Option<ForeignChange> {
         self.foreign.take()
