@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub mod agent;
 pub mod binary;
 pub mod conformance;
 #[cfg(unix)]

@@ -1,0 +1,106 @@
+//! The server of a simulated agent, over real pipes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use compactd_client::{Framing, RawServer};
+use serde_json::{Value, json};
+
+use crate::binary::binary;
+
+/// How long one answer may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server.
+#[derive(Debug)]
+pub struct Sidecar {
+    server: RawServer,
+    requests: u64,
+    /// `compactionEnd` by operation.
+    ends: HashMap<String, Value>,
+}
+
+impl Sidecar {
+    /// Starts the server with `home` for everything that it keeps.
+    ///
+    /// # Errors
+    /// When the binary is missing or does not answer.
+    pub fn start(home: &Path, settings: &Value) -> anyhow::Result<Self> {
+        let mut command = Command::new(binary()?);
+        command.current_dir(home).env_clear().env("HOME", home).arg("--log-level").arg("error");
+        let mut sidecar =
+            Self { server: RawServer::spawn(command, Framing::Lines)?, requests: 0, ends: HashMap::new() };
+        let client = json!({ "name": "agent" });
+        sidecar.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": client, "settings": settings }))?;
+        Ok(sidecar)
+    }
+
+    /// Calls a method and gives its result.
+    ///
+    /// # Errors
+    /// With the server's error.
+    pub fn call(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
+        let reply: Value = serde_json::from_slice(&self.raw_call(method, params)?)?;
+        match reply.get("result") {
+            Some(result) => Ok(result.clone()),
+            None => bail!("{method} failed: {}", reply["error"]),
+        }
+    }
+
+    /// Calls a method and gives the whole reply as it came.
+    ///
+    /// # Errors
+    /// When the server ends or says nothing.
+    pub fn raw_call(&mut self, method: &str, params: &Value) -> anyhow::Result<Vec<u8>> {
+        self.requests += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params });
+        self.server.send(request.to_string().as_bytes(), PATIENCE)?;
+        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},", self.requests);
+        loop {
+            let frame = self.server.read_frame(PATIENCE)?.context("the server ended")?;
+            if frame.starts_with(start.as_bytes()) {
+                return Ok(frame);
+            }
+            self.note(&frame)?;
+        }
+    }
+
+    /// Waits for the end of a compaction.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub fn end_of(&mut self, operation: &str) -> anyhow::Result<Value> {
+        loop {
+            if let Some(end) = self.ends.remove(operation) {
+                return Ok(end);
+            }
+            let frame = self.server.read_frame(PATIENCE)?.context("the server ended")?;
+            self.note(&frame)?;
+        }
+    }
+
+    /// Ends the server as a host does.
+    ///
+    /// # Errors
+    /// When it does not end well.
+    pub fn shut_down(mut self) -> anyhow::Result<()> {
+        self.call("shutdown", &json!({}))?;
+        self.server.close_input();
+        let status = self.server.wait(PATIENCE)?;
+        if status.success() { Ok(()) } else { bail!("the server ended with {status}") }
+    }
+
+    fn note(&mut self, frame: &[u8]) -> anyhow::Result<()> {
+        if memchr::memmem::find(&frame[..frame.len().min(80)], b"\"compactionEnd\"").is_none() {
+            return Ok(());
+        }
+        let mut end: Value = serde_json::from_slice(frame)?;
+        let end = end["params"].take();
+        let operation = end["operationId"].as_str().context("an end names its operation")?.to_owned();
+        anyhow::ensure!(self.ends.insert(operation, end).is_none(), "a compaction ended twice");
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! An agent works for 2,000 turns in a window of 32k tokens, with overflows, rate limits and cuts.
+
+use std::io::Write as _;
+
+use compactd_tests::agent::{Agent, Provider, Sidecar, WINDOW};
+use serde_json::json;
+
+#[test]
+fn two_thousand_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let provider = Provider::start(7)?;
+    let settings = json!({
+        "compactd": {
+            "durability": "none",
+            "summarizer": ["scripted"],
+            "summarizers": { "scripted": {
+                "provider": "openai", "baseUrl": provider.base_url, "model": "scripted", "apiKeyEnv": null,
+                "contextWindow": WINDOW, "maxOutputTokens": 8_000,
+            } },
+        },
+        "retry": { "baseDelayMs": 1 },
+    });
+    let mut agent = Agent::new(Sidecar::start(home.path(), &settings)?, 11)?;
+    agent.work(2_000)?;
+    let seen = provider.seen();
+    let tally = agent.finish(&seen.marks)?;
+    let compactions = tally.threshold_compactions + tally.overflow_compactions;
+    let requests: u64 = seen.outcomes.values().sum();
+    let mut table = std::io::stderr();
+    writeln!(
+        table,
+        "turns {:>28}\nmessages {:>25}\ntokens said {:>22}",
+        tally.turns, tally.messages, tally.total_tokens
+    )?;
+    writeln!(table, "model calls {:>22}\nrefused as too large {:>13}", tally.model_calls, tally.overflows)?;
+    writeln!(table, "compactions {:>22}", compactions)?;
+    writeln!(
+        table,
+        "  for an overflow {:>16}\n  that failed {:>20}",
+        tally.overflow_compactions, tally.failed_compactions
+    )?;
+    writeln!(table, "largest context sent {:>13}\nrequests for summaries {:>11}", tally.largest_context, requests)?;
+    for (outcome, count) in &seen.outcomes {
+        writeln!(table, "  {outcome:<20}{count:>12}")?;
+    }
+    writeln!(table, "largest prompt, units {:>12}", seen.largest_prompt)?;
+    assert!(compactions > 100, "the run was too small to say anything: {compactions} compactions");
+    assert!(tally.overflow_compactions > 0, "nothing overflowed");
+    assert!(requests <= compactions * 8, "{requests} requests for {compactions} compactions");
+    assert!(seen.largest_prompt as u64 / 4 < WINDOW, "a request was larger than the window");
+    Ok(())
+}
