@@ -8,6 +8,7 @@ mod indexes;
 mod lists;
 mod machine;
 mod memory;
+mod overheads;
 mod peer;
 mod pipe;
 mod preparations;
@@ -100,6 +101,7 @@ impl Bench {
         start::measure(self, report)?;
         contexts::measure(self, sessions, report)?;
         preparations::measure(self, sessions, report)?;
+        overheads::measure(self, sessions, report)?;
         indexes::measure(self, sessions, report)?;
         appends::measure(self, sessions, report)?;
         syncs::measure(self, report)?;

@@ -79,6 +79,20 @@ impl Pipe {
         Ok(started.elapsed())
     }
 
+    /// Sends one message and waits for nothing.
+    pub(crate) fn send(&mut self, message: &Value) -> anyhow::Result<()> {
+        Ok(self.input.write_all((message.to_string() + "\n").as_bytes())?)
+    }
+
+    /// The next message, whatever it is.
+    pub(crate) fn read_line(&mut self) -> anyhow::Result<&str> {
+        self.line.clear();
+        if self.output.read_line(&mut self.line)? == 0 {
+            bail!("the server ended");
+        }
+        Ok(&self.line)
+    }
+
     /// Bytes of the last reply.
     pub(crate) fn reply_bytes(&self) -> usize {
         self.line.len()
