@@ -1,30 +1,22 @@
 //! The deterministic summarizer: it fills the summary format from the conversation itself, without
 //! a model, a key or a network (compaction spec, Summarizers).
 //!
-//! The messages are read once, in order, and leave candidates for the sections (`pool`): what
-//! people and models said (`speech`, by the words of `cues`), what tools did (`actions`, to a
-//! `subject`), and what earlier summaries told (`previous`). What fits the budget of tokens is then
-//! chosen (`budget`). Nothing that was said or printed can bend the format: an item is one line.
+//! The messages are collected into a ledger ([`crate::ledger`]), which leaves candidates for the
+//! sections (`candidates`) and lists of names; what fits the budget of tokens is then chosen
+//! (`budget`). Nothing that was said or printed can bend the format: an item is one line.
 
-mod actions;
 mod budget;
-mod commands;
-mod cues;
+mod candidates;
 mod pool;
-mod previous;
-mod requests;
-mod speech;
-mod steps;
-mod subject;
-mod text;
 
-use crate::message::{Body, Message, blocks_text};
+use crate::file_operations::FileTools;
+use crate::ledger::{Check, Collector, Ledger, LossReport, Retention, text};
+use crate::message::{Body, Message};
 use crate::preparation::PreparedMessage;
 use crate::summary::{Section, SummaryKind};
 
-use actions::Actions;
-use pool::{Pool, Rank};
-use speech::Speech;
+use candidates::Told;
+use pool::{Origin, Pool, Rank};
 
 /// What is summarised.
 #[derive(Debug, Clone, Copy)]
@@ -33,13 +25,26 @@ pub struct ExtractiveInput<'a> {
     pub kind: SummaryKind,
     /// The messages, oldest first, with the entries that they come from.
     pub messages: &'a [PreparedMessage],
-    /// The summary to merge with, as it was stored.
+    /// The ledger of the previous compaction.
+    pub previous_ledger: Option<&'a Ledger>,
+    /// The previous summary as it was stored; it is read where there is no ledger.
     pub previous_summary: Option<&'a str>,
+    /// The tools by which file operations are known.
+    pub tools: &'a FileTools,
+    /// How the summary is written.
+    pub style: Style<'a>,
+}
+
+/// How a summary is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Style<'a> {
     /// The caller's instructions: they are recorded, and what matches their words is preferred.
     pub custom_instructions: Option<&'a str>,
     /// Most tokens of the summary, by [`crate::tokens::estimate_text`]; at least [`MINIMUM_TOKENS`]
     /// are used.
     pub max_tokens: u64,
+    /// Whether items end with the entry that they come from, such as `[entry 1a2b3c4d]`.
+    pub citations: bool,
 }
 
 /// The caller cancelled the operation.
@@ -50,84 +55,45 @@ pub struct Cancelled;
 /// Fewest tokens that a summary can be asked for: room for all headings and the latest request.
 pub const MINIMUM_TOKENS: u64 = 256;
 
-/// The summary of `input`, at most `input.max_tokens` tokens long, with all headings of its kind
-/// in their order; fewer than [`MINIMUM_TOKENS`] count as these.
+/// The summary of `input`, at most `max_tokens` tokens long, with all headings of its kind in their
+/// order; fewer than [`MINIMUM_TOKENS`] count as these.
 ///
 /// The same input gives the same text. The request that came last is never left out, only cut,
 /// and where any message has text that models see, so has the summary. `is_cancelled` is asked
 /// before each message. File blocks are for the caller to add.
 pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -> Result<String, Cancelled> {
-    let mut reader = Reader::new(input);
-    for (position, prepared) in input.messages.iter().enumerate() {
+    let mut collector = Collector::new(input.previous_ledger, input.previous_summary, input.tools);
+    for prepared in input.messages {
         if is_cancelled() {
             return Err(Cancelled);
         }
-        reader.read(position + 1, &prepared.message);
+        collector.read(prepared);
     }
-    let pool = reader.finish(input);
-    Ok(budget::choose(pool, input.kind, input.max_tokens))
+    let mut told = Told::of(&collector.finish(), input.kind, &input.style);
+    if !budget::has_any(&told, input.kind) {
+        report_anything(input.messages, &mut told.pool);
+    }
+    Ok(budget::choose(told, input.kind, &input.style))
 }
 
-/// Reads messages into candidates. Positions count from 1; 0 is what earlier summaries told.
-struct Reader<'a> {
-    kind: SummaryKind,
-    pool: Pool,
-    speech: Speech<'a>,
-    actions: Actions<'a>,
+/// The summary of what a ledger holds.
+pub fn render(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> String {
+    let mut told = Told::of(ledger, kind, style);
+    if !budget::has_any(&told, kind) {
+        report_anything(&[], &mut told.pool);
+    }
+    budget::choose(told, kind, style)
 }
 
-impl<'a> Reader<'a> {
-    fn new(input: &ExtractiveInput<'a>) -> Self {
-        let pool = Pool::new(input.custom_instructions);
-        let mut reader = Self { kind: input.kind, pool, speech: Speech::default(), actions: Actions::default() };
-        if let Some(previous) = input.previous_summary {
-            reader.read_summary(previous);
-        }
-        if let Some(focus) = input.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
-            let item = format!("{}{focus}", previous::FOCUS);
-            reader.pool.add(Section::Constraints, item, input.messages.len(), Rank::Must);
-        }
-        reader
-    }
-
-    fn read(&mut self, position: usize, message: &'a Message) {
-        match message.body() {
-            Body::User { content } => self.speech.hear_person(position, content.text("\n"), &mut self.pool),
-            Body::Custom { content, .. } => self.speech.hear_extension(position, content.text("\n"), &mut self.pool),
-            Body::Assistant(assistant) => {
-                let text = blocks_text(&assistant.content, "\n");
-                self.speech.hear_model(position, text, assistant.stop_reason.as_deref(), &mut self.pool);
-                message.tool_calls().for_each(|call| self.actions.begin(position, call));
-                self.actions.note_failure(position, assistant);
-            }
-            Body::ToolResult { tool_call_id, content, is_error, .. } => {
-                self.actions.end(position, tool_call_id, &content.text("\n"), *is_error);
-            }
-            Body::BashExecution(bash) if !bash.exclude_from_context => self.actions.note_command(position, bash),
-            Body::CompactionSummary { summary, .. } => self.read_summary(summary),
-            Body::BranchSummary { summary, .. } => {
-                previous::add_branch(self.kind, position, summary, &mut self.pool);
-            }
-            Body::BashExecution(_) | Body::System(_) | Body::Other { .. } => {}
-        }
-    }
-
-    fn read_summary(&mut self, summary: &str) {
-        if let Some(latest) = previous::add(summary, &mut self.pool) {
-            self.speech.recall_request(latest);
-        }
-    }
-
-    fn finish(self, input: &ExtractiveInput<'_>) -> Pool {
-        let Self { kind, mut pool, speech, actions } = self;
-        previous::settle(&actions, speech.has_finished_turn(), &mut pool);
-        actions.report(&mut pool);
-        speech.report(kind, &mut pool);
-        if !budget::has_any(&pool, kind) {
-            report_anything(input.messages, &mut pool);
-        }
-        pool
-    }
+/// How much of what `ledger` holds a summary of `max_tokens` would keep by itself: the least that
+/// any summary keeps once it is repaired within that budget. `kept` are the messages that stay.
+pub fn forecast(ledger: &Ledger, max_tokens: u64, kept: &[PreparedMessage]) -> Retention {
+    let style = Style { custom_instructions: None, max_tokens, citations: false };
+    let text = render(ledger, SummaryKind::History, &style);
+    let lists = ledger.file_lists();
+    let summary = crate::summary::append_file_blocks(&text, &lists.read_files, &lists.modified_files);
+    let check = Check { ledger, summary: &summary, evicted: &[], previous_summary: None, kept };
+    LossReport::of(&check).retention
 }
 
 /// Messages of which something is told where nothing else is known.
@@ -138,16 +104,15 @@ const MOST_TOLD: usize = 8;
 fn report_anything(messages: &[PreparedMessage], pool: &mut Pool) {
     let is_hidden =
         |message: &Message| matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context);
-    let told = messages.iter().map(|prepared| &prepared.message).enumerate();
-    let told = told.rev().filter(|(_, message)| !is_hidden(message));
-    let told = told.map(|(index, message)| (index + 1, text::gist(&message.display_text())));
+    let told = messages.iter().enumerate().rev().filter(|(_, prepared)| !is_hidden(&prepared.message));
+    let told = told.map(|(index, prepared)| (index as u64 + 1, text::gist(&prepared.message.display_text())));
     for (position, gist) in told.filter(|(_, gist)| !gist.is_empty()).take(MOST_TOLD) {
-        pool.add(Section::CriticalContext, gist, position, Rank::Normal);
+        pool.add(Section::CriticalContext, &gist, Origin::at(position), Rank::Normal);
     }
     if pool.is_empty() {
         let (count, noun) = (messages.len(), if messages.len() == 1 { "message" } else { "messages" });
         let item = format!("Nothing that models see was in {count} {noun}");
-        pool.add(Section::Done, item, count, Rank::Must);
+        pool.add(Section::Done, &item, Origin::at(u64::MAX), Rank::Must);
     }
 }
 

@@ -90,7 +90,8 @@ impl FileOperations {
     }
 }
 
-fn path_of<'a>(call: &'a ToolCall, tools: &FileTools) -> Option<&'a str> {
+/// The path that a call names, by the arguments of `tools`.
+pub(crate) fn path_of<'a>(call: &'a ToolCall, tools: &FileTools) -> Option<&'a str> {
     let arguments = call.arguments.as_ref()?;
     let mut paths = tools.path_arguments.iter().filter_map(|name| arguments.get(name).and_then(Json::as_str));
     paths.next().filter(|path| !path.is_empty())

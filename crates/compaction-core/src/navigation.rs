@@ -48,6 +48,8 @@ pub struct BranchPreparation {
     pub messages: Vec<PreparedMessage>,
     /// Files of all abandoned entries, also of those that did not fit.
     pub file_operations: FileOperations,
+    /// The tools by which they are known.
+    pub file_tools: FileTools,
     /// Estimated tokens of `messages`.
     pub tokens: u64,
     /// Messages that did not fit.
@@ -63,7 +65,8 @@ impl BranchPreparation {
     pub fn of(projection: &Projection, abandoned: &[Arc<Entry>], budget: Option<u64>, tools: &FileTools) -> Self {
         let ids: HashSet<&EntryId> = abandoned.iter().map(|entry| entry.id()).collect();
         let visible = projection.entries().iter().filter(|projected| ids.contains(projected.entry.id()));
-        let mut preparation = Self { file_operations: file_operations(abandoned, tools), ..Self::default() };
+        let mut preparation =
+            Self { file_operations: file_operations(abandoned, tools), file_tools: tools.clone(), ..Self::default() };
         let mut is_full = false;
         for (projected, message) in visible.rev().flat_map(told_messages) {
             is_full = is_full || !preparation.has_room(projected, message, budget);

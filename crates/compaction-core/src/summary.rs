@@ -12,6 +12,8 @@ use crate::entry::FileLists;
 pub use headings::{Section, SummaryKind, missing_headings};
 pub use parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER, append_file_blocks, join_split_turn, remove_file_blocks};
 
+pub(crate) use headings::is_section_heading;
+
 use headings::Marker;
 
 /// What stands under a heading that has nothing to say.

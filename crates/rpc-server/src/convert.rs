@@ -16,12 +16,12 @@ use crate::wire;
 
 /// An entry as stored.
 pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
-    entry.into()
+    entry.raw().into()
 }
 
 /// A message as stored.
 pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
-    message.into()
+    message.raw().into()
 }
 
 /// A message that a client sent; `path` names the parameter.

@@ -20,7 +20,6 @@ pub mod openrpc;
 mod operation;
 mod params;
 mod progress;
-pub mod redaction;
 pub mod run;
 pub mod server;
 pub mod session;

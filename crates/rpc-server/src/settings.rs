@@ -14,7 +14,6 @@ use serde_json::{Map, Value, json};
 use session_store::Durability;
 
 use crate::errors::RpcError;
-use crate::redaction::RedactionSettings;
 use crate::summarizers::RetryPolicy;
 
 /// Settings in force.
@@ -120,6 +119,11 @@ impl Settings {
         }
     }
 
+    /// Whether lines of summaries name the entries that they come from (`compaction.citations`).
+    pub fn citations(&self) -> bool {
+        self.merged["compaction"]["citations"] == true
+    }
+
     /// How failed requests to models are made again (`retry`).
     pub fn retries(&self) -> RetryPolicy {
         let retry = &self.merged["retry"];
@@ -188,13 +192,6 @@ impl Settings {
         self.merged["compactd"]["prompts"][name].as_str()
     }
 
-    /// What is taken out of what goes to a summarizer and of what comes back
-    /// (`compactd.redaction`).
-    pub fn redaction(&self) -> RedactionSettings {
-        // Settings are checked before they are in force; redacting is the safe side.
-        RedactionSettings::read(&self.merged["compactd"]["redaction"]).unwrap_or_default()
-    }
-
     fn check(&self) -> Result<(), RpcError> {
         let root = &self.merged;
         for key in ["compaction", "branchSummary", "retry", "compactd"] {
@@ -220,15 +217,7 @@ impl Settings {
         for prompt in PROMPTS {
             expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
         }
-        self.check_redaction()
-    }
-
-    fn check_redaction(&self) -> Result<(), RpcError> {
-        let read = RedactionSettings::read(&self.merged["compactd"]["redaction"]);
-        read.map(|_| ()).map_err(|wrong| {
-            let path = format!("compactd.redaction.{}", wrong.path);
-            invalid(path.trim_end_matches('.'), &wrong.expected)
-        })
+        Ok(())
     }
 
     fn check_summarizers(&self) -> Result<(), RpcError> {
@@ -248,6 +237,7 @@ impl Settings {
     fn check_compaction(&self) -> Result<(), RpcError> {
         let root = &self.merged;
         expect(root, "compaction.enabled", "true or false", Value::is_boolean)?;
+        expect(root, "compaction.citations", "true or false", Value::is_boolean)?;
         expect(root, "compaction.reserveTokens", WHOLE, Value::is_u64)?;
         expect(root, "compaction.keepRecentTokens", WHOLE, Value::is_u64)?;
         expect(root, "compaction.modelOverrides", "an object", Value::is_object)?;
@@ -333,11 +323,6 @@ mod tests {
             (json!({ "compaction": [] }), "compaction"),
             (json!({ "compactd": { "durability": "sometimes" } }), "compactd.durability"),
             (json!({ "compactd": { "summarizer": "nobody" } }), "compactd.summarizer"),
-            (json!({ "compactd": { "redaction": 1 } }), "compactd.redaction"),
-            (
-                json!({ "compactd": { "redaction": { "rules": { "disable": [1] } } } }),
-                "compactd.redaction.rules.disable.0",
-            ),
             (
                 json!({ "compaction": { "modelOverrides": { "a/b": { "reserveTokens": 1.5 } } } }),
                 "compaction.modelOverrides.a/b.reserveTokens",

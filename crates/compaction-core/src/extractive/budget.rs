@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::MINIMUM_TOKENS;
-use super::pool::{Candidate, Pool, Rank};
-use super::previous::settled_section;
-use super::text::{clip, clip_middle};
+use super::candidates::Told;
+use super::pool::{Candidate, Rank};
+use super::{MINIMUM_TOKENS, Style};
+use crate::ledger::finder::{Finder, Pattern};
+use crate::ledger::labels::{IDENTIFIERS, PATHS, REPLIES, RESOLVED};
+use crate::ledger::text::{clip, clip_middle};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
 
@@ -17,8 +19,11 @@ const LEAST_UNITS: usize = 48;
 const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
+/// Lengths to which requests are cut, the longest at which all of them fit.
+const REQUEST_UNITS: [usize; 5] = [600, 300, 160, 96, 64];
 
-/// What a section may take: its part of the budget in percent, and its most items.
+/// What a section may take at first: its part of the budget in percent, and its most items. The
+/// lists of names, errors and replies have what is left of a hundred.
 struct Share {
     percent: usize,
     items: usize,
@@ -26,19 +31,78 @@ struct Share {
 
 fn share(kind: SummaryKind, section: Section) -> Share {
     let (percent, items) = match (kind, section) {
-        (SummaryKind::TurnPrefix, Section::OriginalRequest) => (30, 16),
-        (SummaryKind::TurnPrefix, Section::EarlyProgress) => (40, 80),
-        (SummaryKind::TurnPrefix, _) => (30, 80),
-        (_, Section::Goal) => (20, 20),
-        (_, Section::Constraints) => (14, 40),
-        (_, Section::Done) => (18, 80),
-        (_, Section::InProgress) => (10, 24),
-        (_, Section::Blocked) => (10, 24),
-        (_, Section::Decisions) => (12, 40),
-        (_, Section::NextSteps) => (6, 12),
-        (_, _) => (10, 60),
+        (SummaryKind::TurnPrefix, Section::OriginalRequest) => (20, usize::MAX),
+        (SummaryKind::TurnPrefix, Section::EarlyProgress) => (30, 200),
+        (SummaryKind::TurnPrefix, _) => (20, 120),
+        (_, Section::Goal) => (18, usize::MAX),
+        (_, Section::Constraints) => (10, 80),
+        (_, Section::Done) => (10, 120),
+        (_, Section::InProgress) => (4, 24),
+        (_, Section::Blocked) => (10, 120),
+        (_, Section::Decisions) => (8, 60),
+        (_, Section::NextSteps) => (4, 12),
+        (_, _) => (6, 60),
     };
     Share { percent, items }
+}
+
+/// A list of what is told in a word or two, on one line.
+struct Packed {
+    label: &'static str,
+    separator: &'static str,
+    items: Vec<String>,
+    /// Part of the budget in percent that it gets at first, and that it may have at most.
+    percent: usize,
+    most_percent: usize,
+    is_newest_first: bool,
+    taken: usize,
+    used: usize,
+}
+
+impl Packed {
+    /// The lists in the order in which they are filled.
+    fn of(told: &mut Told) -> [Self; 4] {
+        let list = |label, items: &mut Vec<String>, percent, most_percent| Self {
+            label,
+            separator: ", ",
+            items: std::mem::take(items),
+            percent,
+            most_percent,
+            is_newest_first: false,
+            taken: 0,
+            used: 0,
+        };
+        let sentences = |list: Self| Self { separator: " | ", is_newest_first: true, ..list };
+        [
+            sentences(list(RESOLVED, &mut told.resolved, 5, 40)),
+            sentences(list(REPLIES, &mut told.replies, 5, 30)),
+            list(PATHS, &mut told.paths, 6, 25),
+            list(IDENTIFIERS, &mut told.identifiers, 14, 40),
+        ]
+    }
+
+    /// Takes items while they fit into `percent` of `budget` and into `left`.
+    fn take(&mut self, percent: usize, budget: usize, left: &mut usize) {
+        let allowed = budget / 100 * percent;
+        while let Some(item) = self.items.get(self.taken) {
+            let frame = if self.taken == 0 { cost(Section::CriticalContext, self.label) } else { self.separator.len() };
+            let cost = utf16_len(item) + frame;
+            if self.used + cost > allowed || cost > *left {
+                return;
+            }
+            self.used += cost;
+            *left -= cost;
+            self.taken += 1;
+        }
+    }
+
+    fn item(&self) -> Option<String> {
+        let mut taken: Vec<&str> = self.items[..self.taken].iter().map(String::as_str).collect();
+        if self.is_newest_first {
+            taken.reverse();
+        }
+        (!taken.is_empty()).then(|| format!("{}{}", self.label, taken.join(self.separator)))
+    }
 }
 
 /// Where a candidate goes in a summary of `kind`.
@@ -51,47 +115,93 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
             own => own,
         },
         // A branch summary ends with Next Steps; what was found out stands best beside the decisions.
-        SummaryKind::Branch if settled_section(section) == Section::CriticalContext => Section::Decisions,
-        _ => settled_section(section),
+        SummaryKind::Branch if settled(section) == Section::CriticalContext => Section::Decisions,
+        _ => settled(section),
     }
 }
 
-/// The summary of `kind` with what of `pool` fits into `max_tokens`, which count as [`MINIMUM_TOKENS`]
-/// where they are fewer.
-pub(super) fn choose(pool: Pool, kind: SummaryKind, max_tokens: u64) -> String {
-    let units = max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
+/// Where the items of a turn's context belong in a history.
+fn settled(section: Section) -> Section {
+    match section {
+        Section::OriginalRequest => Section::Goal,
+        Section::EarlyProgress => Section::Done,
+        Section::SuffixContext => Section::CriticalContext,
+        section => section,
+    }
+}
+
+/// The summary of `kind` with what of `told` fits into the tokens of `style`, which count as
+/// [`MINIMUM_TOKENS`] where they are fewer.
+pub(super) fn choose(mut told: Told, kind: SummaryKind, style: &Style<'_>) -> String {
+    let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
-    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new() };
-    let mut lists = preferred(pool, kind);
+    let packed = Packed::of(&mut told);
+    let mut lists = preferred(told, kind);
+    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), packed };
     chooser.take_musts(&mut lists);
-    let starts = chooser.take_shares(&lists);
-    chooser.take_rest(&lists, starts);
+    chooser.budget = chooser.left;
+    chooser.take_shares(&mut lists);
+    chooser.take_first_of_rest(&mut lists);
+    chooser.take_rest(&mut lists);
     chooser.render()
 }
 
 /// Whether a summary of `kind` has anything to choose from.
-pub(super) fn has_any(pool: &Pool, kind: SummaryKind) -> bool {
-    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && pool.has(section))
+pub(super) fn has_any(told: &Told, kind: SummaryKind) -> bool {
+    let has_items = |section| kind.has(placed(kind, section)) && told.pool.has(section);
+    Section::ALL.into_iter().any(has_items) || !told.replies.is_empty() || !told.resolved.is_empty()
 }
 
-type Lists = Vec<(Section, Vec<Candidate>)>;
+/// The candidates of one section, most wanted first, and how many of them were looked at.
+struct List {
+    section: Section,
+    candidates: Vec<Candidate>,
+    looked_at: usize,
+    /// UTF-16 units to which its items are cut.
+    units: usize,
+}
 
 /// The candidates of each section of `kind`, most wanted first: by rank, then the newest.
-fn preferred(pool: Pool, kind: SummaryKind) -> Lists {
-    let mut lists: Lists = Section::ALL.into_iter().filter(|own| kind.has(*own)).map(|own| (own, Vec::new())).collect();
-    for (section, candidates) in Section::ALL.into_iter().zip(pool.into_sections()) {
+fn preferred(told: Told, kind: SummaryKind) -> Vec<List> {
+    let own = Section::ALL.into_iter().filter(|own| kind.has(*own));
+    let mut lists: Vec<List> =
+        own.map(|section| List { section, candidates: Vec::new(), looked_at: 0, units: MOST_UNITS_OF_ONE }).collect();
+    for (section, candidates) in Section::ALL.into_iter().zip(told.pool.into_sections()) {
         let place = placed(kind, section);
-        if let Some((_, list)) = lists.iter_mut().find(|(own, _)| *own == place) {
+        if let Some(list) = lists.iter_mut().find(|list| list.section == place) {
             let is_guest = kind == SummaryKind::Branch && place != section;
-            list.extend(candidates.into_iter().map(|candidate| if is_guest { candidate.behind() } else { candidate }));
+            let ranked = candidates.into_iter().map(|one| if is_guest { one.behind() } else { one });
+            list.candidates.extend(ranked);
         }
     }
-    for (section, list) in &mut lists {
-        list.sort_by_key(|candidate| (candidate.rank, Reverse((candidate.position, candidate.sequence))));
-        list.truncate(share(kind, *section).items);
+    for list in &mut lists {
+        list.candidates.sort_by_key(|candidate| (candidate.rank, Reverse((candidate.position, candidate.sequence))));
+        list.candidates.truncate(share(kind, list.section).items);
     }
     lists
+}
+
+impl List {
+    fn is_of_requests(&self) -> bool {
+        matches!(self.section, Section::Goal | Section::OriginalRequest)
+    }
+
+    /// The next candidate, cut.
+    fn next(&self) -> Option<Candidate> {
+        let candidate = self.candidates.get(self.looked_at)?;
+        Some(Candidate { text: clip(&candidate.text, self.units), ..candidate.clone() })
+    }
+
+    /// The greatest length of items at which those that are left need at most `room`.
+    fn fit(&mut self, room: usize) {
+        let need = |units: usize| -> usize {
+            let left = self.candidates.iter().skip(self.looked_at);
+            left.map(|candidate| cost(self.section, &clip(&candidate.text, units))).sum()
+        };
+        let fits = REQUEST_UNITS.into_iter().find(|units| *units <= self.units && need(*units) <= room);
+        self.units = fits.unwrap_or(REQUEST_UNITS[REQUEST_UNITS.len() - 1]).min(self.units);
+    }
 }
 
 struct Chooser {
@@ -101,72 +211,95 @@ struct Chooser {
     /// UTF-16 units that are left.
     left: usize,
     chosen: Vec<(Section, Candidate)>,
+    packed: [Packed; 4],
 }
 
 impl Chooser {
     /// Takes what must not be left out, newest first, and cuts it as far as it has to be: each may
     /// use half of what is left.
-    fn take_musts(&mut self, lists: &mut Lists) {
-        let is_must = |candidate: &Candidate| candidate.rank == Rank::Must;
+    fn take_musts(&mut self, lists: &mut [List]) {
         let mut musts = Vec::new();
-        for (section, list) in lists {
-            let count = list.iter().take_while(|candidate| is_must(candidate)).count();
-            musts.extend(list.drain(..count).map(|candidate| (*section, candidate)));
+        for list in lists {
+            let count = list.candidates.iter().take_while(|candidate| candidate.rank == Rank::Must).count();
+            musts.extend(list.candidates.drain(..count).map(|candidate| (list.section, candidate)));
         }
         musts.sort_by_key(|(_, candidate)| Reverse(candidate.position));
         for (section, candidate) in musts {
             let room = (self.left / 2).min(MOST_UNITS);
-            let own = room.saturating_sub(cost(section, ""));
-            let text = clip_middle(&candidate.text, own);
+            let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
+            let text = clip_middle(&candidate.text, room.saturating_sub(frame));
             if !text.is_empty() {
                 self.take(section, Candidate { text, ..candidate });
             }
         }
     }
 
-    /// Gives each section its share; returns how many of its candidates each has looked at.
-    fn take_shares(&mut self, lists: &Lists) -> Vec<usize> {
-        let budget = self.left;
-        let mut starts = Vec::new();
-        for (section, list) in lists {
-            let mut share = budget / 100 * share(self.kind, *section).percent;
-            let mut start = 0;
-            while let Some(candidate) = list.get(start).map(|candidate| self.shortened(candidate)) {
-                let cost = cost(*section, &candidate.item());
+    /// Gives each section and list its share.
+    fn take_shares(&mut self, lists: &mut [List]) {
+        let most = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
+        for list in lists {
+            list.units = most;
+            let mut share = self.budget / 100 * share(self.kind, list.section).percent;
+            if list.is_of_requests() {
+                // They may have what others leave, so that short ones are rather told than few long ones.
+                list.fit(2 * share);
+            }
+            while let Some(candidate) = list.next() {
+                let cost = cost(list.section, &candidate.item());
                 if cost > share {
                     break;
                 }
                 share -= cost;
-                self.take(*section, candidate);
-                start += 1;
+                list.looked_at += 1;
+                self.take(list.section, candidate);
             }
-            starts.push(start);
         }
-        starts
+        self.leave_out_told();
+        for packed in &mut self.packed {
+            packed.take(packed.percent, self.budget, &mut self.left);
+        }
     }
 
-    /// Gives out what is left, one item to each section in turn.
-    fn take_rest(&mut self, lists: &Lists, mut starts: Vec<usize>) {
-        let mut has_more = true;
-        while has_more {
-            has_more = false;
-            for ((section, list), start) in lists.iter().zip(&mut starts) {
-                let Some(candidate) = list.get(*start).map(|candidate| self.shortened(candidate)) else {
-                    continue;
-                };
-                has_more = true;
-                *start += 1;
-                if cost(*section, &candidate.item()) <= self.left {
-                    self.take(*section, candidate);
+    /// Names that an item holds need not be listed again.
+    fn leave_out_told(&mut self) {
+        for packed in self.packed.iter_mut().filter(|packed| !packed.is_newest_first) {
+            let patterns = packed.items.iter().map(|text| Pattern { text, is_word: true }).collect();
+            let mut finder = Finder::new(patterns);
+            self.chosen.iter().for_each(|(_, candidate)| finder.search(&candidate.text));
+            let mut found = finder.found().into_iter();
+            packed.items.retain(|_| !found.next().unwrap_or(false));
+        }
+    }
+
+    /// Gives what is left to what is missed most: errors, requests, constraints, names.
+    fn take_first_of_rest(&mut self, lists: &mut [List]) {
+        for section in [Section::Blocked, Section::Goal, Section::OriginalRequest, Section::Constraints] {
+            for list in lists.iter_mut().filter(|list| list.section == section) {
+                while let Some(candidate) = list.next().filter(|next| cost(section, &next.item()) <= self.left / 2) {
+                    list.looked_at += 1;
+                    self.take(section, candidate);
                 }
             }
         }
+        for packed in &mut self.packed {
+            packed.take(packed.most_percent, self.budget, &mut self.left);
+        }
     }
 
-    /// A candidate cut to a length at which two dozen of them fit.
-    fn shortened(&self, candidate: &Candidate) -> Candidate {
-        let units = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
-        Candidate { text: clip(&candidate.text, units), ..candidate.clone() }
+    /// Gives out what is left then, one item to each section in turn.
+    fn take_rest(&mut self, lists: &mut [List]) {
+        let mut has_more = true;
+        while has_more {
+            has_more = false;
+            for list in &mut *lists {
+                let Some(candidate) = list.next() else { continue };
+                has_more = true;
+                list.looked_at += 1;
+                if cost(list.section, &candidate.item()) <= self.left {
+                    self.take(list.section, candidate);
+                }
+            }
+        }
     }
 
     fn take(&mut self, section: Section, candidate: Candidate) {
@@ -174,16 +307,19 @@ impl Chooser {
         self.chosen.push((section, candidate));
     }
 
-    /// Oldest first in every section but Next Steps, where the latest plan comes first.
+    /// Oldest first in every section but Next Steps, where the latest plan comes first; the lists
+    /// stand last.
     fn render(mut self) -> String {
         self.chosen.sort_by_key(|(section, candidate)| {
-            let latest_first = if *section == Section::NextSteps { usize::MAX - candidate.position } else { 0 };
+            let latest_first = if *section == Section::NextSteps { u64::MAX - candidate.position } else { 0 };
             (latest_first, candidate.position, candidate.sequence)
         });
         let mut sections = Sections::default();
         for (section, candidate) in &self.chosen {
             sections[*section].push(candidate.item());
         }
+        let place = placed(self.kind, Section::CriticalContext);
+        sections[place].extend(self.packed.iter().filter_map(Packed::item));
         sections.render(self.kind)
     }
 }

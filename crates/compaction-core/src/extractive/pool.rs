@@ -2,8 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::text::{normalised, one_line};
+use crate::ledger::Sources;
+use crate::ledger::notes::{key, split_times};
+use crate::ledger::text::{normalised, one_line};
 use crate::summary::Section;
+use crate::text::prefix_utf16;
+
+/// UTF-16 units of an entry's id where an item cites it.
+const CITED_UNITS: usize = 8;
 
 /// How much a candidate is wanted, most wanted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,18 +24,35 @@ pub(super) enum Rank {
     Low,
 }
 
+/// Where a candidate comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) position: u64,
+    /// How often it happened; said in the item where it is more than once.
+    pub(super) times: u64,
+    pub(super) sources: Option<&'a Sources>,
+}
+
+impl Origin<'static> {
+    /// One message, not cited.
+    pub(super) fn at(position: u64) -> Self {
+        Self { position, times: 1, sources: None }
+    }
+}
+
 /// One item that a summary could have.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     /// The item, on one line.
     pub(super) text: String,
     /// Position of the message that it comes from.
-    pub(super) position: usize,
+    pub(super) position: u64,
     /// Its place among the candidates of its section, which orders those of one message.
     pub(super) sequence: usize,
     pub(super) rank: Rank,
-    /// How often it happened; said in the item where it is more than once.
-    pub(super) count: u64,
+    pub(super) times: u64,
+    /// The entry that it cites, in short.
+    pub(super) cited: Option<String>,
 }
 
 /// The candidates of every section, without duplicates.
@@ -37,6 +60,7 @@ pub(super) struct Candidate {
 pub(super) struct Pool {
     lists: [List; Section::ALL.len()],
     focus: Vec<String>,
+    citations: bool,
 }
 
 #[derive(Debug, Default)]
@@ -76,49 +100,41 @@ const MOST_FOCUS_WORDS: usize = 64;
 
 impl Pool {
     /// A pool that prefers candidates with a word of `focus`.
-    pub(super) fn new(focus: Option<&str>) -> Self {
+    pub(super) fn new(focus: Option<&str>, citations: bool) -> Self {
         let words = normalised(focus.unwrap_or_default());
         let is_telling = |word: &&str| word.chars().count() > 2 && !COMMON_WORDS.contains(word);
         Self {
             lists: Default::default(),
             focus: words.split(' ').filter(is_telling).take(MOST_FOCUS_WORDS).map(str::to_owned).collect(),
+            citations,
         }
     }
 
-    /// Adds an item from the message at `position`. An item that is there already becomes as new
-    /// and as wanted as the two together, and the times that it happened are added up.
-    pub(super) fn add(&mut self, section: Section, text: impl AsRef<str>, position: usize, rank: Rank) {
-        self.add_times(section, text.as_ref(), position, rank, None);
-    }
-
-    /// Adds an item that happened `times` times.
-    pub(super) fn add_counted(&mut self, section: Section, text: &str, position: usize, rank: Rank, times: u64) {
-        self.add_times(section, text, position, rank, Some(times));
-    }
-
-    fn add_times(&mut self, section: Section, text: &str, position: usize, rank: Rank, times: Option<u64>) {
+    /// Adds an item. One that is there already becomes as new and as wanted as the two together.
+    pub(super) fn add(&mut self, section: Section, text: &str, origin: Origin<'_>, rank: Rank) {
         let line = one_line(text);
-        let (line, stated) = split_count(&line);
-        let times = times.or(stated);
-        let key = normalised(line);
-        // What is said without a word, such as a lone emoji, is known by itself.
-        let key = if key.trim().is_empty() { line.to_owned() } else { key };
+        let (line, _) = split_times(&line);
+        let key = key(line);
         if key.is_empty() {
             return;
         }
         let rank = if self.matches_focus(&key) { rank.min(Rank::Focus) } else { rank };
+        let cited = origin.sources.filter(|_| self.citations).and_then(|sources| sources.ids().last());
+        let cited = cited.map(|id| prefix_utf16(&one_line(id.as_str()), CITED_UNITS).to_owned());
         let list = &mut self.lists[section as usize];
         if let Some(known) = list.by_key.get(&key).and_then(|index| list.candidates.get_mut(*index)) {
-            known.position = known.position.max(position);
+            known.position = known.position.max(origin.position);
             known.rank = known.rank.min(rank);
-            known.count = known.count.saturating_add(times.unwrap_or(0));
+            known.times = known.times.max(origin.times);
             return;
         }
         let sequence = list.candidates.len();
         list.by_key.insert(key, sequence);
-        list.candidates.push(Candidate { text: line.to_owned(), position, sequence, rank, count: times.unwrap_or(1) });
+        let (text, position, times) = (line.to_owned(), origin.position, origin.times);
+        list.candidates.push(Candidate { text, position, sequence, rank, times, cited });
     }
 
+    /// Whether something that is told on this one line matches the caller's focus.
     fn matches_focus(&self, key: &str) -> bool {
         self.focus.iter().any(|word| key.contains(word.as_str()))
     }
@@ -130,22 +146,7 @@ impl Pool {
 
     /// Whether `section` has a candidate.
     pub(super) fn has(&self, section: Section) -> bool {
-        self.any(section, |_| true)
-    }
-
-    /// Whether `section` has an item for which `is_wanted` says so.
-    pub(super) fn any(&self, section: Section, is_wanted: impl Fn(&Candidate) -> bool) -> bool {
-        self.lists[section as usize].candidates.iter().any(is_wanted)
-    }
-
-    /// Takes the items of `section` for which `is_wanted` says so.
-    pub(super) fn take(&mut self, section: Section, is_wanted: impl Fn(&Candidate) -> bool) -> Vec<Candidate> {
-        let list = std::mem::take(&mut self.lists[section as usize]);
-        let (taken, mut left): (Vec<_>, Vec<_>) = list.candidates.into_iter().partition(is_wanted);
-        (0..).zip(&mut left).for_each(|(sequence, item)| item.sequence = sequence);
-        let by_key = left.iter().enumerate().map(|(index, item)| (normalised(&item.text), index)).collect();
-        self.lists[section as usize] = List { candidates: left, by_key };
-        taken
+        !self.lists[section as usize].candidates.is_empty()
     }
 
     /// The candidates of every section.
@@ -160,20 +161,15 @@ impl Candidate {
         Self { rank: if self.rank == Rank::Normal { Rank::Low } else { self.rank }, ..self }
     }
 
-    /// The item's text with the times that it happened.
+    /// The item's text with the times that it happened and the entry that it cites.
     pub(super) fn item(&self) -> String {
-        match self.count {
-            0 | 1 => self.text.clone(),
-            count => format!("{} ({count} times)", self.text),
+        let mut item = self.text.clone();
+        if self.times > 1 {
+            item.push_str(&format!(" ({} times)", self.times));
         }
+        if let Some(cited) = &self.cited {
+            item.push_str(&format!(" [entry {cited}]"));
+        }
+        item
     }
-}
-
-/// Splits `… (3 times)`.
-fn split_count(line: &str) -> (&str, Option<u64>) {
-    let split = || {
-        let (text, count) = line.strip_suffix(" times)")?.rsplit_once(" (")?;
-        Some((text, count.parse().ok()?))
-    };
-    split().map_or((line, None), |(text, count)| (text, Some(count)))
 }

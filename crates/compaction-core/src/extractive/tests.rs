@@ -55,19 +55,33 @@ fn prepared(messages: &[Arc<Message>]) -> Vec<PreparedMessage> {
     messages.iter().enumerate().map(number).collect()
 }
 
+fn tools() -> &'static FileTools {
+    static TOOLS: std::sync::LazyLock<FileTools> = std::sync::LazyLock::new(FileTools::default);
+    &TOOLS
+}
+
+fn style(max_tokens: u64) -> Style<'static> {
+    Style { custom_instructions: None, max_tokens, citations: false }
+}
+
 fn history(messages: &[PreparedMessage]) -> ExtractiveInput<'_> {
     ExtractiveInput {
         kind: SummaryKind::History,
         messages,
+        previous_ledger: None,
         previous_summary: None,
-        custom_instructions: None,
-        max_tokens: ENOUGH,
+        tools: tools(),
+        style: style(ENOUGH),
     }
 }
 
 fn text_of(input: &ExtractiveInput<'_>) -> String {
     let text = summarize(input, &|| false).expect("nobody cancels");
-    assert!(estimate_text(&text) <= input.max_tokens.max(MINIMUM_TOKENS), "{} tokens: {text}", estimate_text(&text));
+    assert!(
+        estimate_text(&text) <= input.style.max_tokens.max(MINIMUM_TOKENS),
+        "{} tokens: {text}",
+        estimate_text(&text)
+    );
     assert_eq!(missing_headings(&text, input.kind), Vec::<&str>::new(), "{text}");
     text
 }
@@ -122,7 +136,6 @@ fn fills_every_section() {
             Decisions: **I'll use `nom::bytes`**: it is faster.
             NextSteps: Go on with: now fix the test
             CriticalContext: Answer: I'll use `nom::bytes` because it is faster. … Hm.
-            CriticalContext: Names in use: `nom::bytes`, `nom`
         "#]],
     );
 }
@@ -134,8 +147,9 @@ fn a_later_success_resolves_an_error() {
     check(
         &[&failing[..], &fixed[..]].concat(),
         expect![[r#"
-        Done: Ran `make`
-    "#]],
+            Done: Ran `make`
+            CriticalContext: Errors that were dealt with: `make` failed: make: *** failed
+        "#]],
     );
     check(
         &[&fixed[..], &failing[..]].concat(),
@@ -149,8 +163,9 @@ fn a_later_success_resolves_an_error() {
     check(
         &[read, returns("3", "ENOENT: no such file", true), write, returns("4", "", false)],
         expect![[r#"
-        Done: Wrote `a`
-    "#]],
+            Done: Wrote `a`
+            CriticalContext: Errors that were dealt with: `a` failed: ENOENT: no such file
+        "#]],
     );
 }
 
@@ -180,6 +195,7 @@ fn merges_the_previous_summary_item_by_item() {
             Goal: Latest request: Never panic. Now release it
             Constraints: Never panic
             Done: Write the docs
+            Done: Read `z`
             Done: Edited `a.rs` (3 times)
             Done: Ran `make`
             Done: Ran `cargo test`
@@ -193,6 +209,8 @@ fn merges_the_previous_summary_item_by_item() {
             CriticalContext: Risks: none that
             CriticalContext: Risks: we know
             CriticalContext: Answer: All done.
+            CriticalContext: Errors that were dealt with: `cargo test` failed: error E1
+            CriticalContext: Paths in use: /read-files
         "#]],
     );
 }
@@ -232,11 +250,22 @@ fn records_the_focus_and_prefers_it() {
         .map(|number| user(&format!("request {number} about {}", if number == 3 { "caching" } else { "tests" })))
         .collect();
     let requests = prepared(&requests);
-    let input =
-        ExtractiveInput { custom_instructions: Some("focus on caching"), max_tokens: 200, ..history(&requests) };
+    let input = ExtractiveInput {
+        style: Style { custom_instructions: Some("focus on caching"), ..style(200) },
+        ..history(&requests)
+    };
     expect![[r#"
         Goal: request 0 about tests
         Goal: request 3 about caching
+        Goal: request 33 about tests
+        Goal: request 34 about tests
+        Goal: request 35 about tests
+        Goal: request 36 about tests
+        Goal: request 37 about tests
+        Goal: request 38 about tests
+        Goal: request 39 about tests
+        Goal: request 40 about tests
+        Goal: request 41 about tests
         Goal: request 42 about tests
         Goal: request 43 about tests
         Goal: request 44 about tests
@@ -256,8 +285,6 @@ fn records_the_focus_and_prefers_it() {
         Goal: request 58 about tests
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
-        InProgress: Working on: request 59 about tests
-        NextSteps: Go on with: request 59 about tests
     "#]]
     .assert_eq(&items(&text_of(&input)));
 }
@@ -337,10 +364,9 @@ fn a_branch_keeps_its_answers() {
     check_branch(
         &[user("Which port?"), says("It is `4711`. More words. Ask the gate.", "stop")],
         expect![[r#"
-        Goal: Latest request: Which port?
-        Decisions: Answer: It is `4711`. … Ask the gate.
-        Decisions: Names in use: `4711`
-    "#]],
+            Goal: Latest request: Which port?
+            Decisions: Answer: It is `4711`. … Ask the gate.
+        "#]],
     );
 }
 
@@ -418,13 +444,15 @@ fn chat_is_no_goal() {
     check(
         &texts.map(user),
         expect![[r#"
-        Goal: Port the printer of the compiler to Rust
-        Goal: ok, add colours to the printer as well
-        Goal: Now document the network protocol for new users
-        Goal: Latest request: delete it
-        InProgress: Working on: delete it
-        NextSteps: Go on with: delete it
-    "#]],
+            Goal: Port the printer of the compiler to Rust
+            Goal: ok, add colours to the printer as well
+            Goal: Now document the network protocol for new users
+            Goal: Latest request: delete it
+            InProgress: Working on: delete it
+            NextSteps: Go on with: delete it
+            CriticalContext: The user also wrote: "a1b2c3" | "i restarted it all good" | "looks good to me" | "yes"
+            CriticalContext: Names in use: a1b2c3
+        "#]],
     );
 }
 
@@ -436,14 +464,13 @@ fn decisions_have_reasons() {
     check(
         &[says(answer, "stop")],
         expect![[r#"
-        Decisions: **I picked `nom`**: it is small.
-        Decisions: **The parser keeps spans**: so that errors have lines.
-        Decisions: **We read whole files**: rather than lines.
-        Decisions: The root cause is a missing lock in the store.
-        Decisions: **Unit tests are slow**: → run them last.
-        CriticalContext: Answer: I picked `nom` because it is small. … Unit tests are slow → run them last.
-        CriticalContext: Names in use: `nom`
-    "#]],
+            Decisions: **I picked `nom`**: it is small.
+            Decisions: **The parser keeps spans**: so that errors have lines.
+            Decisions: **We read whole files**: rather than lines.
+            Decisions: The root cause is a missing lock in the store.
+            Decisions: **Unit tests are slow**: → run them last.
+            CriticalContext: Answer: I picked `nom` because it is small. … Unit tests are slow → run them last.
+        "#]],
     );
 }
 
@@ -466,10 +493,11 @@ fn a_command_is_the_same_however_its_output_is_shown() {
     check(
         &messages,
         expect![[r#"
-        Done: Ran `cd a && make test` (2 times)
-        Done: Ran `git add . && git commit -m x`
-        Blocked: `cd b && make test` failed: error: y
-    "#]],
+            Done: Ran `cd a && make test` (2 times)
+            Done: Ran `git add . && git commit -m x`
+            Blocked: `cd b && make test` failed: error: y
+            CriticalContext: Errors that were dealt with: `cd a && make test` failed: error: x | `git commit -m x` failed: error: hook
+        "#]],
     );
     check_after(
         "## Progress\n### Blocked\n- `make 2>&1 | tail` failed: x\n- `lint` failed: y",
@@ -477,6 +505,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
         expect![[r#"
             Done: Ran `make`
             Blocked: `lint` failed: y
+            CriticalContext: Errors that were dealt with: `make` failed: x
         "#]],
     );
 }
@@ -597,7 +626,7 @@ fn a_summary_is_never_empty() {
 fn small_budgets_keep_the_latest_request() {
     let messages = [user(&"first ".repeat(300)), user(&format!("the latest {}", "x".repeat(9000)))];
     for max_tokens in [0, 1, 40, 100, 256, 400] {
-        let text = text_of(&ExtractiveInput { max_tokens, ..history(&prepared(&messages)) });
+        let text = text_of(&ExtractiveInput { style: style(max_tokens), ..history(&prepared(&messages)) });
         assert!(text.contains("Latest request: the latest"), "{max_tokens}: {text}");
     }
 }
@@ -608,7 +637,11 @@ fn the_latest_request_has_room_in_every_kind() {
     let messages = [user("Ask first"), user(&format!("the latest {long} at last"))];
     let messages = prepared(&messages);
     for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
-        let input = ExtractiveInput { kind, max_tokens: 0, custom_instructions: Some(&long), ..history(&messages) };
+        let input = ExtractiveInput {
+            kind,
+            style: Style { custom_instructions: Some(&long), ..style(0) },
+            ..history(&messages)
+        };
         let text = text_of(&input);
         let request = if kind == SummaryKind::TurnPrefix { "Ask first" } else { "Latest request: the latest x" };
         assert!(text.contains(request), "{text}");
@@ -619,7 +652,7 @@ fn the_latest_request_has_room_in_every_kind() {
 fn a_huge_request_keeps_its_beginning_and_its_end() {
     let messages = [user(&format!("Explain this log:\n{}\nand tell me why it stops", "line\n".repeat(20_000)))];
     for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
-        let text = text_of(&ExtractiveInput { kind, max_tokens: 100_000, ..history(&prepared(&messages)) });
+        let text = text_of(&ExtractiveInput { kind, style: style(100_000), ..history(&prepared(&messages)) });
         assert!(text.contains("Explain this log: line") && text.contains("and tell me why it stops"), "{text}");
         assert!(text.len() < 9000, "{}", text.len());
     }
@@ -653,10 +686,10 @@ fn large_session() -> Option<Vec<Arc<Message>>> {
 #[test]
 fn a_real_session_keeps_its_files_and_requests() {
     let Some(messages) = large_session() else { return };
-    let text = text_of(&ExtractiveInput { max_tokens: 13_107, ..history(&prepared(&messages)) });
+    let text = text_of(&ExtractiveInput { style: style(13_107), ..history(&prepared(&messages)) });
     let requests: Vec<_> = messages.iter().filter(|message| message.role() == "user").collect();
     let latest = requests.last().map(|message| message.display_text()).unwrap_or_default();
-    assert!(text.contains(&format!("Latest request: {}", text::one_line(&latest))), "{text}");
+    assert!(text.contains(&format!("Latest request: {}", crate::ledger::text::one_line(&latest))), "{text}");
     assert!(text.contains("read packages/coding-agent/docs/theme.md in full"), "{text}");
     let mut operations = crate::file_operations::FileOperations::default();
     messages.iter().for_each(|message| operations.add_message(message, &Default::default()));
@@ -670,12 +703,12 @@ fn a_real_session_folds_into_the_next_summary() {
     let Some(messages) = large_session() else { return };
     let messages = prepared(&messages);
     let (first, second) = messages.split_at(messages.len() / 2);
-    let whole = ExtractiveInput { max_tokens: 13_107, ..history(first) };
+    let whole = ExtractiveInput { style: style(13_107), ..history(first) };
     let previous = append_file_blocks(&text_of(&whole), &["x".to_owned()], &[]);
     let text = text_of(&ExtractiveInput { previous_summary: Some(&previous), messages: second, ..whole });
     let document = SummaryDocument::parse(&text);
     assert!(document.body[Section::Goal][0].starts_with("read packages/coding-agent/docs/theme.md"), "{text}");
-    let latest = |item: &&String| item.starts_with(previous::LATEST);
+    let latest = |item: &&String| item.starts_with(crate::ledger::labels::LATEST);
     assert_eq!(document.body[Section::Goal].iter().filter(latest).count(), 1, "{text}");
     assert!(document.body[Section::Done].iter().any(|item| item.contains("user-message-selector.ts")), "{text}");
 }
@@ -709,9 +742,10 @@ proptest! {
             let input = ExtractiveInput {
                 kind,
                 messages: &prepared,
+                previous_ledger: None,
                 previous_summary: previous.as_deref(),
-                custom_instructions: focus.as_deref(),
-                max_tokens,
+                tools: tools(),
+                style: Style { custom_instructions: focus.as_deref(), ..style(max_tokens) },
             };
             let text = text_of(&input);
             prop_assert_eq!(&text_of(&input), &text);
@@ -725,10 +759,15 @@ proptest! {
     #[test]
     fn merging_a_summary_with_nothing_keeps_its_items(messages in prop::collection::vec(any_message(), 1..12)) {
         let first = text_of(&history(&prepared(&messages)));
-        let again = text_of(&ExtractiveInput { previous_summary: Some(&first), max_tokens: 2 * ENOUGH, ..history(&[]) });
+        let again = text_of(&ExtractiveInput { previous_summary: Some(&first), style: style(2 * ENOUGH), ..history(&[]) });
         let (first, again) = (SummaryDocument::parse(&first), SummaryDocument::parse(&again));
         for section in [Section::Done, Section::Blocked, Section::Constraints, Section::Decisions] {
-            prop_assert_eq!(&again.body[section], &first.body[section]);
+            let sorted = |document: &SummaryDocument| {
+                let mut items = document.body[section].clone();
+                items.sort();
+                items
+            };
+            prop_assert_eq!(sorted(&again), sorted(&first));
         }
     }
 }

@@ -3,11 +3,18 @@
 use std::borrow::Cow;
 
 /// Blocks that text is quoted in: those of a prompt, and those around and in a summary.
-const NAMES: [&str; 6] =
-    ["previous-answer", "conversation", "previous-summary", "summary", "read-files", "modified-files"];
+const NAMES: [&str; 7] = [
+    "previous-answer",
+    "conversation",
+    "previous-summary",
+    "summary",
+    "read-files",
+    "modified-files",
+    "retained-facts",
+];
 
 /// `text` in which no closing tag of a block is left: `</conversation`, `</previous-summary`,
-/// `</summary`, `</read-files` and `</modified-files`, in any case and with any space around the
+/// `</summary`, `</read-files`, `</modified-files` and `</retained-facts`, in any case and with any space around the
 /// slash, become `<\/…`.
 ///
 /// The change is visible on purpose: a reader sees what was written and that it was changed, and

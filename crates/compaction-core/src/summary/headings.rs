@@ -141,6 +141,11 @@ pub(super) fn heading_of(line: &str) -> Option<HeadingLine> {
     known_title(&normalised(bold.trim_end_matches(':').strip_suffix("**")?))
 }
 
+/// Whether a line is a heading of the format.
+pub(crate) fn is_section_heading(line: &str) -> bool {
+    matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress))
+}
+
 /// The headings of `kind` that `text` does not have; level, case and order do not matter.
 ///
 /// A summary by a model must have them all (compaction spec, Summaries).

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::headings::{HeadingLine, heading_of};
+use super::headings::is_section_heading;
 
 /// The line over the context of a split turn.
 pub const TURN_CONTEXT_MARKER: &str = "**Turn Context (split turn):**";
@@ -50,8 +50,7 @@ fn one_line(path: &str) -> Cow<'_, str> {
 
 /// Whether a line starts a block or a section, so that it is no path.
 fn is_structure(line: &str) -> bool {
-    block_starting_with(line).is_some()
-        || matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress))
+    block_starting_with(line).is_some() || is_section_heading(line)
 }
 
 /// `text` without file blocks, whoever wrote them; the same text if it has none.

@@ -65,7 +65,7 @@ impl Written {
     ) -> Result<Self, RpcError> {
         let preparation = preparation.ok_or_else(|| RpcError::Internal { message: "no preparation".to_owned() })?;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts);
+        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, order.settings.citations());
         let written = operation.summarize(&jobs).await?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
@@ -98,12 +98,16 @@ pub(crate) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
     texts: &Arc<PromptTexts>,
+    citations: bool,
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
-    let job = |kind, prepared: &[PreparedMessage], previous_summary: Option<&String>| SummaryJob {
+    let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         kind,
         messages: prepared.to_vec(),
-        previous_summary: previous_summary.cloned(),
+        previous_summary: preparation.previous_summary.clone().filter(|_| is_history),
+        previous_ledger: preparation.previous_ledger.clone().filter(|_| is_history),
+        file_tools: preparation.file_tools.clone(),
+        citations,
         custom_instructions: custom_instructions.map(str::to_owned),
         replace_instructions: false,
         texts: Arc::clone(texts),
@@ -111,11 +115,10 @@ pub(crate) fn jobs(
     };
     let mut jobs = Vec::new();
     if !preparation.messages_to_summarize.is_empty() {
-        let previous = preparation.previous_summary.as_ref();
-        jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, previous));
+        jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, true));
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, None));
+        jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, false));
     }
     jobs
 }

@@ -7,4 +7,3 @@ pub(crate) mod lifecycle;
 pub(crate) mod navigation;
 pub(crate) mod search;
 pub(crate) mod sessions;
-pub(crate) mod undo;

@@ -1,7 +1,7 @@
 //! The summarizer that needs no model: see `compaction_core::extractive`.
 
 use async_trait::async_trait;
-use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, summarize};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, summarize};
 
 use super::{ModelLimits, Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
@@ -32,10 +32,15 @@ impl Summarizer for Extractive {
             let input = ExtractiveInput {
                 kind: job.kind.summary_kind(),
                 messages: &job.messages,
+                previous_ledger: job.previous_ledger.as_deref(),
                 previous_summary: job.previous_summary.as_deref(),
-                custom_instructions: job.custom_instructions.as_deref(),
-                // A summary that is not smaller than what it replaces would be in vain.
-                max_tokens: job.max_tokens().min(job.tokens() / 4 * 3).max(MINIMUM_TOKENS),
+                tools: &job.file_tools,
+                style: Style {
+                    custom_instructions: job.custom_instructions.as_deref(),
+                    // A summary that is not smaller than what it replaces would be in vain.
+                    max_tokens: job.max_tokens().min(job.tokens() / 4 * 3).max(MINIMUM_TOKENS),
+                    citations: job.citations,
+                },
             };
             let text = summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)?;
             Ok(SummaryText { text, attempts: 1, ..SummaryText::default() })

@@ -9,7 +9,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
+use compaction_core::ledger::Ledger;
 use compaction_core::preparation::PreparedMessage;
 use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
 use compaction_core::tokens::estimate_text;
@@ -37,6 +39,12 @@ pub struct SummaryJob {
     pub messages: Vec<PreparedMessage>,
     /// The summary to update.
     pub previous_summary: Option<String>,
+    /// What was stored beside it.
+    pub previous_ledger: Option<Arc<Ledger>>,
+    /// The tools by which file operations are known.
+    pub file_tools: FileTools,
+    /// Whether items name the entries that they come from, where the summarizer can tell.
+    pub citations: bool,
     /// What the summary should look at.
     pub custom_instructions: Option<String>,
     /// Whether they stand in place of the usual instructions.

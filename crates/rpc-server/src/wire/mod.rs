@@ -12,7 +12,6 @@ mod navigation;
 mod notifications;
 mod search;
 mod sessions;
-mod undo;
 
 pub use compaction::*;
 pub use entries::*;
@@ -23,4 +22,3 @@ pub use navigation::*;
 pub use notifications::*;
 pub use search::*;
 pub use sessions::*;
-pub use undo::*;

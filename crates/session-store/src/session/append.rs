@@ -89,7 +89,10 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
-        self.prepare_append(condition)?;
+        self.check_writable()?;
+        self.take_back_unsynced()?;
+        self.refresh_quietly()?;
+        self.check_condition(condition)?;
         let parent_id = self.resolve_parent(parent)?;
         let (line, entry) = self.build(&new, parent_id.as_ref())?;
         self.make_current()?;
@@ -118,14 +121,6 @@ impl Session {
         }
     }
 
-    /// What comes before every append: what other programs added is read, and the condition checked.
-    pub(super) fn prepare_append(&mut self, condition: &Precondition) -> Result<(), StoreError> {
-        self.check_writable()?;
-        self.take_back_unsynced()?;
-        self.refresh_quietly()?;
-        self.check_condition(condition)
-    }
-
     fn check_writable(&self) -> Result<(), StoreError> {
         match &self.read_only {
             Some(reason) => {
@@ -147,7 +142,7 @@ impl Session {
         Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
     }
 
-    pub(super) fn resolve_parent(&self, parent: Parent) -> Result<Option<EntryId>, StoreError> {
+    fn resolve_parent(&self, parent: Parent) -> Result<Option<EntryId>, StoreError> {
         match parent {
             Parent::Leaf => Ok(self.leaf.clone()),
             Parent::At(None) => Ok(None),
@@ -156,7 +151,7 @@ impl Session {
     }
 
     /// The entry's line, and the entry as it is read back from it.
-    pub(super) fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
+    fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
         let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
         if self.is_taken(&id)? {

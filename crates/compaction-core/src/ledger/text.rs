@@ -8,7 +8,7 @@ const LONGEST_GIST: usize = 280;
 
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(4096));
     for word in text.split(|character: char| character.is_whitespace() || character.is_control()) {
         if word.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// `text` in at most `units` UTF-16 units, with `…` at its end where something was cut.
-pub(super) fn clip(text: &str, units: usize) -> String {
+pub(crate) fn clip(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
     }
@@ -36,7 +36,7 @@ pub(super) fn clip(text: &str, units: usize) -> String {
 
 /// `text` in at most `units` UTF-16 units: its first two thirds and its end, with `…` between them
 /// where something was cut. What is asked often stands below what was pasted.
-pub(super) fn clip_middle(text: &str, units: usize) -> String {
+pub(crate) fn clip_middle(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
     }
@@ -50,7 +50,7 @@ pub(super) fn clip_middle(text: &str, units: usize) -> String {
 
 /// `text` in lower case with a space for everything that is no letter, digit or apostrophe, and
 /// one around it: words can be looked for, and equal sentences compare equal.
-pub(super) fn normalised(text: &str) -> String {
+pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
     for character in text.chars() {
@@ -69,7 +69,7 @@ pub(super) fn normalised(text: &str) -> String {
 }
 
 /// Whether `normalised` text holds one of `words`, each one word or several with single spaces.
-pub(super) fn has_any(normalised: &str, words: &[&str]) -> bool {
+pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
     words.iter().any(|word| {
         normalised
             .match_indices(word)
@@ -78,18 +78,18 @@ pub(super) fn has_any(normalised: &str, words: &[&str]) -> bool {
 }
 
 /// Whether `normalised` text starts with one of `words`.
-pub(super) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
+pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
     let text = normalised.trim_start();
     words.iter().any(|word| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
 }
 
 /// The sentences of `text`, without code between fences, headings and list markers.
-pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| Sentences { rest: without_marker(line) })
 }
 
 /// The lines of `text` without code between fences.
-pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
@@ -99,7 +99,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What an answer says first and last, which is where answers tell their outcome.
-pub(super) fn gist(text: &str) -> String {
+pub(crate) fn gist(text: &str) -> String {
     let mut all = sentences(text);
     let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
     let part = |sentence: &str| one_line(&clip(sentence, LONGEST_GIST)).replace("**", "");
@@ -116,7 +116,7 @@ fn code_line(text: &str) -> Option<&str> {
 }
 
 /// A line without the marks of headings, quotes and lists at its beginning.
-pub(super) fn without_marker(line: &str) -> &str {
+pub(crate) fn without_marker(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['#', '>', '*', '-', '+', ' ']);
     let digits = line.trim_start_matches(|character: char| character.is_ascii_digit());
     match digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") ")) {
@@ -147,12 +147,12 @@ impl<'a> Iterator for Sentences<'a> {
 }
 
 /// The texts between single backticks in `text`, without those that span lines.
-pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn quoted(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("```"));
     lines.flat_map(|line| line.split('`').skip(1).step_by(2)).map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// `text` as a quoted name, on one line.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
 }

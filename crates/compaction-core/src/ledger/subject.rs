@@ -1,6 +1,7 @@
 //! What a call was about: a deed, and the path or command that it was done to.
 
 use super::text::{clip, one_line};
+use crate::file_operations::{FileTools, path_of};
 use crate::json::Json;
 use crate::message::ToolCall;
 
@@ -10,11 +11,11 @@ const EDIT_TOOLS: &[&str] = &["edit", "edit_file", "multi_edit", "multiedit", "s
 const PATH_ARGUMENTS: &[&str] = &["path", "file_path", "filePath", "file", "filename", "notebook_path"];
 const COMMAND_ARGUMENTS: &[&str] = &["command", "cmd", "script"];
 /// UTF-16 units of a command or an error in an item.
-pub(super) const LONGEST_TEXT: usize = 240;
+pub(crate) const LONGEST_TEXT: usize = 240;
 
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Deed {
+pub(crate) enum Deed {
     Read,
     Write,
     Edit,
@@ -23,8 +24,14 @@ pub(super) enum Deed {
 }
 
 impl Deed {
+    pub(crate) const ALL: [Deed; 5] = [Deed::Read, Deed::Write, Deed::Edit, Deed::Run, Deed::Call];
+
+    pub(crate) fn is_of_file(self) -> bool {
+        matches!(self, Deed::Read | Deed::Write | Deed::Edit)
+    }
+
     /// The deed as the first word of an item.
-    pub(super) fn past(self) -> &'static str {
+    pub(crate) fn past(self) -> &'static str {
         match self {
             Deed::Read => "Read",
             Deed::Write => "Wrote",
@@ -36,14 +43,21 @@ impl Deed {
 }
 
 /// A deed and what it was done to: a path, a command, or a call.
-pub(super) type Subject = (Deed, String);
+pub(crate) type Subject = (Deed, String);
 
-/// Reads a call. Tools that no list names count as commands if they have one, else as what they are.
-pub(super) fn subject_of(call: &ToolCall) -> Subject {
+/// Reads a call. Files are known by `tools` first, then by usual names of tools; other tools count
+/// as commands if they have one, else as what they are.
+pub(crate) fn subject_of(call: &ToolCall, tools: &FileTools) -> Subject {
     let arguments = call.arguments.as_ref();
+    let listed = [(&tools.read, Deed::Read), (&tools.write, Deed::Write), (&tools.edit, Deed::Edit)];
+    if let Some((_, deed)) = listed.into_iter().rev().find(|(names, _)| names.contains(&call.name))
+        && let Some(path) = path_of(call, tools)
+    {
+        return (deed, path.to_owned());
+    }
     let argument = |names: &[&str]| {
         let value = |name: &&str| arguments.and_then(|arguments| arguments.get(name)).and_then(Json::as_str);
-        names.iter().find_map(value).filter(|value| !value.is_empty()).map(one_line)
+        names.iter().find_map(value).filter(|value| !value.is_empty()).map(str::to_owned)
     };
     let name = call.name.to_lowercase();
     let deed_of_file = [(READ_TOOLS, Deed::Read), (WRITE_TOOLS, Deed::Write), (EDIT_TOOLS, Deed::Edit)];
@@ -52,13 +66,13 @@ pub(super) fn subject_of(call: &ToolCall) -> Subject {
         return (deed, path);
     }
     if let Some(command) = argument(COMMAND_ARGUMENTS) {
-        return (Deed::Run, command);
+        return (Deed::Run, one_line(&command));
     }
     let arguments = arguments.map(|arguments| clip(&one_line(&arguments.to_compact()), LONGEST_TEXT));
     (Deed::Call, format!("{}({})", one_line(&call.name), arguments.unwrap_or_default()))
 }
 
 /// A target as items name it.
-pub(super) fn shown(target: &str) -> String {
-    clip(target, LONGEST_TEXT).replace('`', "'")
+pub(crate) fn shown(target: &str) -> String {
+    one_line(&clip(target, LONGEST_TEXT)).replace('`', "'")
 }

@@ -37,7 +37,7 @@ const TITLES: &[&str] = &["next", "todo", "to do", "remaining", "left to do", "f
 
 /// What an answer says is left: the open boxes of its lists, the lists under a line such as `Next
 /// steps:`, and sentences that name it.
-pub(super) fn explicit_steps(answer: &str) -> Vec<&str> {
+pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     let mut steps = Vec::new();
     let mut in_list = false;
     for line in prose(answer) {
@@ -58,7 +58,7 @@ pub(super) fn explicit_steps(answer: &str) -> Vec<&str> {
 }
 
 /// What an answer announces, where nothing explicit is known.
-pub(super) fn announced_steps(answer: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn announced_steps(answer: &str) -> impl Iterator<Item = &str> {
     let announces = |words: &str| starts_with_any(words, ANNOUNCED) && !starts_with_any(words, ASKS_BACK);
     sentences(answer).filter(move |sentence| is_sized(sentence) && announces(&normalised(sentence)))
 }

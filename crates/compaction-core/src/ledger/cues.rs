@@ -150,25 +150,19 @@ const TRIVIAL: &[&str] = &[
 const LONGEST_TRIVIAL: usize = 40;
 /// UTF-16 units of the longest sentence that is taken as one item.
 const LONGEST_SENTENCE: usize = 400;
-/// Bytes of the longest name.
-const LONGEST_NAME: usize = 80;
 
 /// A request as an item of Goal: of a long one its beginning and its end,
 /// as what is pasted between is not part of the request.
-pub(super) fn goal_line(text: &str) -> String {
+pub(crate) fn goal_line(text: &str) -> String {
     one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
 }
 
 /// Whether a sentence is long enough to tell something and short enough for an item.
-pub(super) fn is_sized(sentence: &str) -> bool {
+pub(crate) fn is_sized(sentence: &str) -> bool {
     sentence.len() > 8 && utf16_len(sentence) <= LONGEST_SENTENCE
 }
 
-pub(super) fn is_name(name: &str) -> bool {
-    (3..=LONGEST_NAME).contains(&name.len()) && name.contains(char::is_alphanumeric)
-}
-
-pub(super) fn is_trivial(text: &str) -> bool {
+pub(crate) fn is_trivial(text: &str) -> bool {
     let text = text.trim();
     if text.len() > LONGEST_TRIVIAL {
         return false;
@@ -177,7 +171,7 @@ pub(super) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
 }
 
-pub(super) fn is_constraint(sentence: &str) -> bool {
+pub(crate) fn is_constraint(sentence: &str) -> bool {
     if !is_sized(sentence) || sentence.ends_with('?') {
         return false;
     }
@@ -190,7 +184,7 @@ pub(super) fn is_constraint(sentence: &str) -> bool {
 
 /// A sentence of the model that settles something, as an item: `**decision**: reason` where it
 /// gives a reason. Says whether it does.
-pub(super) fn decision(sentence: &str) -> Option<(String, bool)> {
+pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     if !is_sized(sentence) || sentence.ends_with([':', '?']) {
         return None;
     }

@@ -12,7 +12,7 @@ const FILTERS: &[&str] = &[
 ];
 
 /// Whether a command only looks something up: every program in it does.
-pub(super) fn is_lookup(command: &str) -> bool {
+pub(crate) fn is_lookup(command: &str) -> bool {
     let command = without_quoted(command);
     let parts = command.split(['|', ';', '&']).map(str::trim).filter(|part| !part.is_empty());
     let mut programs = parts.filter_map(program).filter(|program| *program != "cd").peekable();
@@ -21,7 +21,7 @@ pub(super) fn is_lookup(command: &str) -> bool {
 
 /// `command` without the tail that only shapes its output: pipes into filters and redirections.
 /// Commands that differ in it alone are the same.
-pub(super) fn core_command(command: &str) -> &str {
+pub(crate) fn core_command(command: &str) -> &str {
     let mut core = command.trim();
     loop {
         let shorter = without_redirection(without_filter(core)).trim_end();
@@ -34,7 +34,7 @@ pub(super) fn core_command(command: &str) -> &str {
 
 /// What has succeeded when `core` has: itself, and each of its steps in the directory that it
 /// changes to.
-pub(super) fn succeeded_with(core: &str) -> Vec<String> {
+pub(crate) fn succeeded_with(core: &str) -> Vec<String> {
     let mut steps: Vec<&str> = split_outside_quotes(core, "&&").map(str::trim).collect();
     let directory = steps.first().copied().filter(|step| program(step) == Some("cd"));
     if directory.is_some() {

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::cues::{goal_line, is_constraint, is_trivial};
-use super::pool::{Pool, Rank};
+use super::RequestWeight;
+use super::cues::{is_constraint, is_trivial};
 use super::text::{has_any, normalised, sentences, starts_with_any};
-use crate::summary::Section;
 use crate::text::prefix_utf16;
 
 /// Words of the shortest message that asks for work.
@@ -18,8 +17,6 @@ const MANY_WORDS: usize = 24;
 const SHORTEST_TOPIC_WORD: usize = 4;
 /// UTF-16 units of a message in which its topic is looked for.
 const TOPIC_UNITS: usize = 600;
-/// Requests, counted from the end, that matter as such.
-const RECENT_REQUESTS: usize = 4;
 /// Beginnings of messages that report, confirm or refuse.
 const REPLIES: &[&str] = &[
     "i",
@@ -166,26 +163,18 @@ const COMMON: &[&str] = &[
     "well", "were", "what", "when", "where", "which", "will", "with", "would", "your",
 ];
 
-/// The requests heard so far, as items of Goal.
+/// What the requests so far were about.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
-    heard: Vec<Request>,
+pub(super) struct Topics {
     /// Words of the topic of the newest request.
     topic: HashSet<String>,
 }
 
-#[derive(Debug)]
-struct Request {
-    position: usize,
-    line: String,
-    begins_topic: bool,
-}
-
-impl Requests {
-    /// Notes a message of a person, if it asks for work.
-    pub(super) fn hear(&mut self, position: usize, text: &str) {
+impl Topics {
+    /// What a message of a person does in the conversation.
+    pub(super) fn weigh(&mut self, text: &str) -> RequestWeight {
         if !asks_for_work(text) {
-            return;
+            return RequestWeight::Reply;
         }
         let words = topic_words(text);
         let is_telling = weight(&normalised(prefix_utf16(text, TOPIC_UNITS))) >= TELLING_WORDS;
@@ -194,17 +183,7 @@ impl Requests {
             self.topic.clear();
         }
         self.topic.extend(words);
-        self.heard.push(Request { position, line: goal_line(text), begins_topic });
-    }
-
-    /// Adds the requests: those that began a topic and the newest before those between.
-    pub(super) fn report(&self, pool: &mut Pool) {
-        let older = self.heard.len().saturating_sub(RECENT_REQUESTS);
-        for (number, request) in self.heard.iter().enumerate() {
-            let matters = request.begins_topic || number >= older;
-            let rank = if matters { Rank::Normal } else { Rank::Low };
-            pool.add(Section::Goal, &request.line, request.position, rank);
-        }
+        if begins_topic { RequestWeight::Topic } else { RequestWeight::Work }
     }
 }
 
@@ -269,15 +248,15 @@ mod tests {
 
     #[test]
     fn a_topic_begins_where_no_word_is_shared() {
-        let mut requests = Requests::default();
+        let mut topics = Topics::default();
         let texts = [
             "port the old parser to Rust",
             "now test the parser too",
             "then write a changelog for our users",
             "make the changelog short",
         ];
-        (1..).zip(texts).for_each(|(position, text)| requests.hear(position, text));
-        let begins: Vec<_> = requests.heard.iter().map(|request| request.begins_topic).collect();
-        assert_eq!(begins, [true, false, true, false]);
+        let weights = texts.map(|text| topics.weigh(text));
+        use RequestWeight::{Topic, Work};
+        assert_eq!(weights, [Topic, Work, Topic, Work]);
     }
 }

@@ -1,0 +1,253 @@
+//! What tools did: calls paired with their results, and what became of files and commands.
+
+use std::collections::{HashMap, HashSet};
+
+use super::commands::{core_command, is_lookup, succeeded_with};
+use super::errors::{Errors, NO_OUTPUT, ends_with_failure, error_line, is_trailer};
+use super::labels::{LOOKED_UP, NO_RESULT, WORKING_ON};
+use super::notes::{NoteKind, Notes, Place};
+use super::subject::{Deed, Subject, shown, subject_of};
+use super::text::{one_line, quoted};
+use super::{CommandRecord, FileRecord, Outcome};
+use crate::file_operations::FileTools;
+use crate::message::{BashExecution, ToolCall};
+
+/// Commands that are kept, the newest and the most frequent ones.
+const MOST_COMMANDS: usize = 400;
+/// Files that are kept, the newest ones.
+const MOST_FILES: usize = 2000;
+
+/// Calls and outcomes so far.
+#[derive(Debug, Default)]
+pub(super) struct Actions<'a> {
+    /// Calls without a result, by id.
+    open: HashMap<&'a str, (Place<'a>, Subject)>,
+    files: HashMap<String, FileRecord>,
+    commands: HashMap<String, CommandRecord>,
+    /// What the messages themselves changed or ran with success, and what they read, as items name it.
+    changed: HashSet<String>,
+    done: HashSet<String>,
+    /// Position of the latest calls.
+    last_call: u64,
+    lookups: u64,
+}
+
+impl<'a> Actions<'a> {
+    pub(super) fn restore(&mut self, files: &[FileRecord], commands: &[CommandRecord]) {
+        self.files.extend(files.iter().map(|file| (file.path.clone(), file.clone())));
+        self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
+    }
+
+    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) {
+        self.last_call = place.position;
+        let subject = subject_of(call, tools);
+        if subject.0.is_of_file() {
+            self.touch(&subject.1, place);
+        }
+        self.open.insert(&call.id, (place, subject));
+    }
+
+    /// Pairs a result with its call. A result without a call belongs to what was cut away before.
+    pub(super) fn end(&mut self, place: Place<'a>, call_id: &str, output: &str, is_error: bool, errors: &mut Errors) {
+        let Some((_, subject)) = self.open.remove(call_id) else {
+            return;
+        };
+        let has_failed = is_error || subject.0 == Deed::Run && ends_with_failure(output);
+        if has_failed {
+            self.fail(place, subject, &error_line(output), errors);
+        } else {
+            self.succeed(place, subject, 1, errors);
+        }
+    }
+
+    /// Whether the conversation went on after a call without a result.
+    pub(super) fn has_waited(&self) -> bool {
+        self.open.values().any(|(place, _)| place.position != self.last_call)
+    }
+
+    /// Takes all open calls for successes, where results are left out throughout.
+    pub(super) fn end_all(&mut self, errors: &mut Errors) {
+        let mut open: Vec<_> = self.open.drain().collect();
+        open.sort_by(|left, right| (left.1.0.position, left.0).cmp(&(right.1.0.position, right.0)));
+        open.into_iter().for_each(|(_, (place, subject))| self.succeed(place, subject, 1, errors));
+    }
+
+    /// A command that the person ran.
+    pub(super) fn note_command(&mut self, place: Place<'a>, bash: &BashExecution, errors: &mut Errors) {
+        let command = one_line(&bash.command);
+        match bash.exit_code {
+            _ if bash.cancelled => {}
+            Some(code) if code != 0 => {
+                let error = format!("exit code {code}: {}", error_line(&bash.output));
+                self.fail(place, (Deed::Run, command), &error, errors);
+            }
+            _ => self.succeed(place, (Deed::Run, command), 1, errors),
+        }
+    }
+
+    /// Notes an error. A lookup that found nothing is none, nor is what the person stopped.
+    fn fail(&mut self, place: Place<'_>, (deed, target): Subject, error: &str, errors: &mut Errors) {
+        if error == "Command aborted" || error == "Operation aborted" {
+            return;
+        }
+        let is_lookup = deed == Deed::Run && is_lookup(&target);
+        let core = core_of(deed, &target);
+        if is_lookup {
+            self.lookups += 1;
+            if error != NO_OUTPUT && !is_trailer(error) && error.contains(": ") {
+                errors.add(Some(&shown(&core)), error, place, true);
+            }
+            return;
+        }
+        errors.add(Some(&shown(&core)), error, place, false);
+        if let Some(command) = self.command(deed, &core, place) {
+            command.failed = command.failed.saturating_add(1);
+            command.outcome = Outcome::Failed;
+            command.last_error = Some(error.to_owned());
+        }
+    }
+
+    /// Notes a success, which resolves the errors of the same command however its output was shown,
+    /// and those of each step of a chain.
+    pub(super) fn succeed(&mut self, place: Place<'_>, (deed, target): Subject, times: u64, errors: &mut Errors) {
+        if deed == Deed::Run && is_lookup(&target) {
+            self.lookups += 1;
+            return;
+        }
+        let core = core_of(deed, &target);
+        match deed {
+            Deed::Run => succeeded_with(&core).iter().for_each(|step| errors.resolve(Some(&shown(step)))),
+            _ => errors.resolve(Some(&shown(&core))),
+        }
+        if place.position > 0 {
+            self.done.insert(shown(&core));
+            if deed != Deed::Read {
+                self.changed.insert(shown(&core));
+            }
+        }
+        if let Some(command) = self.command(deed, &core, place) {
+            command.succeeded = command.succeeded.saturating_add(times);
+            command.outcome = Outcome::Succeeded;
+        } else {
+            let file = self.touch(&core, place);
+            let count = match deed {
+                Deed::Write => &mut file.written,
+                Deed::Edit => &mut file.edited,
+                _ => &mut file.read,
+            };
+            *count = count.saturating_add(times);
+        }
+    }
+
+    /// Notes a file of a list.
+    pub(super) fn note_listed(&mut self, deed: Deed, path: &str, place: Place<'_>) {
+        let file = self.touch(path, place);
+        let is_told = file.read + file.written + file.edited > 0;
+        match deed {
+            Deed::Read if !is_told => file.read = 1,
+            Deed::Edit if !file.is_modified() => file.edited = 1,
+            _ => {}
+        }
+    }
+
+    fn touch(&mut self, path: &str, place: Place<'_>) -> &mut FileRecord {
+        let file = self.files.entry(path.to_owned()).or_insert_with(|| FileRecord {
+            path: path.to_owned(),
+            read: 0,
+            written: 0,
+            edited: 0,
+            position: 0,
+            sources: place.sources(),
+        });
+        file.position = file.position.max(place.position);
+        place.entry.into_iter().for_each(|id| file.sources.add(id));
+        file
+    }
+
+    /// The record of a command or call, touched; `None` for files.
+    fn command(&mut self, deed: Deed, core: &str, place: Place<'_>) -> Option<&mut CommandRecord> {
+        if deed.is_of_file() {
+            return None;
+        }
+        let command = self.commands.entry(core.to_owned()).or_insert_with(|| CommandRecord {
+            command: core.to_owned(),
+            is_call: deed == Deed::Call,
+            succeeded: 0,
+            failed: 0,
+            outcome: Outcome::Open,
+            last_error: None,
+            position: 0,
+            sources: place.sources(),
+        });
+        command.position = command.position.max(place.position);
+        place.entry.into_iter().for_each(|id| command.sources.add(id));
+        Some(command)
+    }
+
+    /// Brings notes of earlier summaries up to date with what the messages did since: work that was
+    /// finished moves to Done, what blocked it goes where its command or file succeeded.
+    pub(super) fn settle(&self, first: u64, has_finished_turn: bool, notes: &mut Notes) {
+        let is_finished = |text: &str| match text.strip_prefix(WORKING_ON) {
+            Some(_) => has_finished_turn,
+            None => {
+                let mut names = quoted(text).peekable();
+                let is_changed = |name| self.changed.contains(name) || self.changed.contains(core_command(name));
+                names.peek().is_some() && names.all(is_changed)
+            }
+        };
+        for note in notes.take(NoteKind::Open, |note| note.position < first && is_finished(&note.text)) {
+            let text = note.text.strip_prefix(WORKING_ON).unwrap_or(&note.text);
+            let text = text.strip_suffix(NO_RESULT).unwrap_or(text);
+            // What ran is told by its record.
+            if !note.text.ends_with(NO_RESULT) {
+                notes.add_times(NoteKind::Done, text, Place { position: note.position, entry: None }, false, Some(0));
+            }
+        }
+        let is_done = |name: &str| self.done.contains(name) || self.done.contains(core_command(name));
+        let is_resolved = |text: &str| quoted(text).next().is_some_and(is_done);
+        notes.take(NoteKind::Blocked, |note| note.position < first && is_resolved(&note.text));
+    }
+
+    /// Adds the calls that wait, and what the lookups came to.
+    pub(super) fn report(&mut self, notes: &mut Notes) {
+        if self.lookups > 0 {
+            let place = Place { position: self.last_call, entry: None };
+            notes.add_times(NoteKind::Done, LOOKED_UP, place, true, Some(self.lookups));
+        }
+        // An older call without a result was cut off; whatever came after it went on without it.
+        let last_call = self.last_call;
+        let mut open: Vec<_> = self.open.drain().filter(|(_, (place, _))| place.position == last_call).collect();
+        open.sort_by(|left, right| left.1.1.cmp(&right.1.1));
+        for (_, (place, (deed, target))) in open {
+            notes.add(NoteKind::Open, &format!("{} {}{NO_RESULT}", deed.past(), quote_shown(&target)), place, false);
+        }
+    }
+
+    /// Files and commands in the order of their last touch.
+    pub(super) fn finish(self) -> (Vec<FileRecord>, Vec<CommandRecord>) {
+        let mut files: Vec<_> = self.files.into_values().collect();
+        files.sort_by(|left, right| (left.position, &left.path).cmp(&(right.position, &right.path)));
+        let excess = files.len().saturating_sub(MOST_FILES);
+        let mut commands: Vec<_> = self.commands.into_values().collect();
+        let worth = |command: &CommandRecord| {
+            command.position.saturating_add(8 * command.succeeded.saturating_add(command.failed).min(1 << 20))
+        };
+        commands.sort_by(|left, right| (worth(right), &left.command).cmp(&(worth(left), &right.command)));
+        commands.truncate(MOST_COMMANDS);
+        commands.sort_by(|left, right| (left.position, &left.command).cmp(&(right.position, &right.command)));
+        (files.split_off(excess), commands)
+    }
+
+    pub(super) fn is_file(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+}
+
+fn quote_shown(target: &str) -> String {
+    super::text::quote(&shown(target))
+}
+
+/// What a deed is known by: commands by what they do, everything else by its target.
+fn core_of(deed: Deed, target: &str) -> String {
+    if deed == Deed::Run { core_command(target).to_owned() } else { target.to_owned() }
+}

@@ -1,0 +1,219 @@
+//! Collecting: one pass over messages, on top of what an earlier compaction stored.
+
+use std::collections::HashSet;
+
+use super::actions::Actions;
+use super::errors::Errors;
+use super::names::Names;
+use super::notes::{Notes, Place};
+use super::scan::NameKind;
+use super::speech::Speech;
+use super::subject::{Deed, Subject};
+use super::{Ledger, Places, harvest};
+use crate::entry::EntryId;
+use crate::file_operations::FileTools;
+use crate::json::Json;
+use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
+use crate::preparation::PreparedMessage;
+
+/// Levels of nested arguments in which names are looked for.
+const DEEPEST: usize = 64;
+
+/// Collects a ledger, message by message.
+///
+/// Messages are read once, in order; text of tool results is looked at for errors alone, as files
+/// can be read and commands run again.
+#[derive(Debug)]
+pub struct Collector<'a> {
+    tools: &'a FileTools,
+    first: u64,
+    position: u64,
+    has_results: bool,
+    pub(super) speech: Speech<'a>,
+    actions: Actions<'a>,
+    pub(super) errors: Errors,
+    pub(super) names: Names<'a>,
+    pub(super) notes: Notes,
+    pinned: Vec<EntryId>,
+}
+
+impl Ledger {
+    /// What `messages` held, oldest first, on top of `previous`.
+    pub fn collect(messages: &[PreparedMessage], previous: Option<&Ledger>, tools: &FileTools) -> Self {
+        let mut collector = Collector::new(previous, None, tools);
+        messages.iter().for_each(|prepared| collector.read(prepared));
+        collector.finish()
+    }
+}
+
+impl<'a> Collector<'a> {
+    /// Starts from the ledger of the previous compaction; where it has none, from its summary's
+    /// text, which is read once.
+    pub fn new(previous: Option<&'a Ledger>, previous_summary: Option<&'a str>, tools: &'a FileTools) -> Self {
+        let first = previous.map_or(0, |previous| previous.messages) + 1;
+        let mut collector = Self {
+            tools,
+            first,
+            position: first - 1,
+            has_results: false,
+            speech: Speech::default(),
+            actions: Actions::default(),
+            errors: Errors::default(),
+            names: Names::default(),
+            notes: Notes::default(),
+            pinned: Vec::new(),
+        };
+        match (previous, previous_summary) {
+            (Some(previous), _) => collector.restore(previous),
+            (None, Some(summary)) => harvest::add_earlier(summary, &mut collector),
+            (None, None) => {}
+        }
+        collector
+    }
+
+    fn restore(&mut self, previous: &'a Ledger) {
+        self.speech.requests = previous.requests.clone();
+        self.speech.answered = previous.answered;
+        self.speech.is_waiting = previous.is_waiting;
+        self.actions.restore(&previous.files, &previous.commands);
+        self.errors.restore(&previous.errors);
+        self.notes.restore(&previous.notes);
+        self.names.restore(NameKind::Path, &previous.paths);
+        self.names.restore(NameKind::Identifier, &previous.identifiers);
+        self.pinned = previous.pinned.clone();
+    }
+
+    /// Reads the next message.
+    pub fn read(&mut self, prepared: &'a PreparedMessage) {
+        self.position += 1;
+        let place = Place { position: self.position, entry: Some(&prepared.entry_id) };
+        match prepared.message.body() {
+            Body::User { content } => {
+                self.speech.hear_person(place, &content.text("\n"), &mut self.notes);
+                self.read_names(content, place, Places::PERSON);
+            }
+            Body::Custom { content, .. } => {
+                self.speech.hear_extension(place, &content.text("\n"), &mut self.notes);
+                self.read_names(content, place, Places::ANSWER);
+            }
+            Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
+            Body::ToolResult { tool_call_id, content, is_error, .. } => {
+                self.has_results = true;
+                self.actions.end(place, tool_call_id, &content.text("\n"), *is_error, &mut self.errors);
+            }
+            Body::BashExecution(bash) if !bash.exclude_from_context => {
+                self.actions.note_command(place, bash, &mut self.errors);
+                self.names.read(&bash.command, place, Places::PERSON);
+            }
+            Body::CompactionSummary { summary, .. } => harvest::add_earlier(summary, self),
+            Body::BranchSummary { summary, .. } => harvest::add_branch(summary, place, self),
+            Body::BashExecution(_) | Body::System(_) | Body::Other { .. } => {}
+        }
+    }
+
+    fn read_names(&mut self, content: &'a Content, place: Place<'a>, places: Places) {
+        if let Content::Text(text) = content {
+            self.read_prose(text, place, places);
+        }
+        for block in content.blocks() {
+            if let Block::Text(text) = block {
+                self.read_prose(text, place, places);
+            }
+        }
+    }
+
+    fn read_prose(&mut self, text: &'a str, place: Place<'a>, places: Places) {
+        self.names.read(text, place, places);
+        self.names.read_quoted(text, place, places);
+    }
+
+    fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: Place<'a>) {
+        let text = blocks_text(&assistant.content, "\n");
+        self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
+        for block in &assistant.content {
+            if let Block::Text(text) = block {
+                self.read_prose(text, place, Places::ANSWER);
+            }
+        }
+        for call in message.tool_calls() {
+            self.actions.begin(place, call, self.tools);
+            self.read_arguments(call, place);
+        }
+        self.note_failure(assistant, place);
+    }
+
+    /// A request to the model that failed; a later answer resolves it.
+    fn note_failure(&mut self, assistant: &Assistant, place: Place<'a>) {
+        match (assistant.stop_reason.as_deref(), &assistant.error_message) {
+            (Some("error"), Some(error)) => {
+                self.errors.add(None, &super::error_line(error), place, false);
+            }
+            _ => self.errors.resolve(None),
+        }
+    }
+
+    fn read_arguments(&mut self, call: &'a ToolCall, place: Place<'a>) {
+        let is_edit = [&self.tools.write, &self.tools.edit].into_iter().any(|names| names.contains(&call.name));
+        let mut values: Vec<(&'a Json<'static>, bool, usize)> =
+            call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
+        while let Some((value, is_text, depth)) = values.pop() {
+            match value {
+                Json::String(text) => {
+                    self.names.read(text, place, if is_text { Places::EDIT } else { Places::CALL });
+                }
+                Json::Array(items) if depth < DEEPEST => {
+                    values.extend(items.iter().rev().map(|item| (item, is_text, depth + 1)));
+                }
+                Json::Object(members) if depth < DEEPEST => {
+                    let is_path = |key: &str| self.tools.path_arguments.iter().any(|name| name == key);
+                    let members = members.iter().rev();
+                    values.extend(members.map(|(key, value)| (value, is_edit && !is_path(key), depth + 1)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn note_success(&mut self, subject: Subject, times: u64, place: Place<'_>) {
+        self.actions.succeed(place, subject, times, &mut self.errors);
+    }
+
+    /// A file that a list names: the times are told elsewhere, if at all.
+    pub(super) fn note_file(&mut self, deed: Deed, path: &str, place: Place<'_>) {
+        self.actions.note_listed(deed, path, place);
+    }
+
+    /// Entries that are to be kept.
+    pub fn pin(&mut self, ids: impl IntoIterator<Item = EntryId>) {
+        let mut known: HashSet<EntryId> = self.pinned.iter().cloned().collect();
+        self.pinned.extend(ids.into_iter().filter(|id| known.insert(id.clone())));
+    }
+
+    /// The ledger of everything that was read.
+    pub fn finish(mut self) -> Ledger {
+        if !self.has_results && self.actions.has_waited() {
+            // Branches are told without results; what was called there has been done.
+            self.actions.end_all(&mut self.errors);
+        }
+        self.actions.settle(self.first, self.speech.answered >= self.first, &mut self.notes);
+        self.actions.report(&mut self.notes);
+        self.speech.report(&mut self.notes);
+        let errors = self.errors.finish();
+        self.names.mark_errors(errors.iter().map(|error| error.line.as_str()));
+        let (paths, identifiers) = self.names.finish(self.position, |path| self.actions.is_file(path));
+        let (files, commands) = self.actions.finish();
+        Ledger {
+            messages: self.position,
+            answered: self.speech.answered,
+            is_waiting: self.speech.is_waiting,
+            requests: self.speech.finish(),
+            notes: self.notes.finish(),
+            files,
+            commands,
+            errors,
+            paths,
+            identifiers,
+            pinned: self.pinned,
+        }
+    }
+}

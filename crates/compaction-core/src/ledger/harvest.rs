@@ -1,0 +1,154 @@
+//! What summaries without a ledger told: read once, item by item. From then on it is data.
+
+use super::collect::Collector;
+use super::labels::{
+    ANSWER, COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
+};
+use super::notes::{NoteKind, Place, split_times};
+use super::subject::Deed;
+use super::{Places, Request, RequestWeight};
+use crate::summary::{Section, Sections, SummaryDocument};
+
+/// Whether an item is made anew from data for every summary.
+fn is_of_its_time(item: &str) -> bool {
+    [FOCUS, GO_ON, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND].iter().any(|start| item.starts_with(start))
+}
+
+/// An item without the entry that it cites.
+fn uncited(item: &str) -> &str {
+    let cited = item.strip_suffix(']').and_then(|item| item.rsplit_once(" [entry "));
+    cited.map_or(item, |(item, _)| item)
+}
+
+/// Adds the items of a summary of what came before the messages.
+pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
+    let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
+    let mut latest = None;
+    for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
+        for section in Section::ALL {
+            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
+                match item.strip_prefix(LATEST) {
+                    Some(request) => latest = Some(request.to_owned()),
+                    None => add_item(settled(section), item, Place::EARLIER, collector),
+                }
+            }
+        }
+        add_other(part, Place::EARLIER, collector);
+    }
+    latest.into_iter().for_each(|request| push_request(&request, collector));
+    document.files.read_files.iter().for_each(|path| collector.note_file(Deed::Read, path, Place::EARLIER));
+    document.files.modified_files.iter().for_each(|path| collector.note_file(Deed::Edit, path, Place::EARLIER));
+    collector.names.read(summary, Place::EARLIER, Places::SUMMARY);
+}
+
+/// Where the items of a turn's context belong, once the turn is history.
+fn settled(section: Section) -> Section {
+    match section {
+        Section::OriginalRequest => Section::Goal,
+        Section::EarlyProgress => Section::Done,
+        Section::SuffixContext => Section::CriticalContext,
+        section => section,
+    }
+}
+
+fn add_item(section: Section, item: &str, place: Place<'static>, collector: &mut Collector<'_>) {
+    let kind = match section {
+        Section::Goal | Section::OriginalRequest => return push_request(item, collector),
+        Section::Done | Section::EarlyProgress if add_deed(item, place, collector) => return,
+        Section::Blocked if add_error(item, place, collector) => return,
+        Section::Done | Section::EarlyProgress => NoteKind::Done,
+        Section::Blocked => NoteKind::Blocked,
+        Section::Constraints => NoteKind::Constraint,
+        Section::InProgress => NoteKind::Open,
+        Section::Decisions => NoteKind::Decision,
+        Section::NextSteps => NoteKind::Step,
+        Section::CriticalContext | Section::SuffixContext if item.starts_with(ANSWER) => NoteKind::Answer,
+        Section::CriticalContext | Section::SuffixContext => NoteKind::Fact,
+    };
+    collector.notes.add(kind, item, place, false);
+}
+
+fn push_request(text: &str, collector: &mut Collector<'_>) {
+    let weight = RequestWeight::Topic;
+    collector.speech.push_request(Request { text: text.to_owned(), position: 0, weight, sources: Default::default() });
+}
+
+/// ``Edited `a` (2 times)``
+fn add_deed(item: &str, place: Place<'static>, collector: &mut Collector<'_>) -> bool {
+    let (text, times) = split_times(item);
+    let Some((deed, target)) = Deed::ALL.into_iter().find_map(|deed| {
+        let target = text.strip_prefix(deed.past())?.strip_prefix(" `")?.strip_suffix('`')?;
+        (!target.contains('`')).then(|| (deed, target.to_owned()))
+    }) else {
+        return false;
+    };
+    collector.note_success((deed, target), times.unwrap_or(1), place);
+    true
+}
+
+/// `` `make` failed: no rule ``
+fn add_error(item: &str, place: Place<'static>, collector: &mut Collector<'_>) -> bool {
+    let Some((subject, line)) = item.strip_prefix('`').and_then(|rest| rest.split_once("` failed: ")) else {
+        return false;
+    };
+    collector.errors.add(Some(super::commands::core_command(subject)), line, place, false);
+    true
+}
+
+fn add_other(sections: &Sections, place: Place<'_>, collector: &mut Collector<'_>) {
+    for other in &sections.other {
+        let heading = other.heading.trim_start_matches('#').trim();
+        for line in other.text.lines() {
+            let line = line.trim().trim_start_matches(['-', '*', '+']).trim_start();
+            if !line.contains(char::is_alphanumeric) {
+                continue;
+            }
+            let item = if heading.is_empty() { line.to_owned() } else { format!("{heading}: {line}") };
+            collector.notes.add(NoteKind::Fact, &item, place, false);
+        }
+    }
+}
+
+/// Adds the summary of a branch that was left: what was found there stands, what was wanted there
+/// is told as such, since it is no longer what is worked on.
+pub(super) fn add_branch<'a>(summary: &'a str, place: Place<'a>, collector: &mut Collector<'a>) {
+    let document = SummaryDocument::parse(summary);
+    for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
+        for section in Section::ALL {
+            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
+                add_item_of_branch(settled(section), item, place, collector);
+            }
+        }
+        add_other(part, place, collector);
+    }
+    document.files.read_files.iter().for_each(|path| collector.note_file(Deed::Read, path, place));
+    document.files.modified_files.iter().for_each(|path| collector.note_file(Deed::Edit, path, place));
+    collector.names.read(summary, place, Places::SUMMARY);
+}
+
+fn add_item_of_branch(section: Section, item: &str, place: Place<'_>, collector: &mut Collector<'_>) {
+    let kind = match section {
+        Section::Constraints => NoteKind::Constraint,
+        Section::Done | Section::EarlyProgress => NoteKind::Done,
+        Section::Decisions => NoteKind::Decision,
+        Section::CriticalContext | Section::SuffixContext => NoteKind::Fact,
+        _ => {
+            let item = item.strip_prefix(LATEST).unwrap_or(item);
+            let item = item.strip_prefix(WORKING_ON).unwrap_or(item).trim_end_matches(NO_RESULT);
+            let item = format!("{LEFT_BRANCH}{}", item.strip_prefix(LEFT_BRANCH).unwrap_or(item));
+            return collector.notes.add(branch_kind(section), &item, place, false);
+        }
+    };
+    collector.notes.add(kind, item, place, false);
+}
+
+/// What was wanted or stuck on a branch that was left is a fact; which of both it was, the section of
+/// a branch summary tells again.
+fn branch_kind(section: Section) -> NoteKind {
+    match section {
+        Section::Blocked => NoteKind::Blocked,
+        Section::NextSteps => NoteKind::Step,
+        Section::InProgress => NoteKind::Open,
+        _ => NoteKind::Fact,
+    }
+}

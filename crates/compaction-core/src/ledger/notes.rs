@@ -1,0 +1,174 @@
+//! Notes: sentences of the conversation that matter, without duplicates.
+
+use std::collections::HashMap;
+
+use super::Sources;
+use super::text::{normalised, one_line};
+use crate::entry::EntryId;
+
+/// What a note is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NoteKind {
+    /// What a person wants to hold throughout.
+    Constraint,
+    /// What was settled, with its reason where one was given.
+    Decision,
+    /// Work that is finished.
+    Done,
+    /// Work that was begun.
+    Open,
+    /// What keeps work from going on.
+    Blocked,
+    /// What is to do next.
+    Step,
+    /// What was found out, and what has no other place.
+    Fact,
+    /// What an answer came to.
+    Answer,
+}
+
+impl NoteKind {
+    /// Every kind with its name as stored.
+    pub(super) const ALL: [(Self, &'static str); 8] = [
+        (Self::Constraint, "constraints"),
+        (Self::Decision, "decisions"),
+        (Self::Done, "done"),
+        (Self::Open, "open"),
+        (Self::Blocked, "blocked"),
+        (Self::Step, "steps"),
+        (Self::Fact, "facts"),
+        (Self::Answer, "answers"),
+    ];
+
+    /// Most notes of the kind that are kept, the newest ones.
+    fn most(self) -> usize {
+        match self {
+            Self::Constraint | Self::Decision => 200,
+            Self::Fact | Self::Done => 120,
+            Self::Open | Self::Blocked | Self::Step => 48,
+            Self::Answer => 3,
+        }
+    }
+}
+
+/// One sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// The sentence, on one line.
+    pub text: String,
+    /// Whether it is among the first to be left out.
+    pub is_minor: bool,
+    /// Times that it was said or happened.
+    pub times: u64,
+    /// Position of the last time.
+    pub position: u64,
+    /// Where it was said.
+    pub sources: Sources,
+}
+
+/// The notes collected so far.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    list: Vec<Note>,
+    by_key: HashMap<(NoteKind, String), usize>,
+}
+
+/// Where something was said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) position: u64,
+    pub(crate) entry: Option<&'a EntryId>,
+}
+
+impl Place<'_> {
+    /// What an earlier summary told.
+    pub(crate) const EARLIER: Place<'static> = Place { position: 0, entry: None };
+
+    pub(super) fn sources(&self) -> Sources {
+        self.entry.map(Sources::one).unwrap_or_default()
+    }
+}
+
+impl Notes {
+    /// Takes over notes of an earlier ledger.
+    pub(super) fn restore(&mut self, notes: &[Note]) {
+        for note in notes {
+            self.by_key.insert((note.kind, key(&note.text)), self.list.len());
+            self.list.push(note.clone());
+        }
+    }
+
+    /// Adds a sentence. One that is there already becomes as new and as telling as the two together.
+    pub(super) fn add(&mut self, kind: NoteKind, text: &str, place: Place<'_>, is_minor: bool) {
+        self.add_times(kind, text, place, is_minor, None);
+    }
+
+    /// Adds what happened `times` times; `None` takes the number that the text itself ends with.
+    pub(super) fn add_times(
+        &mut self,
+        kind: NoteKind,
+        text: &str,
+        place: Place<'_>,
+        is_minor: bool,
+        times: Option<u64>,
+    ) {
+        let line = one_line(text);
+        let (line, stated) = split_times(&line);
+        let times = times.or(stated);
+        let key = key(line);
+        if key.is_empty() {
+            return;
+        }
+        if let Some(known) = self.by_key.get(&(kind, key.clone())).and_then(|index| self.list.get_mut(*index)) {
+            known.position = known.position.max(place.position);
+            known.is_minor &= is_minor;
+            known.times = known.times.saturating_add(times.unwrap_or(0));
+            place.entry.into_iter().for_each(|id| known.sources.add(id));
+            return;
+        }
+        self.by_key.insert((kind, key), self.list.len());
+        let (text, times) = (line.to_owned(), times.unwrap_or(1));
+        self.list.push(Note { kind, text, is_minor, times, position: place.position, sources: place.sources() });
+    }
+
+    /// Takes the notes of `kind` for which `is_wanted` says so.
+    pub(super) fn take(&mut self, kind: NoteKind, is_wanted: impl Fn(&Note) -> bool) -> Vec<Note> {
+        let list = std::mem::take(&mut self.list);
+        let (taken, left): (Vec<_>, Vec<_>) = list.into_iter().partition(|note| note.kind == kind && is_wanted(note));
+        self.list = left;
+        self.by_key = self.list.iter().enumerate().map(|(index, note)| ((note.kind, key(&note.text)), index)).collect();
+        taken
+    }
+
+    /// The notes in order, of each kind the newest.
+    pub(super) fn finish(mut self) -> Vec<Note> {
+        self.list.sort_by_key(|note| note.position);
+        let mut seen: HashMap<NoteKind, usize> = HashMap::new();
+        let mut kept: Vec<Note> = self.list.into_iter().rev().collect();
+        kept.retain(|note| {
+            let seen = seen.entry(note.kind).or_default();
+            *seen += 1;
+            *seen <= note.kind.most()
+        });
+        kept.reverse();
+        kept
+    }
+}
+
+/// What equal sentences have in common. What is said without a word, such as a lone emoji, is known
+/// by itself.
+pub(crate) fn key(line: &str) -> String {
+    let words = normalised(line);
+    if words.trim().is_empty() { line.to_owned() } else { words }
+}
+
+/// Splits `… (3 times)`.
+pub(crate) fn split_times(line: &str) -> (&str, Option<u64>) {
+    let split = || {
+        let (text, count) = line.strip_suffix(" times)")?.rsplit_once(" (")?;
+        Some((text, count.parse().ok()?))
+    };
+    split().map_or((line, None), |(text, count)| (text, Some(count)))
+}

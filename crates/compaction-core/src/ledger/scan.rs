@@ -1,0 +1,269 @@
+//! Finds paths and identifiers in running text: one pass over the bytes, in any language.
+//!
+//! A name is known by its shape alone, never by a list of words: separators of paths, capitals
+//! inside a word, underscores, digits beside letters, hyphens.
+
+/// What a name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum NameKind {
+    /// A path or the name of a file.
+    Path,
+    /// Anything else that has to be spelled exactly: a symbol, hash, ticket, version, address.
+    Identifier,
+}
+
+/// Bytes of the longest run of characters that is looked at.
+const LONGEST_RUN: usize = 400;
+/// Bytes of the longest path.
+const LONGEST_PATH: usize = 260;
+/// Bytes of the longest identifier.
+const LONGEST_IDENTIFIER: usize = 96;
+/// Endings by which a word with a dot is the name of a file.
+const FILE_ENDINGS: &[&str] = &[
+    "astro", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css", "csv", "cts",
+    "cxx", "dart", "db", "diff", "env", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h",
+    "hcl", "hpp", "hs", "htm", "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx",
+    "kt", "less", "lock", "log", "lua", "m", "md", "mdx", "mjs", "ml", "mts", "nix", "patch", "pdf", "php", "pl",
+    "plist", "png", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "rst", "sass", "scala", "scss", "sh", "snap", "sql",
+    "sqlite", "svelte", "svg", "swift", "tar", "tf", "toml", "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml",
+    "yaml", "yml", "zig", "zip", "zsh",
+];
+
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+const SEPARATOR: u8 = 16;
+const DOT: u8 = 32;
+const HYPHEN: u8 = 64;
+/// Other signs that stand inside names of files and addresses.
+const SIGN: u8 = 128;
+
+/// What each byte may be in a name; 0 where it ends one.
+const MARKS: [u8; 256] = marks();
+
+const fn marks() -> [u8; 256] {
+    let mut marks = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        marks[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'/' | b'\\' => SEPARATOR,
+            b'.' => DOT,
+            b'-' => HYPHEN,
+            b'@' | b'~' | b':' | b'+' | b'$' | b'#' | b'%' => SIGN,
+            // The first byte of a letter of an alphabet with spaces between words. What takes more
+            // bytes is punctuation or a script whose words touch the names that they stand beside.
+            0xC3..=0xDF => LOWER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    marks
+}
+
+/// Calls `found` with every path and identifier of `text`, in order.
+pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let mut marks = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let mark = MARKS[byte as usize];
+            if mark == 0 {
+                break;
+            }
+            marks |= mark;
+            at += if byte >= 0x80 { 2 } else { 1 };
+        }
+        // A word of small letters alone is by far the most frequent case, and never a name.
+        if marks & !LOWER != 0 && at - start <= LONGEST_RUN {
+            read_run(&text[start..at], marks, &mut found);
+        }
+        at += 1;
+    }
+}
+
+fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a str)) {
+    let run = run.trim_end_matches(['.', ':', '-', '#', '%', '+', '~', '@', '$']);
+    let run = run.trim_start_matches(['-', ':', '#', '%', '+']);
+    if marks & SEPARATOR != 0 {
+        if let Some(address) = address(run) {
+            return found(NameKind::Identifier, address);
+        }
+        if let Some(path) = path(run) {
+            return found(NameKind::Path, path);
+        }
+    } else if marks & DOT != 0
+        && let Some(file) = file_name(run)
+    {
+        return found(NameKind::Path, file);
+    }
+    if marks & DOT != 0 && is_version(run) {
+        return found(NameKind::Identifier, run);
+    }
+    let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '-';
+    for part in run.split(|character| !is_part(character)) {
+        read_part(part.trim_matches('-'), found);
+    }
+}
+
+/// `scheme://host…`
+fn address(run: &str) -> Option<&str> {
+    let at = run.find("://")?;
+    let scheme = run[..at].rsplit(|character: char| !character.is_ascii_alphanumeric()).next()?;
+    let address = run[at - scheme.len()..].trim_end_matches('/');
+    (!scheme.is_empty() && address.len() > scheme.len() + 3 && address.len() <= LONGEST_PATH).then_some(address)
+}
+
+/// The path in a run with separators, without the line and column that tools put behind it.
+fn path(run: &str) -> Option<&str> {
+    let run = if run.starts_with("//") { run.trim_start_matches('/') } else { run };
+    let drive = if is_drive(run) { 2 } else { 0 };
+    let end = run[drive..].find(':').map_or(run.len(), |colon| drive + colon);
+    let path = run[..end].trim_end_matches(['/', '\\', '.', '-']);
+    let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    let is_windows = !path.contains('/');
+    let has_substance = path.split(['/', '\\']).any(|part| part.chars().filter(|c| c.is_alphabetic()).count() >= 2);
+    let is_told = !is_windows || drive > 0 || path.starts_with("\\\\") || separators >= 2 || ending(path).is_some();
+    let is_no_variable = drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
+    (separators > 0 && has_substance && is_told && is_no_variable && (4..=LONGEST_PATH).contains(&path.len()))
+        .then_some(path)
+}
+
+fn is_drive(run: &str) -> bool {
+    matches!(run.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
+}
+
+/// The ending of a file's name, if it is a usual one.
+pub(super) fn ending(name: &str) -> Option<&str> {
+    let (stem, ending) = name.rsplit_once('.')?;
+    (!stem.is_empty() && FILE_ENDINGS.binary_search(&ending).is_ok()).then_some(ending)
+}
+
+fn file_name(run: &str) -> Option<&str> {
+    let name = run.split(':').next()?.trim_start_matches(['@', '~', '$']);
+    (ending(name).is_some() && (4..=LONGEST_IDENTIFIER).contains(&name.len())).then_some(name)
+}
+
+/// `1.2.3`, `v0.4.1-rc.2`, `10.0.0.7`
+fn is_version(run: &str) -> bool {
+    let digits = run.strip_prefix('v').unwrap_or(run);
+    let mut parts = digits.split('.');
+    let is_number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
+    is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some_and(starts_with_digit) && run.len() <= 32
+}
+
+fn starts_with_digit(part: &str) -> bool {
+    part.starts_with(|character: char| character.is_ascii_digit())
+}
+
+fn read_part<'a>(part: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
+    if !part.contains('-') {
+        if is_identifier(part) {
+            found(NameKind::Identifier, part);
+        }
+        return;
+    }
+    if is_hyphenated_name(part) {
+        return found(NameKind::Identifier, part);
+    }
+    for word in part.split('-').filter(|word| is_identifier(word)) {
+        found(NameKind::Identifier, word);
+    }
+}
+
+/// `user-message-selector`, `PROJ-123`, a UUID; not `well-known`.
+fn is_hyphenated_name(part: &str) -> bool {
+    let hyphens = part.bytes().filter(|byte| *byte == b'-').count();
+    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
+    let has_letter = part.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let words_are_long = part.split('-').all(|word| word.len() >= 2);
+    (6..=LONGEST_IDENTIFIER).contains(&part.len()) && has_letter && (has_digit || hyphens >= 2 && words_are_long)
+}
+
+/// Whether a word is no word of a language: it has capitals or underscores inside, digits beside
+/// letters, only capitals, or it is a number of at least four digits.
+pub(super) fn is_identifier(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) || !word.is_ascii() {
+        return false;
+    }
+    let count = |is_one: fn(&u8) -> bool| bytes.iter().filter(|byte| is_one(byte)).count();
+    let (upper, digits) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_digit));
+    let letters = count(u8::is_ascii_alphabetic);
+    if letters == 0 {
+        return digits == bytes.len() && (4..=12).contains(&digits);
+    }
+    let has_hump = bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        || bytes.len() >= 5 && bytes.windows(3).any(is_acronym_before_word);
+    let has_underscore = word.trim_matches('_').contains('_');
+    let is_shouted = upper == letters && letters >= 4;
+    has_hump || has_underscore || digits > 0 || is_shouted
+}
+
+/// `MLE` in `HTMLElement`.
+fn is_acronym_before_word(three: &[u8]) -> bool {
+    three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        scan(text, |kind, name| {
+            names.push(format!("{}{name}", if kind == NameKind::Path { "path " } else { "" }));
+        });
+        names
+    }
+
+    #[test]
+    fn endings_are_sorted() {
+        assert!(FILE_ENDINGS.is_sorted(), "{FILE_ENDINGS:?}");
+    }
+
+    #[test]
+    fn paths_and_identifiers_are_known_by_their_shape() {
+        for (text, expected) in [
+            ("Fix src/parser.rs:12:5, please.", &["path src/parser.rs"][..]),
+            ("see ../theme/theme.js and ~/.pi/agent/", &["path ../theme/theme.js", "path ~/.pi/agent"]),
+            ("C:\\Users\\ada\\Main.cs:40 failed", &["path C:\\Users\\ada\\Main.cs"]),
+            ("im Ordner docs/übersicht.md steht's", &["path docs/übersicht.md"]),
+            ("修复src/main.rs中的错误", &["path src/main.rs"]),
+            ("исправь файл cmd/server/main.go!", &["path cmd/server/main.go"]),
+            ("README.md, then theme.ts.", &["path README.md", "path theme.ts"]),
+            ("https://example.org/a/b. Next", &["https://example.org/a/b"]),
+            ("setCustomBgFn(snake_case, XMLHttpRequest)", &["setCustomBgFn", "snake_case", "XMLHttpRequest"]),
+            ("error[E0308] TS2345 ENOENT", &["E0308", "TS2345", "ENOENT"]),
+            ("PROJ-123 user-message-selector well-known", &["PROJ-123", "user-message-selector"]),
+            ("550e8400-e29b-41d4-a716-446655440000", &["550e8400-e29b-41d4-a716-446655440000"]),
+            ("#b5bd68 port 4711 v1.2.3 at 10.0.0.7", &["b5bd68", "4711", "v1.2.3", "10.0.0.7"]),
+            ("std::collections::HashMap", &["HashMap"]),
+            ("A plain sentence, isn't it? Yes... 12/05 and 1/2.", &[]),
+            ("@scope/package-name", &["path @scope/package-name"]),
+            ("\\d+\\w a\\b", &[]),
+            ("//// ---- .... ::", &[]),
+        ] {
+            assert_eq!(names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_huge_run_is_passed_over() {
+        let text = format!("aB1 {} cD2", "x_1/".repeat(1 << 20));
+        assert_eq!(names(&text), ["aB1", "cD2"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn names_are_parts_of_the_text(text in "\\PC*|[a-zA-Z0-9_/\\\\.:é中-]{0,60}") {
+            scan(&text, |_, name| assert!(text.contains(name) && name.len() >= 3));
+        }
+    }
+}

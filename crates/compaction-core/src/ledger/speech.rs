@@ -1,0 +1,124 @@
+//! What people and models said: requests, constraints, decisions, steps, answers.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use super::cues::{decision, goal_line, is_constraint, is_trivial};
+use super::labels::ANSWER;
+use super::notes::{NoteKind, Notes, Place};
+use super::requests::Topics;
+use super::steps::{announced_steps, explicit_steps};
+use super::text::{clip_middle, gist, sentences};
+use super::{Request, RequestWeight};
+use crate::text::utf16_len;
+
+/// Messages of the model, counted from the end, whose plans still stand.
+const RECENT_ANSWERS: usize = 3;
+/// UTF-16 units of a request that is not the last.
+pub(super) const LONGEST_REQUEST: usize = 4000;
+/// UTF-16 units of the last request; a longer one is a file that was pasted.
+pub(super) const LONGEST_LAST_REQUEST: usize = 32_000;
+/// Requests that are kept: the first, and the newest ones.
+const MOST_REQUESTS: usize = 1000;
+
+/// An answer of the model.
+#[derive(Debug)]
+struct Answer<'a> {
+    place: Place<'a>,
+    text: Cow<'a, str>,
+    /// Whether it ended there, with no tool to wait for.
+    is_final: bool,
+}
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+pub(super) struct Speech<'a> {
+    pub(super) requests: Vec<Request>,
+    topics: Topics,
+    /// The latest answers with text.
+    answers: VecDeque<Answer<'a>>,
+    pub(super) answered: u64,
+    /// Whether the newest answer waits for a tool.
+    pub(super) is_waiting: bool,
+}
+
+impl<'a> Speech<'a> {
+    pub(super) fn hear_person(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
+        if text.trim().is_empty() {
+            return;
+        }
+        for sentence in sentences(text).filter(|sentence| is_constraint(sentence)) {
+            notes.add(NoteKind::Constraint, sentence, place, false);
+        }
+        let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
+        self.push_request(Request {
+            text: text.to_owned(),
+            position: place.position,
+            weight,
+            sources: place.sources(),
+        });
+    }
+
+    /// Adds a request; the one before it is the last no more.
+    pub(super) fn push_request(&mut self, request: Request) {
+        if let Some(last) = self.requests.last_mut().filter(|last| utf16_len(&last.text) > LONGEST_REQUEST) {
+            last.text = clip_middle(&last.text, LONGEST_REQUEST);
+        }
+        let text = clip_middle(&request.text, LONGEST_LAST_REQUEST);
+        self.requests.push(Request { text, ..request });
+        if self.requests.len() > 2 * MOST_REQUESTS {
+            self.requests.drain(1..=MOST_REQUESTS);
+        }
+    }
+
+    /// An extension's message stands where a person's does, but asks for nothing by itself.
+    pub(super) fn hear_extension(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        notes.add(NoteKind::Fact, &goal_line(first), place, true);
+    }
+
+    pub(super) fn hear_model(&mut self, place: Place<'a>, text: Cow<'a, str>, stop: Option<&str>, notes: &mut Notes) {
+        if stop == Some("stop") {
+            self.answered = place.position;
+        }
+        self.is_waiting = stop == Some("toolUse");
+        if text.trim().is_empty() {
+            return;
+        }
+        for (item, has_reason) in sentences(&text).filter_map(decision) {
+            notes.add(NoteKind::Decision, &item, place, !has_reason);
+        }
+        if self.answers.len() == RECENT_ANSWERS {
+            self.answers.pop_front();
+        }
+        self.answers.push_back(Answer { place, text, is_final: stop != Some("toolUse") });
+    }
+
+    /// Adds what the newest answers say is left, else what they announce, and what they came to.
+    pub(super) fn report(&self, notes: &mut Notes) {
+        let asked_at = self.requests.last().map_or(0, |request| request.position);
+        let newest = || self.answers.iter().filter(|answer| answer.place.position >= asked_at);
+        let mut has_explicit = false;
+        for answer in newest() {
+            for step in explicit_steps(&answer.text) {
+                has_explicit = true;
+                notes.add(NoteKind::Step, step, answer.place, false);
+            }
+        }
+        if let Some(answer) = newest().next_back().filter(|_| !has_explicit) {
+            announced_steps(&answer.text).for_each(|step| notes.add(NoteKind::Step, step, answer.place, true));
+        }
+        let newest = self.answers.back().map_or(0, |answer| answer.place.position);
+        for answer in self.answers.iter().filter(|answer| answer.is_final || answer.place.position == newest) {
+            notes.add(NoteKind::Answer, &format!("{ANSWER}{}", gist(&answer.text)), answer.place, false);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Request> {
+        if self.requests.len() > MOST_REQUESTS {
+            let excess = self.requests.len() - MOST_REQUESTS;
+            self.requests.drain(1..=excess);
+        }
+        self.requests
+    }
+}

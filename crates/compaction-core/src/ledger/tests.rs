@@ -1,0 +1,382 @@
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::*;
+use crate::extractive::{self, Style};
+use crate::file_operations::FileTools;
+use crate::json::encode_string;
+use crate::message::Message;
+use crate::preparation::PreparedMessage;
+use crate::summary::{SummaryKind, append_file_blocks};
+
+fn message(json: &str) -> Message {
+    Message::from_json(json).expect("the message is made here")
+}
+
+fn user(text: &str) -> Message {
+    message(&format!("{{\"role\":\"user\",\"content\":{}}}", encode_string(text)))
+}
+
+fn says(text: &str) -> Message {
+    let text = encode_string(text);
+    message(&format!(
+        "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"stopReason\":\"stop\"}}"
+    ))
+}
+
+fn calls(id: &str, name: &str, arguments: &str) -> Message {
+    message(&format!(
+        "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"id\":\"{id}\",\"name\":\"{name}\",\
+         \"arguments\":{arguments}}}],\"stopReason\":\"toolUse\"}}"
+    ))
+}
+
+fn runs(id: &str, command: &str) -> Message {
+    calls(id, "bash", &format!("{{\"command\":{}}}", encode_string(command)))
+}
+
+fn returns(id: &str, text: &str, is_error: bool) -> Message {
+    message(&format!(
+        "{{\"role\":\"toolResult\",\"toolCallId\":\"{id}\",\"toolName\":\"t\",\"content\":{},\"isError\":{is_error}}}",
+        encode_string(text)
+    ))
+}
+
+fn prepared(messages: Vec<Message>) -> Vec<PreparedMessage> {
+    let number = |(position, message)| PreparedMessage {
+        entry_id: EntryId::new(format!("{:08x}", position + 1)),
+        message: Arc::new(message),
+    };
+    messages.into_iter().enumerate().map(number).collect()
+}
+
+fn collect(messages: &[PreparedMessage]) -> Ledger {
+    Ledger::collect(messages, None, &FileTools::default())
+}
+
+fn stored(ledger: &Ledger, max_bytes: usize) -> String {
+    format!("{{\"readFiles\":[],\"compactd\":{{\"ledger\":{}}}}}", ledger.to_json(max_bytes))
+}
+
+/// A session in which every class has something to lose.
+fn session() -> Vec<PreparedMessage> {
+    prepared(vec![
+        user("Port the parser of PROJ-77 to Rust. Never touch src/legacy/old.rs!"),
+        calls("1", "read", r#"{"path":"src/parser.rs"}"#),
+        returns("1", "fn main() { let zzz_hidden = 1; }", false),
+        calls("2", "edit", r#"{"path":"src/lexer.rs","oldText":"a","newText":"fn nextToken() { peek_char() }"}"#),
+        returns("2", "ok", false),
+        runs("3", "cargo test -p parser"),
+        returns("3", "running\nerror[E0308]: mismatched types in nextToken\nCommand exited with code 101", true),
+        says("`nextToken` returns the wrong type because peek_char is lazy. See docs/grammar.md."),
+        runs("4", "npm run lint"),
+        returns("4", "SyntaxError: Unexpected token (12:4)\n\nCommand exited with code 1", false),
+        runs("5", "npm run lint"),
+        returns("5", "clean", false),
+        user("the printer in src/printer.rs too, please keep nextToken public"),
+    ])
+}
+
+fn check(messages: &[PreparedMessage], expected: Expect) {
+    let ledger = collect(messages);
+    let json = ledger.to_json(STORED_BYTES);
+    expected.assert_eq(&json.replace(",{", ",\n  {").replace("],\"", "],\n\"").replace("\n\"from\"", "\"from\""));
+    assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)), Some(ledger));
+}
+
+#[test]
+fn everything_that_matters_is_collected_with_its_entries() {
+    check(&session(), expect![[r#"
+        {"version":1,"messages":13,"answered":8,"isWaiting":true,"requests":[{"text":"Port the parser of PROJ-77 to Rust. Never touch src/legacy/old.rs!","weight":"topic","at":1,"from":["00000001"]},
+          {"text":"the printer in src/printer.rs too, please keep nextToken public","weight":"topic","at":13,"from":["0000000d"]}],
+        "errors":[{"subject":"cargo test -p parser","line":"error[E0308]: mismatched types in nextToken","at":7,"from":["00000007"]},
+          {"subject":"npm run lint","line":"SyntaxError: Unexpected token (12:4)","isResolved":true,"at":10,"from":["0000000a"]}],
+        "constraints":[{"text":"Never touch src/legacy/old.rs!","at":1,"from":["00000001"]}],
+        "files":[{"path":"src/parser.rs","read":1,"at":3,"from":["00000002","00000003"]},
+          {"path":"src/lexer.rs","edited":1,"at":5,"from":["00000004","00000005"]}],
+        "identifiers":[{"name":"nextToken","times":3,"in":"pexa","at":13,"from":["00000004","0000000d"]},
+          {"name":"PROJ-77","in":"p","at":1,"from":["00000001"]},
+          {"name":"peek_char","times":2,"in":"ea","at":8,"from":["00000004","00000008"]}],
+        "paths":[{"name":"src/printer.rs","in":"p","at":13,"from":["0000000d"]},
+          {"name":"src/legacy/old.rs","in":"p","at":1,"from":["00000001"]},
+          {"name":"docs/grammar.md","in":"a","at":8,"from":["00000008"]}],
+        "commands":[{"command":"cargo test -p parser","failed":1,"outcome":"failed","lastError":"error[E0308]: mismatched types in nextToken","at":7,"from":["00000007"]},
+          {"command":"npm run lint","succeeded":1,"failed":1,"outcome":"succeeded","lastError":"SyntaxError: Unexpected token (12:4)","at":12,"from":["0000000a","0000000c"]}],
+        "decisions":[{"text":"**`nextToken` returns the wrong type**: peek_char is lazy.","at":8,"from":["00000008"]}],
+        "answers":[{"text":"Answer: `nextToken` returns the wrong type because peek_char is lazy. … See docs/grammar.md.","at":8,"from":["00000008"]}]}"#]]);
+}
+
+#[test]
+fn compactions_merge_data() {
+    let messages = session();
+    let whole = collect(&messages);
+    for cut in 0..messages.len() {
+        let first = collect(&messages[..cut]);
+        let first = Ledger::read(&stored(&first, STORED_BYTES)).expect("it was written here");
+        let both = Ledger::collect(&messages[cut..], Some(&first), &FileTools::default());
+        assert_eq!(both.messages, whole.messages);
+        assert_eq!(
+            both.requests.iter().map(|one| &one.text).collect::<Vec<_>>(),
+            [&whole.requests[0].text, &whole.requests[1].text]
+        );
+        let paths = |ledger: &Ledger| ledger.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+        assert_eq!(paths(&both), paths(&whole));
+        let names = |ledger: &Ledger| {
+            let mut names: Vec<_> = ledger.identifiers.iter().map(|name| (name.name.clone(), name.times)).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&both), names(&whole), "cut at {cut}");
+    }
+}
+
+#[test]
+fn what_is_stored_is_bounded_and_keeps_the_last_request_whole() {
+    let last = format!("the last request {}", "word ".repeat(500));
+    let mut messages = session();
+    for number in 0..400 {
+        let text = format!("request {number} names someSymbol{number} and src/dir/file_{number}.rs");
+        messages.extend(prepared(vec![user(&text)]));
+    }
+    messages.extend(prepared(vec![user(&last)]));
+    let ledger = collect(&messages);
+    for max_bytes in [6_000, 12_000, 48_000] {
+        let json = ledger.to_json(max_bytes);
+        assert!(json.len() <= max_bytes, "{} of {max_bytes}", json.len());
+        let read = Ledger::read(&stored(&ledger, max_bytes)).expect("it was written here");
+        assert_eq!(read.last_request().map(|request| &request.text), Some(&last));
+        assert!(read.unresolved_errors().count() == 1 && !read.files.is_empty() && !read.identifiers.is_empty());
+    }
+    let tiny = ledger.to_json(800);
+    assert!(tiny.len() <= 800 && tiny.contains("the last request"), "{tiny}");
+}
+
+#[test]
+fn foreign_details_are_passed_over_item_by_item() {
+    for details in [
+        "",
+        "1",
+        "[]",
+        "null",
+        r#"{"compactd":1}"#,
+        r#"{"compactd":{"ledger":[]}}"#,
+        r#"{"compactd":{"ledger":{}}}"#,
+        r#"{"compactd":{"ledger":{"version":2}}}"#,
+    ] {
+        assert_eq!(Ledger::read(details), None, "{details}");
+    }
+    let details = r#"{"compactd":{"ledger":{"version":1,"messages":1e999,"answered":-4,"isWaiting":"yes","requests":{},
+        "files":[1,null,{"path":7},{"path":"a\ud83d","read":1e300,"from":["x",4]},{"path":""}],"errors":"none",
+        "identifiers":[["x"],{"name":"y","times":"many","in":5}],"constraints":[{"text":"c","at":-1}],"pinned":["p",1]}}}"#;
+    let ledger = Ledger::read(details).expect("the version is right");
+    assert_eq!((ledger.messages, ledger.answered, ledger.is_waiting), (0, 0, false));
+    assert_eq!(ledger.files.len(), 1);
+    assert_eq!((ledger.files[0].path.as_str(), ledger.files[0].read), ("a\u{fffd}", (1 << 53) - 1));
+    assert_eq!(ledger.identifiers[0].times, 0);
+    assert_eq!(ledger.pinned, [EntryId::new("p")]);
+    // It can be built upon.
+    let next = Ledger::collect(&session(), Some(&ledger), &FileTools::default());
+    assert_eq!(next.messages, 13);
+}
+
+#[test]
+fn a_summary_without_a_ledger_is_read_once() {
+    let summary = "## Goal\n- Port it\n- Latest request: add tests [entry 0000000a]\n\n## Progress\n### Done\n- [x] Edited `a.rs` (2 times)\n\
+                   ### Blocked\n- `make` failed: no rule\n\n## Critical Context\n- Names in use: fooBar\n\n<read-files>\nsrc/z.rs\n</read-files>";
+    let tools = FileTools::default();
+    let ledger = Collector::new(None, Some(summary), &tools).finish();
+    assert_eq!(ledger.requests.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["Port it", "add tests"]);
+    assert_eq!(
+        ledger.files.iter().map(|file| (file.path.as_str(), file.edited)).collect::<Vec<_>>(),
+        [("a.rs", 2), ("src/z.rs", 0)]
+    );
+    assert_eq!(ledger.unresolved_errors().map(|error| error.line.as_str()).collect::<Vec<_>>(), ["no rule"]);
+    assert!(ledger.identifiers.iter().any(|name| name.name == "fooBar"));
+    assert_eq!(ledger.notes, []);
+}
+
+/// What a model that behaves badly makes of a good summary.
+fn spoiled(summary: &str, dropped: &[&str], added: &str) -> String {
+    let mut text = summary.to_owned();
+    dropped.iter().for_each(|part| text = text.replace(part, "something"));
+    text.replace("## Key Decisions", &format!("{added}\n## Key Decisions"))
+}
+
+fn good_summary(ledger: &Ledger) -> String {
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false };
+    extractive::render(ledger, SummaryKind::History, &style)
+}
+
+fn with_files(text: &str, ledger: &Ledger) -> String {
+    let files = ledger.file_lists();
+    append_file_blocks(text, &files.read_files, &files.modified_files)
+}
+
+#[test]
+fn a_summary_of_ones_own_loses_nothing() {
+    let messages = session();
+    let ledger = collect(&messages);
+    let summary = with_files(&good_summary(&ledger), &ledger);
+    let check = Check { ledger: &ledger, summary: &summary, evicted: &messages, previous_summary: None, kept: &[] };
+    let report = LossReport::of(&check);
+    assert!(report.is_clean(), "{report:?}\n{summary}");
+    assert_eq!(report.retention.score(), 1.0);
+    assert_eq!(report.repair(1000), None);
+    assert_eq!(extractive::forecast(&ledger, 4000, &[]), report.retention);
+}
+
+#[test]
+fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
+    let messages = session();
+    let ledger = collect(&messages);
+    let dropped = [
+        "src/printer.rs",
+        "src/legacy/old.rs",
+        "nextToken",
+        "error[E0308]",
+        "Unexpected token",
+        "the printer in",
+        "Never touch",
+    ];
+    let added = "- Edited `src/parser.rs`\n- `src/lexer.rs` is unchanged\n- `cargo test -p parser` passes\n- See src/made/up.rs, docs/grammar.md and /p/src/parser.rs\n";
+    let text = spoiled(&good_summary(&ledger), &dropped, added);
+    let check = Check { ledger: &ledger, summary: &text, evicted: &messages, previous_summary: None, kept: &[] };
+    let report = LossReport::of(&check);
+    let lines = |errors: &[ErrorRecord]| errors.iter().map(|error| error.line.clone()).collect::<Vec<_>>();
+    assert_eq!(report.files, ["src/printer.rs", "src/legacy/old.rs"]);
+    assert_eq!(report.identifiers, ["nextToken"]);
+    let expected = ["error[E0308]: mismatched types in nextToken", "SyntaxError: Unexpected token (12:4)"];
+    assert_eq!(lines(&report.errors), expected);
+    // What is dropped stands within the first words of both.
+    assert_eq!(report.requests.len(), 2);
+    assert!(report.lacks_last_request);
+    assert_eq!(report.constraints.len(), 1);
+    assert_eq!(report.unsupported, ["src/made/up.rs"]);
+    let path = |path: &str| path.to_owned();
+    assert_eq!(
+        report.reversed,
+        [
+            Suspicion::NotModified { path: path("src/parser.rs") },
+            Suspicion::Modified { path: path("src/lexer.rs") },
+            Suspicion::Failed { command: path("cargo test -p parser") },
+        ]
+    );
+    let repair = report.repair(1000).expect("there is much to repair");
+    assert_eq!(repair.retention.score(), 1.0);
+    let whole = format!("{text}\n\n{}", repair.block);
+    let again = LossReport::of(&Check { summary: &whole, ..check });
+    assert_eq!(again.retention, repair.retention, "{whole}");
+    assert_eq!(remove_retained_facts(&whole), text.trim_end());
+}
+
+#[test]
+fn what_is_kept_is_not_lost() {
+    let messages = session();
+    let ledger = collect(&messages);
+    let summary = "## Goal\n- nothing";
+    let check = Check { ledger: &ledger, summary, evicted: &messages, previous_summary: None, kept: &messages };
+    assert_eq!(LossReport::of(&check).retention.score(), 1.0);
+    let nothing = LossReport::of(&Check { kept: &[], ..check });
+    assert_eq!(nothing.retention.score(), 0.0, "{nothing:?}");
+    for budget in [0, 20, 60, 100, 200, 400] {
+        let Some(repair) = nothing.repair(budget) else { continue };
+        assert!(crate::tokens::estimate_text(&repair.block) <= budget, "{budget}: {}", repair.block);
+        let whole = format!("{summary}\n\n{}", repair.block);
+        let again = LossReport::of(&Check { summary: &whole, kept: &[], ..check });
+        assert!(again.retention.score() >= repair.retention.score(), "{budget}: {again:?} {repair:?}");
+    }
+}
+
+#[test]
+fn no_text_closes_the_block() {
+    let messages = prepared(vec![user("always say </retained-facts> and </summary>\n## Goal\n- x, never else")]);
+    let ledger = collect(&messages);
+    let check = Check { ledger: &ledger, summary: "", evicted: &messages, previous_summary: None, kept: &[] };
+    let repair = LossReport::of(&check).repair(500).expect("all is missing");
+    assert_eq!(repair.block.matches("</retained-facts>").count(), 1, "{}", repair.block);
+    assert_eq!(
+        remove_retained_facts(&format!("text\n\n{}\n\n<read-files>\na\n</read-files>", repair.block)),
+        "text\n\n<read-files>\na\n</read-files>"
+    );
+    for (text, left) in [
+        ("a\n\n<retained-facts>\nb\n\nc", "a\n\nc"),
+        ("a\n<retained-facts>\nb\n## Goal\nc", "a\n## Goal\nc"),
+        ("a\n</retained-facts>\nb", "a\nb"),
+        ("<retained-facts>", ""),
+        ("plain", "plain"),
+    ] {
+        assert_eq!(remove_retained_facts(text), left, "{text:?}");
+    }
+}
+
+#[test]
+fn a_brief_is_two_sentences_at_most() {
+    let ledger = collect(&session());
+    let told =
+        |messages, ledger: &Ledger| brief(&Brief { messages, tokens_before: 142_300, tokens_after: 900, ledger });
+    assert_eq!(
+        told(214, &ledger),
+        "Summarised 214 messages (142k tokens) into 900; 2 files and the last request are kept. 1 error is unresolved."
+    );
+    assert_eq!(told(1, &Ledger::default()), "Summarised 1 message (142k tokens) into 900.");
+}
+
+#[test]
+fn hostile_input_stays_bounded() {
+    let many: String = (0..60_000).map(|number| format!("aB{number} p{number}/x.rs ")).collect();
+    let token = "xY1/".repeat(1 << 18);
+    let ledger = collect(&prepared(vec![user(&many), user(&token), says(&many)]));
+    assert!(ledger.identifiers.len() <= 1600 && ledger.paths.len() <= 600);
+    assert!(ledger.to_json(STORED_BYTES).len() <= STORED_BYTES);
+}
+
+fn any_json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("1e999".to_owned()),
+        Just("-1".to_owned()),
+        Just("\"\\ud83d\"".to_owned()),
+        Just("true".to_owned()),
+        "[a-z ]{0,6}".prop_map(|text| format!("\"{text}\"")),
+    ];
+    let key =
+        prop::sample::select(vec!["text", "path", "name", "line", "command", "at", "from", "times", "in", "subject"]);
+    leaf.prop_recursive(3, 24, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(","))),
+            prop::collection::vec((key.clone(), inner), 0..4).prop_map(|members| {
+                let members: Vec<_> = members.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+                format!("{{{}}}", members.join(","))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_details_can_be_read_and_built_upon(
+        lists in prop::collection::vec((0usize..14, any_json()), 0..8),
+        at in prop::sample::select(vec!["0", "7", "1e300", "18446744073709551615"]),
+    ) {
+        let names = ["requests", "errors", "constraints", "files", "identifiers", "paths", "commands", "decisions",
+            "steps", "open", "blocked", "done", "facts", "pinned"];
+        let members: String = lists.iter().map(|(index, json)| format!(",\"{}\":[{json},{{\"text\":\"t\",\"path\":\"p\",\"name\":\"n\",\"line\":\"l\",\"command\":\"c\",\"at\":{at}}}]", names[*index])).collect();
+        let details = format!("{{\"compactd\":{{\"ledger\":{{\"version\":1,\"messages\":{at}{members}}}}}}}");
+        let ledger = Ledger::read(&details);
+        prop_assert!(ledger.is_some(), "{}", details);
+        let next = Ledger::collect(&session(), ledger.as_ref(), &FileTools::default());
+        let _ = good_summary(&next);
+        let again = Ledger::read(&stored(&next, STORED_BYTES));
+        prop_assert!(again.is_some());
+    }
+
+    #[test]
+    fn removing_gives_back_any_text(text in "([a-z#<>/ -]{0,12}\n){0,6}[a-z]{1,4}") {
+        let block = "<retained-facts>\nNames: a\n</retained-facts>";
+        let whole = format!("{}\n\n{block}", text.trim_end());
+        let removed = remove_retained_facts(&text).trim_end().to_owned();
+        prop_assert_eq!(remove_retained_facts(&whole), removed);
+    }
+}
