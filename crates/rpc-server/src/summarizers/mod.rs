@@ -1,9 +1,12 @@
 //! Summarizers: who writes a summary. Each is behind one trait, so that a call can choose.
 
+pub mod configuration;
 mod engine;
 mod extractive;
 mod host;
 mod model;
+pub mod providers;
+mod secret;
 
 use std::fmt::Debug;
 use std::sync::Arc;

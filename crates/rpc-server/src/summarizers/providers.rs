@@ -1,0 +1,66 @@
+//! Models of providers: Anthropic, OpenAI and all that speak like it, Gemini, and programs.
+//!
+//! The settings describe them ([`super::configuration`]); keys come from the environment alone. The
+//! languages of the providers are [`wire`]s over one way of asking ([`http_model`]).
+
+mod chat;
+mod command;
+mod draft;
+mod events;
+mod failure;
+mod gemini;
+mod http;
+mod http_model;
+mod messages;
+mod responses;
+mod wire;
+
+use std::sync::Arc;
+
+use super::configuration::{Access, Api, HttpConfiguration, ModelConfiguration};
+use super::model::Model;
+use crate::errors::RpcError;
+use crate::settings::Settings;
+use command::CommandModel;
+use http_model::HttpModel;
+use wire::Wire;
+
+/// Looks up variables of the environment.
+pub type Environment<'a> = &'a (dyn Fn(&str) -> Option<String> + Send + Sync);
+
+/// The model that the settings know by this name. Nothing is opened or started before it is asked.
+///
+/// Fails with `invalidSettings` if the settings say nothing of it, or too little. A missing key
+/// fails the request, so that a chain of summarizers can go on.
+pub fn model(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, RpcError> {
+    let configuration = ModelConfiguration::read(name, settings.as_json())?;
+    model_of(&configuration, &|variable| std::env::var(variable).ok())
+}
+
+/// The model of a configuration, with keys from `environment`.
+pub fn model_of(configuration: &ModelConfiguration, environment: Environment<'_>) -> Result<Arc<dyn Model>, RpcError> {
+    let ModelConfiguration { name, limits, access } = configuration;
+    match access {
+        Access::Command(command) => Ok(Arc::new(CommandModel::new(name, *limits, command))),
+        Access::Http(http) => {
+            let wire = wire_of(name, http);
+            let (path, query) = wire.path();
+            let uri = http.base_url.join(&path, query).ok_or_else(|| RpcError::InvalidSettings {
+                path: format!("compactd.summarizers.{name}.model"),
+                expected: "the name of a model that can be a part of an address".to_owned(),
+                file: None,
+            })?;
+            Ok(Arc::new(HttpModel::new(name, *limits, http, wire, uri, environment)))
+        }
+    }
+}
+
+fn wire_of(name: &str, http: &HttpConfiguration) -> Box<dyn Wire> {
+    let (name, model) = (name.to_owned(), http.model.clone());
+    match http.api {
+        Api::Messages => Box::new(messages::Messages { name, model, has_version: http.base_url.ends_with("/v1") }),
+        Api::Chat => Box::new(chat::Chat { name, model, max_tokens_parameter: http.max_tokens_parameter }),
+        Api::Responses => Box::new(responses::Responses { name, model }),
+        Api::Gemini => Box::new(gemini::Gemini { name, model }),
+    }
+}

@@ -1,0 +1,209 @@
+//! Runs a program: feeds it, reads what it writes, and leaves nothing of it behind.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
+
+use super::super::super::configuration::CommandConfiguration;
+use super::super::super::model::OnDelta;
+use super::super::failure::one_line;
+
+/// Most bytes that a program may write as its summary.
+const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes at the end of the standard error that are kept.
+const MAX_ERROR_BYTES: usize = 4096;
+/// Most characters of it that are told.
+const MAX_ERROR_CHARACTERS: usize = 600;
+/// How long the pipes may stay open once the program has ended and its group was killed: only who
+/// left the group still holds them.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// What became of a program.
+#[derive(Debug)]
+pub(super) struct Finished {
+    /// How it ended.
+    pub(super) ended: Ended,
+    /// What it wrote to its standard output.
+    pub(super) output: Vec<u8>,
+    /// The last lines of its standard error, on one line.
+    pub(super) errors: String,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// With a status.
+    Status(i32),
+    /// By a signal, or however the system calls it.
+    Killed(String),
+}
+
+/// Runs the program with `input` on its standard input. `on_delta` hears its standard output. Fails
+/// if it cannot be started or writes too much. Dropping the future kills the program and its group.
+pub(super) async fn run(
+    configuration: &CommandConfiguration,
+    variables: &[(&str, String)],
+    input: &[u8],
+    on_delta: OnDelta<'_>,
+) -> Result<Finished, String> {
+    let mut group = Group::spawn(configuration, variables).map_err(|error| format!("failed to start: {error}"))?;
+    let (input_pipe, output_pipe, error_pipe) =
+        (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
+    let (mut output, mut errors) = (Output::default(), Vec::new());
+    let mut talking = Box::pin(async {
+        // A program may write before it reads, or not read at all: all three go on at once.
+        let ((), written, ()) = tokio::join!(
+            feed(input_pipe, input),
+            output.read(output_pipe, on_delta),
+            keep_end(error_pipe, &mut errors)
+        );
+        written
+    });
+    let ended = tokio::select! {
+        written = &mut talking => {
+            written?;
+            group.ended().await?
+        }
+        ended = group.ended() => {
+            let ended = ended?;
+            match timeout(DRAIN_TIME, &mut talking).await {
+                Ok(written) => written?,
+                Err(_) => return Err("its output was left open by a process that it started".to_owned()),
+            }
+            ended
+        }
+    };
+    drop(talking);
+    let errors = one_line(&last_lines(&errors), MAX_ERROR_CHARACTERS);
+    Ok(Finished { ended, output: output.bytes, errors })
+}
+
+/// The program and whatever it starts, killed together.
+struct Group {
+    child: Child,
+    /// The process that leads the group, as long as the group may have members.
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    fn spawn(configuration: &CommandConfiguration, variables: &[(&str, String)]) -> std::io::Result<Self> {
+        let mut command = Command::new(&configuration.program);
+        command.args(&configuration.arguments).envs(configuration.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        #[cfg(unix)]
+        let leader = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        Ok(Self {
+            child,
+            #[cfg(unix)]
+            leader,
+        })
+    }
+
+    /// Waits for the program's end, and kills what it left running.
+    async fn ended(&mut self) -> Result<Ended, String> {
+        let status = self.child.wait().await.map_err(|error| format!("failed to wait for it: {error}"))?;
+        self.kill();
+        Ok(ended(status))
+    }
+
+    #[cfg(unix)]
+    fn kill(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            // It fails where nobody is left to kill.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn kill(&mut self) {
+        // Without process groups, the program alone can be killed.
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The runtime takes the program's status once it is dead, so that no zombie stays.
+        self.kill();
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            return Ended::Killed(format!("signal {signal}"));
+        }
+    }
+    status.code().map_or_else(|| Ended::Killed(status.to_string()), Ended::Status)
+}
+
+/// Writes the prompt. A program that does not want all of it closes the pipe, which is its right.
+async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.write_all(input).await;
+    }
+}
+
+#[derive(Default)]
+struct Output {
+    bytes: Vec<u8>,
+    /// Bytes that were handed on.
+    told: usize,
+}
+
+impl Output {
+    async fn read(&mut self, pipe: Option<impl AsyncRead + Unpin>, on_delta: OnDelta<'_>) -> Result<(), String> {
+        let Some(mut pipe) = pipe else {
+            return Ok(());
+        };
+        while pipe.read_buf(&mut self.bytes).await.map_err(|error| format!("failed to read its output: {error}"))? > 0 {
+            if self.bytes.len() > MAX_OUTPUT_BYTES {
+                return Err(format!("it wrote more than {MAX_OUTPUT_BYTES} bytes"));
+            }
+            self.tell(on_delta);
+        }
+        Ok(())
+    }
+
+    /// Hands on what is whole: a pipe breaks off within characters.
+    fn tell(&mut self, on_delta: OnDelta<'_>) {
+        let new = &self.bytes[self.told..];
+        let whole = match std::str::from_utf8(new) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&new[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        if !whole.is_empty() {
+            on_delta(whole);
+            self.told += whole.len();
+        }
+    }
+}
+
+/// Reads to the end and keeps the last bytes.
+async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+    let Some(mut pipe) = pipe else {
+        return;
+    };
+    while let Ok(1..) = pipe.read_buf(kept).await {
+        if kept.len() > 2 * MAX_ERROR_BYTES {
+            kept.drain(..kept.len() - MAX_ERROR_BYTES);
+        }
+    }
+}
+
+/// The last three lines that say something.
+fn last_lines(errors: &[u8]) -> String {
+    let text = String::from_utf8_lossy(errors);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(3)..].join("; ")
+}

@@ -1,0 +1,87 @@
+//! Google's `streamGenerateContent`, as server-sent events.
+
+use compaction_core::prompts::SummaryRequest;
+use hyper::header::HeaderName;
+use serde_json::{Value, json};
+
+use super::super::model::StopReason;
+use super::draft::{Draft, Usage};
+use super::failure::{Failure, Report};
+use super::wire::{Wire, number};
+
+/// The contents that one model generates.
+#[derive(Debug)]
+pub(super) struct Gemini {
+    /// The name under which the settings know the model.
+    pub(super) name: String,
+    /// The model; `models/` before it may be left out.
+    pub(super) model: String,
+}
+
+impl Wire for Gemini {
+    fn path(&self) -> (String, Option<&'static str>) {
+        let folder = if self.model.contains('/') { "" } else { "models/" };
+        (format!("/{folder}{}:streamGenerateContent", self.model), Some("alt=sse"))
+    }
+
+    /// A header, not the query: addresses are written into logs.
+    fn key_header(&self) -> (HeaderName, &'static str) {
+        (HeaderName::from_static("x-goog-api-key"), "")
+    }
+
+    fn body(&self, request: &SummaryRequest) -> Value {
+        json!({
+            "systemInstruction": { "parts": [{ "text": request.system_prompt }] },
+            "contents": [{ "role": "user", "parts": [{ "text": request.prompt }] }],
+            "generationConfig": { "maxOutputTokens": request.max_tokens },
+        })
+    }
+
+    fn has_last_event(&self) -> bool {
+        false
+    }
+
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        if let Some(report) = Report::from_value(event) {
+            return Err(Failure::from_report(&self.name, &report));
+        }
+        let candidate = &event["candidates"][0];
+        for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+            if part["functionCall"].is_object() {
+                draft.call_tool();
+            } else if part["thought"] != true {
+                draft.push(part["text"].as_str().unwrap_or_default())?;
+            }
+        }
+        if let Some(reason) = candidate["finishReason"].as_str() {
+            draft.stop(stop_reason(reason));
+        }
+        // A prompt that is refused has no candidates at all.
+        if let Some(reason) = event["promptFeedback"]["blockReason"].as_str() {
+            draft.stop(StopReason::Other(reason.to_owned()));
+        }
+        add_usage(&event["usageMetadata"], &mut draft.usage);
+        Ok(())
+    }
+}
+
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "STOP" => StopReason::Stop,
+        "MAX_TOKENS" => StopReason::Length,
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => StopReason::ToolUse,
+        other => StopReason::Other(other.to_owned()),
+    }
+}
+
+/// Each event gives the totals so far.
+fn add_usage(given: &Value, usage: &mut Usage) {
+    let Some(prompt) = number(given, &["promptTokenCount"]) else {
+        return;
+    };
+    usage.cache_read = number(given, &["cachedContentTokenCount"]).unwrap_or(0);
+    usage.input = Some(prompt.saturating_sub(usage.cache_read));
+    let written = ["candidatesTokenCount", "thoughtsTokenCount"].into_iter().filter_map(|key| given[key].as_u64());
+    usage.output = Some(written.fold(0, u64::saturating_add));
+    usage.total = number(given, &["totalTokenCount"]);
+}

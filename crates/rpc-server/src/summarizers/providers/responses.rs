@@ -1,0 +1,95 @@
+//! OpenAI's responses, streamed. Nothing is stored at the provider.
+
+use compaction_core::prompts::SummaryRequest;
+use hyper::header::{AUTHORIZATION, HeaderName};
+use serde_json::{Value, json};
+
+use super::super::model::{FailureKind, StopReason};
+use super::draft::{Draft, Usage};
+use super::failure::{Failure, Report};
+use super::wire::{Wire, number};
+
+/// The responses of one model.
+#[derive(Debug)]
+pub(super) struct Responses {
+    /// The name under which the settings know the model.
+    pub(super) name: String,
+    /// The model.
+    pub(super) model: String,
+}
+
+impl Wire for Responses {
+    fn path(&self) -> (String, Option<&'static str>) {
+        ("/responses".to_owned(), None)
+    }
+
+    fn key_header(&self) -> (HeaderName, &'static str) {
+        (AUTHORIZATION, "Bearer ")
+    }
+
+    fn body(&self, request: &SummaryRequest) -> Value {
+        json!({
+            "model": self.model,
+            "max_output_tokens": request.max_tokens,
+            "instructions": request.system_prompt,
+            "input": [{ "role": "user", "content": request.prompt }],
+            "stream": true,
+            "store": false,
+        })
+    }
+
+    fn has_last_event(&self) -> bool {
+        true
+    }
+
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        match event["type"].as_str().unwrap_or_default() {
+            "response.output_text.delta" => draft.push(event["delta"].as_str().unwrap_or_default())?,
+            "response.refusal.delta" => draft.stop(StopReason::Other("refusal".to_owned())),
+            "response.output_item.added" | "response.output_item.done" => {
+                let kind = event["item"]["type"].as_str().unwrap_or_default();
+                if kind.ends_with("_call") {
+                    draft.call_tool();
+                }
+            }
+            "response.completed" | "response.incomplete" => end(&event["response"], draft),
+            "response.failed" => return Err(self.failure(&event["response"])),
+            "response.cancelled" => {
+                return Err(Failure::new(FailureKind::Server, "the provider cancelled the answer"));
+            }
+            "error" => return Err(self.failure(event)),
+            // Gateways send errors without a type.
+            "" if event["error"].is_object() => return Err(self.failure(event)),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Responses {
+    fn failure(&self, holder: &Value) -> Failure {
+        Failure::from_report(&self.name, &Report::from_value(holder).unwrap_or_default())
+    }
+}
+
+fn end(response: &Value, draft: &mut Draft) {
+    let reason = match (response["status"].as_str(), response["incomplete_details"]["reason"].as_str()) {
+        (_, Some("max_output_tokens" | "max_tokens")) => StopReason::Length,
+        (_, Some(other)) => StopReason::Other(other.to_owned()),
+        (Some("completed") | None, None) => StopReason::Stop,
+        (Some(other), None) => StopReason::Other(other.to_owned()),
+    };
+    draft.stop(reason);
+    add_usage(&response["usage"], &mut draft.usage);
+    draft.finish();
+}
+
+fn add_usage(given: &Value, usage: &mut Usage) {
+    let Some(input) = number(given, &["input_tokens"]) else {
+        return;
+    };
+    usage.cache_read = number(&given["input_tokens_details"], &["cached_tokens"]).unwrap_or(0);
+    usage.input = Some(input.saturating_sub(usage.cache_read));
+    usage.output = number(given, &["output_tokens"]);
+    usage.total = number(given, &["total_tokens"]);
+}

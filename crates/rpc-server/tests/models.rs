@@ -1,0 +1,17 @@
+//! Models of providers against a local server that speaks their languages: data in
+//! `models/cases`, played whole and in awkward pieces. No network, no key.
+//!
+//! With `COMPACTD_LIVE_TESTS=1` and keys in the environment, `live` asks the providers themselves.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "models/cases.rs"]
+mod cases;
+#[path = "models/harness.rs"]
+mod harness;
+#[path = "models/live.rs"]
+mod live;
+#[path = "models/server.rs"]
+mod server;
+#[path = "models/troubles.rs"]
+mod troubles;

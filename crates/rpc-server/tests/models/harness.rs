@@ -1,0 +1,73 @@
+//! Asks models as the server does.
+
+use std::sync::{Arc, Mutex};
+
+use compaction_core::prompts::{RequestKind, SummaryRequest};
+use rpc_server::server::Server;
+use rpc_server::summarizers::configuration::ModelConfiguration;
+use rpc_server::summarizers::providers::model_of;
+use rpc_server::summarizers::{Answer, Model, ModelError, Occasion};
+use rpc_server::transport::Outbound;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// The key of all tests; nothing but the header that carries it may ever hold it.
+pub(super) const KEY: &str = "sk-sentinel-3c1d77";
+/// A secret in a header of the settings.
+pub(super) const HEADER_SECRET: &str = "header-sentinel-99ab";
+
+/// The model `name` with these settings, and the secrets of the tests in its environment.
+pub(super) fn model(name: &str, summarizer: &Value) -> Arc<dyn Model> {
+    let settings = json!({ "compactd": { "summarizers": { name: summarizer } } });
+    let configuration = ModelConfiguration::read(name, &settings).unwrap();
+    let environment = |variable: &str| match variable {
+        "ANTHROPIC_API_KEY" | "OPENAI_API_KEY" | "GEMINI_API_KEY" | "SENTINEL" => Some(format!("{KEY}\n")),
+        "HEADER_SECRET" => Some(HEADER_SECRET.to_owned()),
+        "TWO_LINES" => Some("two\nlines".to_owned()),
+        _ => None,
+    };
+    let model = model_of(&configuration, &environment).unwrap();
+    let shown = format!("{configuration:?} {model:?}");
+    assert!(!shown.contains("sentinel"), "{shown}");
+    model
+}
+
+/// The request of all tests.
+pub(super) fn request() -> SummaryRequest {
+    SummaryRequest {
+        kind: RequestKind::History,
+        system_prompt: "You summarise.".to_owned(),
+        prompt: "<conversation>\nGrüße, 世界 🦀\n</conversation>".to_owned(),
+        max_tokens: 321,
+        estimated_tokens: 20,
+    }
+}
+
+/// An occasion without a client.
+pub(super) fn occasion() -> Occasion {
+    Occasion {
+        server: Arc::new(Server::new(Outbound::spawn(std::io::sink()).unwrap())),
+        session_id: "session".to_owned(),
+        operation_id: "operation".to_owned(),
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// Runs a future on a runtime like the server's.
+pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// Makes the request of all tests; the text that was told in pieces comes second.
+pub(super) fn ask(model: &dyn Model, request: &SummaryRequest) -> (Result<Answer, ModelError>, String) {
+    let told = Mutex::new(String::new());
+    let outcome = run(model.complete(request, &occasion(), &|piece| told.lock().unwrap().push_str(piece)));
+    let told = told.into_inner().unwrap();
+    if let Err(error) = &outcome {
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("sentinel"), "{shown}");
+        assert!(!error.cause.chars().any(char::is_control), "{}", error.cause);
+        assert!(error.cause.chars().count() < 1500, "{}", error.cause);
+    }
+    (outcome, told)
+}

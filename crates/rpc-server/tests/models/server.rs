@@ -1,0 +1,163 @@
+//! An HTTP server that answers as it is told, in the pieces that it is told.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How an answer goes out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Script {
+    /// The status line's number.
+    pub(super) status: u16,
+    /// Headers, beside those that delimit the body.
+    pub(super) headers: Vec<(String, String)>,
+    /// The body.
+    pub(super) body: Vec<u8>,
+    /// Bytes per piece; 0 sends the body whole.
+    pub(super) piece: usize,
+    /// How the answer ends.
+    pub(super) end: End,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum End {
+    /// With the last, empty chunk.
+    #[default]
+    Chunk,
+    /// By closing the connection, which is all that delimits the body.
+    Close,
+    /// By closing the connection although more was promised.
+    Drop,
+    /// Not at all: the server waits until the client goes.
+    Stall,
+    /// Before the head.
+    Mute,
+}
+
+/// A request as it arrived.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Method, target and version.
+    pub(super) line: String,
+    /// Headers, with names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    /// The body.
+    pub(super) body: Value,
+}
+
+impl Asked {
+    /// A header's text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, text)| text.as_str())
+    }
+}
+
+/// What a server tells a test.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// A request came.
+    Asked(Asked),
+    /// The client closed the connection while the server waited.
+    ClientLeft,
+}
+
+/// A server that answers every request by its script.
+pub(super) struct Server {
+    port: u16,
+    told: Receiver<Told>,
+}
+
+impl Server {
+    /// Starts one. It ends with the test's process.
+    pub(super) fn start(script: Script) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                // A client that leaves early is part of some scripts.
+                let _ = serve(stream.unwrap(), &script, &tell);
+            }
+        });
+        Self { port, told }
+    }
+
+    /// Address of the server.
+    pub(super) fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The next thing that it tells.
+    pub(super) fn told(&self) -> Told {
+        self.told.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+
+    /// The next request.
+    pub(super) fn asked(&self) -> Asked {
+        match self.told() {
+            Told::Asked(asked) => asked,
+            Told::ClientLeft => panic!("no request"),
+        }
+    }
+}
+
+fn serve(mut stream: TcpStream, script: &Script, tell: &Sender<Told>) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let _ = tell.send(Told::Asked(read_request(&stream)?));
+    if script.end != End::Mute {
+        write_answer(&mut stream, script)?;
+    }
+    if matches!(script.end, End::Stall | End::Mute) {
+        let gone = stream.read(&mut [0]).is_ok_and(|read| read == 0);
+        let _ = tell.send(if gone { Told::ClientLeft } else { return Ok(()) });
+    }
+    Ok(())
+}
+
+fn read_request(stream: &TcpStream) -> std::io::Result<Asked> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut headers = Vec::new();
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header)?;
+        let Some((name, text)) = header.trim_end().split_once(':') else {
+            break;
+        };
+        headers.push((name.to_lowercase(), text.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length").map(|(_, length)| length.parse());
+    let mut body = vec![0; length.and_then(Result::ok).unwrap_or(0)];
+    reader.read_exact(&mut body)?;
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(Asked { line: line.trim_end().to_owned(), headers, body })
+}
+
+fn write_answer(stream: &mut TcpStream, script: &Script) -> std::io::Result<()> {
+    let is_chunked = script.end != End::Close;
+    let delimiter = if is_chunked { "transfer-encoding: chunked" } else { "connection: close" };
+    let mut head = format!("HTTP/1.1 {} Told\r\n{delimiter}\r\n", script.status);
+    for (name, text) in &script.headers {
+        head.push_str(&format!("{name}: {text}\r\n"));
+    }
+    stream.write_all(format!("{head}\r\n").as_bytes())?;
+    let piece = if script.piece == 0 { script.body.len().max(1) } else { script.piece };
+    for bytes in script.body.chunks(piece) {
+        let mut sent = bytes.to_vec();
+        if is_chunked {
+            sent = format!("{:x}\r\n", bytes.len()).into_bytes();
+            sent.extend_from_slice(bytes);
+            sent.extend_from_slice(b"\r\n");
+        }
+        stream.write_all(&sent)?;
+    }
+    match script.end {
+        End::Chunk => stream.write_all(b"0\r\n\r\n"),
+        _ => Ok(()),
+    }
+}
