@@ -19,7 +19,7 @@ mod navigator;
 pub mod openrpc;
 mod operation;
 mod params;
-mod progress;
+pub mod progress;
 pub mod run;
 pub mod server;
 pub mod session;

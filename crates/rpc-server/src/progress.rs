@@ -35,7 +35,7 @@ struct State {
 
 impl Progress {
     /// Progress of an operation that makes `requests` requests, as far as is known.
-    pub(crate) fn new(
+    pub fn new(
         server: &Arc<Server>,
         notification: &'static str,
         session_id: &str,

@@ -203,6 +203,7 @@ impl Settings {
             matches!(value.as_str(), Some("always" | "checkpoint" | "none"))
         })?;
         self.check_summarizers()?;
+        crate::summarizers::configuration::check(root)?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
         expect(root, "retry.enabled", "true or false", Value::is_boolean)?;
         for number in ["retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs"] {
@@ -323,6 +324,7 @@ mod tests {
             (json!({ "compaction": [] }), "compaction"),
             (json!({ "compactd": { "durability": "sometimes" } }), "compactd.durability"),
             (json!({ "compactd": { "summarizer": "nobody" } }), "compactd.summarizer"),
+            (json!({ "compactd": { "summarizers": { "openai": {} } } }), "compactd.summarizers.openai.model"),
             (
                 json!({ "compaction": { "modelOverrides": { "a/b": { "reserveTokens": 1.5 } } } }),
                 "compaction.modelOverrides.a/b.reserveTokens",

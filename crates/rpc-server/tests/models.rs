@@ -7,11 +7,16 @@
 
 #[path = "models/cases.rs"]
 mod cases;
+#[cfg(unix)]
+#[path = "models/command.rs"]
+mod command;
 #[path = "models/harness.rs"]
 mod harness;
 #[path = "models/live.rs"]
 mod live;
 #[path = "models/server.rs"]
 mod server;
+#[path = "models/tls.rs"]
+mod tls;
 #[path = "models/troubles.rs"]
 mod troubles;

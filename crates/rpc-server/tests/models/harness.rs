@@ -1,14 +1,17 @@
 //! Asks models as the server does.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use compaction_core::prompts::{RequestKind, SummaryRequest};
+use rpc_server::progress::Progress;
 use rpc_server::server::Server;
 use rpc_server::summarizers::configuration::ModelConfiguration;
 use rpc_server::summarizers::providers::model_of;
 use rpc_server::summarizers::{Answer, Model, ModelError, Occasion};
 use rpc_server::transport::Outbound;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The key of all tests; nothing but the header that carries it may ever hold it.
@@ -45,11 +48,14 @@ pub(super) fn request() -> SummaryRequest {
 
 /// An occasion without a client.
 pub(super) fn occasion() -> Occasion {
+    let server = Arc::new(Server::new(Outbound::spawn(std::io::sink()).unwrap()));
     Occasion {
-        server: Arc::new(Server::new(Outbound::spawn(std::io::sink()).unwrap())),
         session_id: "session".to_owned(),
         operation_id: "operation".to_owned(),
         cancel: CancellationToken::new(),
+        deadline: Instant::now() + Duration::from_secs(600),
+        progress: Arc::new(Progress::new(&server, "compactionProgress", "session", "operation", 1)),
+        server,
     }
 }
 

@@ -74,13 +74,20 @@ pub(super) struct Server {
 impl Server {
     /// Starts one. It ends with the test's process.
     pub(super) fn start(script: Script) -> Self {
+        Self::start_over(script, |stream| stream)
+    }
+
+    /// Starts one whose connections are wrapped.
+    pub(super) fn start_over<S: Read + Write>(script: Script, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (tell, told) = channel();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 // A client that leaves early is part of some scripts.
-                let _ = serve(stream.unwrap(), &script, &tell);
+                let stream = stream.unwrap();
+                stream.set_nodelay(true).unwrap();
+                let _ = serve(&mut wrap(stream), &script, &tell);
             }
         });
         Self { port, told }
@@ -105,11 +112,10 @@ impl Server {
     }
 }
 
-fn serve(mut stream: TcpStream, script: &Script, tell: &Sender<Told>) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let _ = tell.send(Told::Asked(read_request(&stream)?));
+fn serve(stream: &mut (impl Read + Write), script: &Script, tell: &Sender<Told>) -> std::io::Result<()> {
+    let _ = tell.send(Told::Asked(read_request(stream)?));
     if script.end != End::Mute {
-        write_answer(&mut stream, script)?;
+        write_answer(stream, script)?;
     }
     if matches!(script.end, End::Stall | End::Mute) {
         let gone = stream.read(&mut [0]).is_ok_and(|read| read == 0);
@@ -118,7 +124,7 @@ fn serve(mut stream: TcpStream, script: &Script, tell: &Sender<Told>) -> std::io
     Ok(())
 }
 
-fn read_request(stream: &TcpStream) -> std::io::Result<Asked> {
+fn read_request(stream: &mut impl Read) -> std::io::Result<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -138,7 +144,7 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Asked> {
     Ok(Asked { line: line.trim_end().to_owned(), headers, body })
 }
 
-fn write_answer(stream: &mut TcpStream, script: &Script) -> std::io::Result<()> {
+fn write_answer(stream: &mut impl Write, script: &Script) -> std::io::Result<()> {
     let is_chunked = script.end != End::Close;
     let delimiter = if is_chunked { "transfer-encoding: chunked" } else { "connection: close" };
     let mut head = format!("HTTP/1.1 {} Told\r\n{delimiter}\r\n", script.status);
