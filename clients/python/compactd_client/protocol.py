@@ -1097,6 +1097,18 @@ class PrepareNavigationResult(TypedDict):
 RefusalReason: TypeAlias = Literal["alreadyCompacted", "nothingToCompact"]
 
 
+# An entry and its copy on the new branch.
+ReplayedEntry = TypedDict(
+    "ReplayedEntry",
+    {
+        # The entry.
+        "from": "str",
+        # Its copy.
+        "to": "str",
+    },
+)
+
+
 # What a request to a summarizer is about.
 RequestKind: TypeAlias = Literal["history", "turnPrefix", "branch"]
 
@@ -1567,6 +1579,35 @@ class TreePreparation(TypedDict):
 
 
 @final
+class UndoCompactionParams(TypedDict):
+    """Parameters of `undoCompaction`."""
+
+    # The session.
+    sessionId: str
+
+    # A compaction on the current path; the last one by default.
+    entryId: NotRequired[str | None]
+
+
+@final
+class UndoCompactionResult(TypedDict):
+    """Result of `undoCompaction`."""
+
+    # The leaf afterwards: the last copy, or the mark that keeps the move where nothing followed the
+    # compaction.
+    leafId: str
+
+    # The leaf before.
+    oldLeafId: str
+
+    # The compaction that was undone.
+    undoneEntryId: str
+
+    # The entries that followed the compaction, oldest first, each with its copy.
+    replayed: list[ReplayedEntry]
+
+
+@final
 class WindowModel(TypedDict):
     """A model of which only the window matters."""
 
@@ -1714,6 +1755,9 @@ class Calls:
 
     @overload
     def start(self, method: Literal["abortCompaction"], params: SessionParams) -> Pending[AbortResult]: ...
+
+    @overload
+    def start(self, method: Literal["undoCompaction"], params: UndoCompactionParams) -> Pending[UndoCompactionResult]: ...
 
     @overload
     def start(self, method: Literal["prepareNavigation"], params: PrepareNavigationParams) -> Pending[PrepareNavigationResult]: ...
@@ -1864,6 +1908,11 @@ class Calls:
     def request(
         self, method: Literal["abortCompaction"], params: SessionParams, timeout: float | None = None
     ) -> AbortResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["undoCompaction"], params: UndoCompactionParams, timeout: float | None = None
+    ) -> UndoCompactionResult: ...
 
     @overload
     def request(

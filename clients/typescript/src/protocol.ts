@@ -837,6 +837,14 @@ export type RefusalReason =
   /** Everything would be kept. */
   | "nothingToCompact";
 
+/** An entry and its copy on the new branch. */
+export interface ReplayedEntry {
+  /** The entry. */
+  from: string;
+  /** Its copy. */
+  to: string;
+}
+
 /** What a request to a summarizer is about. */
 export type RequestKind =
   /** The conversation up to the turn that is cut. */
@@ -1176,6 +1184,29 @@ export interface TreePreparation {
   replaceInstructions?: boolean | null;
 }
 
+/** Parameters of `undoCompaction`. */
+export interface UndoCompactionParams {
+  /** The session. */
+  sessionId: string;
+  /** A compaction on the current path; the last one by default. */
+  entryId?: string | null;
+}
+
+/** Result of `undoCompaction`. */
+export interface UndoCompactionResult {
+  /**
+   * The leaf afterwards: the last copy, or the mark that keeps the move where nothing followed the
+   * compaction.
+   */
+  leafId: string;
+  /** The leaf before. */
+  oldLeafId: string;
+  /** The compaction that was undone. */
+  undoneEntryId: string;
+  /** The entries that followed the compaction, oldest first, each with its copy. */
+  replayed: Array<ReplayedEntry>;
+}
+
 /** A model of which only the window matters. */
 export interface WindowModel {
   /** Size of the window in tokens. */
@@ -1240,6 +1271,8 @@ export interface Methods {
   compact: { params: CompactParams; result: CompactResult };
   /** Ends a running compaction or branch summary. */
   abortCompaction: { params: SessionParams; result: AbortResult };
+  /** Brings back the context from before a compaction, with what came later, on a new branch. */
+  undoCompaction: { params: UndoCompactionParams; result: UndoCompactionResult };
   /** Tells what a navigation would do; changes nothing. */
   prepareNavigation: { params: PrepareNavigationParams; result: PrepareNavigationResult };
   /** Moves the leaf to another place in the tree. */

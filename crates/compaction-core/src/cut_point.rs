@@ -36,6 +36,64 @@ pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint
     Some(CutPoint { first_kept, turn_start: split_turn_start(span, first_kept) })
 }
 
+/// Why an entry cannot be the first that a compaction keeps.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidCut {
+    /// It is not in the part of the branch that may be summarised or kept.
+    #[error("keep from {entry_id}: it is not among the entries that follow the last compaction's summary")]
+    NotInSpan {
+        /// The entry.
+        entry_id: EntryId,
+    },
+    /// What it begins with can stand behind no summary.
+    #[error("keep from {entry_id}: what is kept cannot begin with {found}")]
+    NoCandidate {
+        /// The entry.
+        entry_id: EntryId,
+        /// What it would begin with.
+        found: &'static str,
+    },
+    /// A tool call would be parted from its result.
+    #[error("keep from {entry_id}: a tool call before it has its result at or behind it")]
+    PartsPair {
+        /// The entry.
+        entry_id: EntryId,
+    },
+}
+
+/// The cut of `span` at an entry that a caller chose.
+///
+/// The first entry from there on that gives a message must be a candidate as for [`find`]: entries
+/// without messages stay with what they stand before, so that they may be named as well.
+pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint, InvalidCut> {
+    let entry_id = || first_kept.clone();
+    let position = span.iter().position(|projected| projected.entry.id() == first_kept);
+    let position = position.ok_or_else(|| InvalidCut::NotInSpan { entry_id: entry_id() })?;
+    let speaks = |at: usize| !span[at].messages.is_empty();
+    let first = (position..span.len()).find(|&at| speaks(at)).unwrap_or(position);
+    if let Some(found) = unfit_to_begin(&span[position]).or_else(|| unfit_to_begin(&span[first])) {
+        return Err(InvalidCut::NoCandidate { entry_id: entry_id(), found });
+    }
+    if positions_that_part_a_pair(span)[first] {
+        return Err(InvalidCut::PartsPair { entry_id: entry_id() });
+    }
+    Ok(CutPoint { first_kept: position, turn_start: split_turn_start(span, position) })
+}
+
+/// What an entry is, if nothing that is kept may begin with it.
+fn unfit_to_begin(projected: &ProjectedEntry) -> Option<&'static str> {
+    if projected.entry.kind() == EntryKind::Compaction {
+        return Some("a compaction");
+    }
+    let message = projected.messages.first()?;
+    match message.body() {
+        Body::ToolResult { .. } => Some("a tool result"),
+        Body::System(_) => Some("a system message"),
+        Body::Other { .. } => Some("a message of an unknown role"),
+        _ => None,
+    }
+}
+
 /// The entry, from the newest back, at which the estimates reach the budget.
 fn budget_position(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<usize> {
     let mut sum: u64 = 0;

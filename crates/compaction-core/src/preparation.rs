@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::cut_point::{self, CutPoint};
+use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::ledger::{Collector, Ledger};
 use crate::message::{Body, Message};
+use crate::pins::remove_pinned_entries;
 use crate::projection::{ProjectedEntry, Projection};
 use crate::settings::CompactionSettings;
 use crate::tokens;
@@ -25,7 +26,8 @@ pub struct Preparation {
     pub is_split_turn: bool,
     /// Tokens of the whole context.
     pub tokens_before: u64,
-    /// The summary of the previous compaction on the branch.
+    /// The summary of the previous compaction on the branch, without the pinned entries behind it,
+    /// which are written anew.
     pub previous_summary: Option<String>,
     /// What that compaction stored beside its summary.
     pub previous_ledger: Option<Arc<Ledger>>,
@@ -85,32 +87,81 @@ impl Preparation {
         settings: CompactionSettings,
         tools: &FileTools,
     ) -> Result<Self, Refusal> {
+        let span = Span::of(projection, settings)?;
+        let cut = cut_point::find(span.entries, settings.keep_recent_tokens).ok_or_else(|| span.nothing())?;
+        span.prepare(&cut, leaf_id, tools)
+    }
+
+    /// Prepares a compaction that keeps the entries from `first_kept` on, in place of the cut that
+    /// `settings.keep_recent_tokens` would give; else as [`Preparation::of`].
+    ///
+    /// Fails where that entry cannot be the first that stays.
+    pub fn at(
+        projection: &Projection,
+        leaf_id: Option<&EntryId>,
+        first_kept: &EntryId,
+        settings: CompactionSettings,
+        tools: &FileTools,
+    ) -> Result<Self, ChosenCutError> {
+        let span = Span::of(projection, settings)?;
+        let cut = cut_point::chosen(span.entries, first_kept)?;
+        Ok(span.prepare(&cut, leaf_id, tools)?)
+    }
+}
+
+/// Why no compaction can be made at the cut that a caller chose.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChosenCutError {
+    /// There is nothing to compact.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The entry cannot be the first that stays.
+    #[error(transparent)]
+    Invalid(#[from] InvalidCut),
+}
+
+/// What a compaction may summarise or keep: all that follows the previous one's summary.
+struct Span<'a> {
+    entries: &'a [ProjectedEntry],
+    previous: Option<&'a ProjectedEntry>,
+    tokens_before: u64,
+    settings: CompactionSettings,
+}
+
+impl<'a> Span<'a> {
+    fn of(projection: &'a Projection, settings: CompactionSettings) -> Result<Self, Refusal> {
         let tokens_before = tokens::context_tokens(projection).tokens;
         refuse_if_compacted(projection, tokens_before)?;
         let previous = projection.compaction().filter(|compaction| !compaction.messages.is_empty());
-        let span = &projection.entries()[usize::from(previous.is_some())..];
-        let nothing = || Refusal::NothingToCompact {
-            messages: conversation(span).count(),
-            context_tokens: tokens_before,
-            keep_recent_tokens: settings.keep_recent_tokens,
-        };
-        let cut = cut_point::find(span, settings.keep_recent_tokens).ok_or_else(nothing)?;
-        let (history, turn_prefix) = parts(span, &cut);
-        if conversation(history).chain(conversation(turn_prefix)).next().is_none() {
-            return Err(nothing());
+        let entries = &projection.entries()[usize::from(previous.is_some())..];
+        Ok(Self { entries, previous, tokens_before, settings })
+    }
+
+    fn nothing(&self) -> Refusal {
+        Refusal::NothingToCompact {
+            messages: conversation(self.entries).count(),
+            context_tokens: self.tokens_before,
+            keep_recent_tokens: self.settings.keep_recent_tokens,
         }
-        Ok(Self {
-            first_kept_entry_id: span[cut.first_kept].entry.id().clone(),
+    }
+
+    fn prepare(&self, cut: &CutPoint, leaf_id: Option<&EntryId>, tools: &FileTools) -> Result<Preparation, Refusal> {
+        let (history, turn_prefix) = parts(self.entries, cut);
+        if conversation(history).chain(conversation(turn_prefix)).next().is_none() {
+            return Err(self.nothing());
+        }
+        Ok(Preparation {
+            first_kept_entry_id: self.entries[cut.first_kept].entry.id().clone(),
             messages_to_summarize: conversation(history).collect(),
             turn_prefix_messages: conversation(turn_prefix).collect(),
             is_split_turn: cut.turn_start.is_some(),
-            tokens_before,
-            previous_summary: previous.and_then(summary_of),
-            previous_ledger: previous.and_then(ledger_of).map(Arc::new),
-            file_operations: file_operations(previous, &span[..cut.first_kept], tools),
+            tokens_before: self.tokens_before,
+            previous_summary: self.previous.and_then(summary_of),
+            previous_ledger: self.previous.and_then(ledger_of).map(Arc::new),
+            file_operations: file_operations(self.previous, &self.entries[..cut.first_kept], tools),
             file_tools: tools.clone(),
-            settings,
-            leaf_id: leaf_id.ok_or_else(nothing)?.clone(),
+            settings: self.settings,
+            leaf_id: leaf_id.ok_or_else(|| self.nothing())?.clone(),
         })
     }
 }
@@ -155,7 +206,7 @@ fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = PreparedMess
 }
 
 fn summary_of(compaction: &ProjectedEntry) -> Option<String> {
-    compaction.entry.compaction().map(|compaction| compaction.summary.clone())
+    compaction.entry.compaction().map(|compaction| remove_pinned_entries(&compaction.summary).into_owned())
 }
 
 fn ledger_of(compaction: &ProjectedEntry) -> Option<Ledger> {

@@ -4,6 +4,7 @@ use crate::message::{Block, Body, Content, Message};
 use crate::projection::Projection;
 use crate::system_state;
 use crate::text::utf16_len;
+use crate::undo::CopiedDepths;
 
 /// UTF-16 units that stand for one token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
@@ -90,7 +91,8 @@ pub fn trusted_usage(message: &Message) -> Option<u64> {
 }
 
 /// Tokens of a projected context: the last trusted usage plus estimates of the messages after it,
-/// if that message came after the last compaction or context edit; otherwise estimates alone.
+/// if that message came after the last compaction or context edit; otherwise estimates alone. Usage
+/// of copies that undoing a compaction made is passed over.
 pub fn context_tokens(projection: &Projection) -> ContextTokens {
     if let Some(tokens) = usage_and_trailing(projection) {
         return tokens;
@@ -105,9 +107,10 @@ pub fn context_tokens(projection: &Projection) -> ContextTokens {
 
 fn usage_and_trailing(projection: &Projection) -> Option<ContextTokens> {
     let mut trailing_tokens = 0;
+    let copies = CopiedDepths::of(projection);
     for entry in projection.entries().iter().rev() {
         for message in entry.messages.iter().rev() {
-            if let Some(usage_tokens) = trusted_usage(message) {
+            if let Some(usage_tokens) = trusted_usage(message).filter(|_| !copies.contain(entry.depth)) {
                 let is_current = projection.last_invalidating().is_none_or(|last| entry.depth < last);
                 return is_current.then_some(ContextTokens {
                     tokens: usage_tokens.saturating_add(trailing_tokens),

@@ -6,10 +6,12 @@
 
 use std::future::Future;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 use session_store::PendingSync;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +20,7 @@ use crate::errors::RpcError;
 use crate::methods::Scope;
 use crate::server::Server;
 use crate::session::{OpenSession, PendingOperation, SessionAccess, Slot};
+use crate::transport::RawId;
 
 /// What a handler gets beside its parameters.
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub struct CallContext {
     permit: Arc<Mutex<Option<SemaphorePermit<'static>>>>,
     pending: Option<Arc<PendingOperation>>,
     is_in_batch: bool,
+    id: Option<RawId>,
+    reply: Arc<Mutex<Option<String>>>,
 }
 
 /// Calls that work at once. Those that wait for their turn have made nothing yet, so that this
@@ -139,9 +144,30 @@ impl CallContext {
         ticket: Option<Ticket>,
         pending: Option<PendingOperation>,
         is_in_batch: bool,
+        id: Option<RawId>,
     ) -> Self {
-        let ticket = Arc::new(Mutex::new(ticket));
-        Self { server, cancel, ticket, permit: Arc::default(), pending: pending.map(Arc::new), is_in_batch }
+        let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
+        Self { server, cancel, ticket, permit: Arc::default(), pending, is_in_batch, id, reply: Arc::default() }
+    }
+
+    /// Writes the reply with its result, which may be large, once and as it is sent. A call without
+    /// id gets none.
+    pub(crate) fn write_reply<R: Serialize>(&self, result: &R) -> Result<(), RpcError> {
+        let Some(id) = &self.id else {
+            return Ok(());
+        };
+        let mut reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get()).into_bytes();
+        let written = serde_json::to_writer(&mut reply, result).map_err(|error| error.to_string());
+        reply.push(b'}');
+        let reply = written.and_then(|()| String::from_utf8(reply).map_err(|error| error.to_string()));
+        let reply = reply.map_err(|message| RpcError::Internal { message })?;
+        *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
+        Ok(())
+    }
+
+    /// Where [`CallContext::write_reply`] puts the reply.
+    pub(crate) fn reply(&self) -> Arc<Mutex<Option<String>>> {
+        Arc::clone(&self.reply)
     }
 
     /// Whether the operation that this call asks for was ended before it began.
@@ -190,6 +216,27 @@ impl CallContext {
     {
         let (session, guard) = self.unless_cancelled(self.write_guard()).await?;
         change(Arc::clone(&self.server), session, guard, work).await
+    }
+
+    /// As [`CallContext::write`], for work that appends one short line: it is done at once where the
+    /// session is settled, as handing it to another thread costs more than the write.
+    pub(crate) async fn write_briefly<T, W>(&self, work: W) -> Result<T, RpcError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
+    {
+        let (session, mut guard) = self.unless_cancelled(self.write_guard()).await?;
+        let server = Arc::clone(&self.server);
+        // A look at the context for a compaction that may be due can take long.
+        let is_brief = session.auto_compaction.model().is_none();
+        if !is_brief || !guard.as_mut().is_some_and(session_store::Session::is_settled) {
+            return change(server, session, guard, work).await;
+        }
+        let turn = {
+            let _corked = server.cork();
+            catch_panic(|| turn(&server, &session, guard, work))
+        };
+        end_turn(server, session, turn?).await
     }
 
     /// Waits for the turn to change the session of the call.
@@ -268,18 +315,33 @@ where
     T: Send + 'static,
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
 {
-    let changed = Arc::clone(&session);
-    let (outcome, synced) = blocking({
-        let server = Arc::clone(&server);
-        move || {
-            let mut guard = guard;
-            let mut access = SessionAccess::new(&server, &changed, guard.as_mut())?;
-            let outcome = work(&mut access);
-            // Lined up for the disk in the order of the writes; the wait is for others' turns.
-            Ok((outcome, access.take_pending_sync().map(line_up_for_disk)))
-        }
-    })
-    .await?;
+    let (changing, changed) = (Arc::clone(&server), Arc::clone(&session));
+    let ended = blocking(move || turn(&changing, &changed, guard, work)).await?;
+    end_turn(server, session, ended).await
+}
+
+/// What came of a turn, and what it still waits for.
+type Turn<T> = (Result<T, RpcError>, Option<oneshot::Receiver<io::Result<()>>>);
+
+/// Does the work of a turn; the session is free for others when this returns.
+fn turn<T>(
+    server: &Server,
+    session: &Arc<OpenSession>,
+    mut guard: OwnedRwLockWriteGuard<Slot>,
+    work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError>,
+) -> Result<Turn<T>, RpcError> {
+    let mut access = SessionAccess::new(server, session, guard.as_mut())?;
+    let outcome = work(&mut access);
+    // Lined up for the disk in the order of the writes; the wait is for others' turns.
+    Ok((outcome, access.take_pending_sync().map(line_up_for_disk)))
+}
+
+/// Waits for what a turn left to wait for.
+async fn end_turn<T>(
+    server: Arc<Server>,
+    session: Arc<OpenSession>,
+    (outcome, synced): Turn<T>,
+) -> Result<T, RpcError> {
     let Some(synced) = synced else {
         return outcome;
     };
@@ -322,4 +384,10 @@ async fn on_thread<T: Send + 'static>(
         Ok(outcome) => outcome,
         Err(error) => Err(RpcError::Internal { message: format!("the handler ended early: {error}") }),
     }
+}
+
+/// Runs `work` here; a panic in it becomes an internal error, as on a thread of its own.
+fn catch_panic<T>(work: impl FnOnce() -> Result<T, RpcError>) -> Result<T, RpcError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(RpcError::Internal { message: "the handler panicked".to_owned() }))
 }

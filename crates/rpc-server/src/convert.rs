@@ -16,12 +16,12 @@ use crate::wire;
 
 /// An entry as stored.
 pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
-    entry.raw().into()
+    entry.into()
 }
 
 /// A message as stored.
 pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
-    message.raw().into()
+    message.into()
 }
 
 /// A message that a client sent; `path` names the parameter.

@@ -141,7 +141,11 @@ impl Dispatcher {
         match self.prepare(call, matches!(reply, Reply::Batch(_))) {
             Err(error) => reply.send(id.map(|id| error_reply(Some(&id), &error))),
             Ok((scope, future)) => {
-                let task = tokio::spawn(async move { reply.send(future.await) });
+                let outbound = self.outbound.clone();
+                let task = tokio::spawn(async move {
+                    reply.send(future.await);
+                    outbound.flush();
+                });
                 if scope == Scope::Barrier {
                     // A panic was turned into a reply inside the task.
                     let _ = task.await;
@@ -179,8 +183,9 @@ impl Dispatcher {
         let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end)?;
         let pending = named.operation(&call.method, &self.server);
         let ticket = Ticket::take(&self.server, scope, named.session_id);
-        let context =
-            CallContext::new(Arc::clone(&self.server), admission.cancel.clone(), ticket, pending, is_in_batch);
+        let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
+        let context = CallContext::new(server, cancel, ticket, pending, is_in_batch, id);
+        let written = context.reply();
         let mut extensions = Extensions::new();
         extensions.insert(context);
         let outbound = self.outbound.clone();
@@ -193,8 +198,9 @@ impl Dispatcher {
             let response = AssertUnwindSafe(response).catch_unwind().await;
             drop(admission);
             let id = id?;
+            let written = written.lock().unwrap_or_else(PoisonError::into_inner).take();
             Some(match response {
-                Ok(response) => reply_from(&id, &response),
+                Ok(response) => written.unwrap_or_else(|| reply_from(&id, &response)),
                 Err(_) => error_reply(Some(&id), &RpcError::Internal { message: "the handler panicked".to_owned() }),
             })
         };

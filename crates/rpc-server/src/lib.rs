@@ -20,6 +20,7 @@ pub mod openrpc;
 mod operation;
 mod params;
 pub mod progress;
+pub mod redaction;
 pub mod run;
 pub mod server;
 pub mod session;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{compaction, context, entries, lifecycle, navigation, search, sessions};
+use crate::handlers::{compaction, context, entries, lifecycle, navigation, search, sessions, undo};
 use crate::params;
 use crate::wire::*;
 
@@ -187,6 +187,9 @@ methods! {
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
         "Ends a running compaction or branch summary.",
         ["sessionNotFound"];
+    "undoCompaction" undo::undo, UndoCompactionParams => UndoCompactionResult, Write,
+        "Brings back the context from before a compaction, with what came later, on a new branch.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
 
     "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
         "Tells what a navigation would do; changes nothing.",
@@ -277,13 +280,15 @@ fn register_one<P, R, H, F>(
 ) -> Result<(), RegisterMethodError>
 where
     P: DeserializeOwned + JsonSchema + Send + 'static,
-    R: Serialize + JsonSchema + Clone + Send + 'static,
+    R: Serialize + JsonSchema + Send + 'static,
     H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
     let serve = move |params: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
         let outcome = match (extensions.get::<CallContext>().cloned(), params::parse::<P>(params.as_str())) {
-            (Some(call), Ok(params)) => handler(call, params).await,
+            (Some(call), Ok(params)) => {
+                handler(call.clone(), params).await.and_then(|result| call.write_reply(&result))
+            }
             (_, Err(error)) => Err(error),
             (None, _) => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
         };

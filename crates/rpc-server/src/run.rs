@@ -1,6 +1,7 @@
 //! The server's life: from the first byte to the exit code.
 
 use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +48,7 @@ enum End {
 /// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
 pub fn serve(
     input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    output: impl Write + AsFd + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
     let runtime =
@@ -60,7 +61,7 @@ pub fn serve(
 
 async fn run(
     input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    output: impl Write + AsFd + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;

@@ -17,7 +17,7 @@ use crate::errors::RpcError;
 use crate::handlers::lifecycle::expand_home;
 use crate::session::{PendingOperations, Sessions};
 use crate::settings::Settings;
-use crate::transport::Outbound;
+use crate::transport::{Cork, Outbound};
 
 /// The server, shared by all calls.
 #[derive(Debug)]
@@ -146,6 +146,11 @@ impl Server {
     /// Whether the client has read enough that what can be left out need not be.
     pub(crate) fn has_room_for_output(&self) -> bool {
         self.outbound.has_room()
+    }
+
+    /// Holds back notifications until the reply of the call that makes them.
+    pub(crate) fn cork(&self) -> Cork<'_> {
+        self.outbound.cork()
     }
 
     /// Tells the client something. Waits for nothing, so that it can be called under a lock.

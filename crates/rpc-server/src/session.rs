@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
-use session_store::{Appended, ForeignChange, NewEntry, Parent, PendingSync, Precondition, Session, StoreError};
+use session_store::{
+    Appended, AppendedAll, ForeignChange, NewEntry, Parent, PendingSync, Precondition, Session, StoreError,
+};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
@@ -283,6 +285,20 @@ impl<'a> SessionAccess<'a> {
         self.announce(outcome)
     }
 
+    /// Changes the session by one of the store's own ways to append several entries at once, and tells
+    /// the client of each.
+    pub(crate) fn append_all_with(
+        &mut self,
+        append: impl FnOnce(&mut Session) -> Result<AppendedAll, StoreError>,
+    ) -> Result<Vec<std::sync::Arc<Entry>>, RpcError> {
+        let appended = append(self.session).map_err(|error| self.not_appended(&error))?;
+        self.announce_foreign(appended.foreign);
+        for entry in &appended.entries {
+            self.announce_entry(entry);
+        }
+        Ok(appended.entries)
+    }
+
     /// What the appends of this turn wait for, if anything.
     pub(crate) fn take_pending_sync(&mut self) -> Option<PendingSync> {
         self.session.take_pending_sync()
@@ -314,19 +330,22 @@ impl<'a> SessionAccess<'a> {
     }
 
     fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<std::sync::Arc<Entry>, RpcError> {
-        match outcome {
-            Ok(appended) => {
-                self.announce_foreign(appended.foreign);
-                let entry = wire::Entry::from(appended.entry.raw());
-                self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
-                Ok(appended.entry)
-            }
-            Err(error) => {
-                let foreign = self.session.take_foreign();
-                self.announce_foreign(foreign);
-                Err(self.open.store_error(&error))
-            }
-        }
+        let appended = outcome.map_err(|error| self.not_appended(&error))?;
+        self.announce_foreign(appended.foreign);
+        self.announce_entry(&appended.entry);
+        Ok(appended.entry)
+    }
+
+    fn announce_entry(&self, entry: &std::sync::Arc<Entry>) {
+        let entry = wire::Entry::from(entry);
+        self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
+    }
+
+    /// The error of an append; tells of the foreign entries that were read before it failed.
+    fn not_appended(&mut self, error: &StoreError) -> RpcError {
+        let foreign = self.session.take_foreign();
+        self.announce_foreign(foreign);
+        self.open.store_error(error)
     }
 
     fn announce_foreign(&self, foreign: Option<ForeignChange>) {

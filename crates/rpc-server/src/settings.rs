@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use session_store::Durability;
 
 use crate::errors::RpcError;
+use crate::redaction::RedactionSettings;
 use crate::summarizers::RetryPolicy;
 
 /// Settings in force.
@@ -192,6 +193,13 @@ impl Settings {
         self.merged["compactd"]["prompts"][name].as_str()
     }
 
+    /// What is taken out of what goes to a summarizer and of what comes back
+    /// (`compactd.redaction`).
+    pub fn redaction(&self) -> RedactionSettings {
+        // Settings are checked before they are in force; redacting is the safe side.
+        RedactionSettings::read(&self.merged["compactd"]["redaction"]).unwrap_or_default()
+    }
+
     fn check(&self) -> Result<(), RpcError> {
         let root = &self.merged;
         for key in ["compaction", "branchSummary", "retry", "compactd"] {
@@ -218,7 +226,15 @@ impl Settings {
         for prompt in PROMPTS {
             expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
         }
-        Ok(())
+        self.check_redaction()
+    }
+
+    fn check_redaction(&self) -> Result<(), RpcError> {
+        let read = RedactionSettings::read(&self.merged["compactd"]["redaction"]);
+        read.map(|_| ()).map_err(|wrong| {
+            let path = format!("compactd.redaction.{}", wrong.path);
+            invalid(path.trim_end_matches('.'), &wrong.expected)
+        })
     }
 
     fn check_summarizers(&self) -> Result<(), RpcError> {
@@ -325,6 +341,11 @@ mod tests {
             (json!({ "compactd": { "durability": "sometimes" } }), "compactd.durability"),
             (json!({ "compactd": { "summarizer": "nobody" } }), "compactd.summarizer"),
             (json!({ "compactd": { "summarizers": { "openai": {} } } }), "compactd.summarizers.openai.model"),
+            (json!({ "compactd": { "redaction": 1 } }), "compactd.redaction"),
+            (
+                json!({ "compactd": { "redaction": { "rules": { "disable": [1] } } } }),
+                "compactd.redaction.rules.disable.0",
+            ),
             (
                 json!({ "compaction": { "modelOverrides": { "a/b": { "reserveTokens": 1.5 } } } }),
                 "compaction.modelOverrides.a/b.reserveTokens",

@@ -40,11 +40,13 @@ pub use memory_log::MemoryLog;
 pub use memory_store::MemoryStore;
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
+pub use session::append_all::AppendedAll;
 pub use session::branch::SessionBranch;
 pub use session::context::Context;
 pub use session::labels::Label;
 pub use session::stats::{SessionStats, TokenTotals};
 pub use session::tree::TreeNode;
+pub use session::undo::Undo;
 pub use session::{Session, SessionOptions};
 pub use store::{
     CreateOptions, Cursor, Durability, ListOptions, OpenOptions, SessionPage, SessionStore, SessionSummary,

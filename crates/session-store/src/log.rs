@@ -75,10 +75,11 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Compares the log with what was known of it, and takes note of the change.
     fn refresh(&mut self) -> io::Result<LogChange>;
 
-    /// Appends `line`, which holds no LF, and its LF with one write, then waits for the disk if
-    /// `sync`. A tail without an LF gets one first, in the same write. Returns where the line lies.
+    /// Appends `line` and its LF with one write, then waits for the disk if `sync`. It may hold several
+    /// lines, parted by LF. A tail without an LF gets one first, in the same write. Returns where the
+    /// line lies, or all of them.
     ///
-    /// On an error nothing of the line is left in the log.
+    /// On an error nothing of the line, or of any of them, is left in the log.
     fn append(&mut self, line: &str, sync: bool) -> io::Result<Span>;
 
     /// Puts in the place of the whole log what `rewrite` writes for each of its lines, at once or

@@ -1,16 +1,19 @@
 //! One open session: its entries above a log.
 
 pub(crate) mod append;
+pub(crate) mod append_all;
 pub(crate) mod branch;
 pub(crate) mod check;
 pub(crate) mod context;
 pub(crate) mod entries;
+pub(crate) mod interrupted;
 pub(crate) mod known;
 pub(crate) mod labels;
 pub(crate) mod refresh;
 pub(crate) mod stats;
 pub(crate) mod syncs;
 pub(crate) mod tree;
+pub(crate) mod undo;
 pub(crate) mod upgrade;
 
 use std::path::Path;
@@ -122,7 +125,17 @@ impl Session {
             syncs: DeferredSyncs::default(),
         };
         session.refuse_newer_version();
+        session.pass_over_interrupted_undo()?;
         Ok(session)
+    }
+
+    fn pass_over_interrupted_undo(&mut self) -> Result<(), StoreError> {
+        let last = self.leaf.clone().filter(|_| self.migrated_from.is_none());
+        if let Some(leaf) = last.map(|last| self.leaf_before_interrupted_undo(&last)).transpose()?.flatten() {
+            tracing::warn!(path = ?self.path(), %leaf, "an undo was cut short; the session goes on at the leaf before it");
+            self.leaf = Some(leaf);
+        }
+        Ok(())
     }
 
     /// The header, in the current version of the format.

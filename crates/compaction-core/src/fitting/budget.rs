@@ -16,6 +16,7 @@ const MIN_ROOM_TOKENS: u64 = 256;
 pub(super) struct Budget {
     /// The window, if it is known.
     pub(super) window: Option<u64>,
+    limit: Option<u64>,
     /// Most tokens of the answer.
     pub(super) max_tokens: u64,
     /// Most tokens of system prompt and prompt together, by the careful measure.
@@ -28,9 +29,20 @@ impl Budget {
     /// The answer takes at most a quarter of the window: more than that is never needed, and less
     /// would be left for what the answer is about.
     pub(super) fn new(window: Option<u64>, limit: Option<u64>, wanted: u64) -> Self {
-        let max_tokens = window.map_or(wanted, |window| wanted.min(largest_answer(window)));
+        Self::with_share(window, limit, wanted, 4)
+    }
+
+    /// The budget where there are several requests: the answer takes at most an eighth of the
+    /// window, since the next request has to hold it as well.
+    pub(super) fn of_several(&self) -> Self {
+        Self::with_share(self.window, self.limit, self.max_tokens, 8)
+    }
+
+    fn with_share(window: Option<u64>, limit: Option<u64>, wanted: u64, share: u64) -> Self {
+        let largest = |window: u64| wanted.min((window / share).max(MIN_ANSWER_TOKENS));
+        let max_tokens = window.map_or(wanted, largest);
         let beside = window.map_or(u64::MAX, |window| input_room(window, max_tokens));
-        Self { window, max_tokens, input_tokens: beside.min(limit.unwrap_or(u64::MAX)) }
+        Self { window, limit, max_tokens, input_tokens: beside.min(limit.unwrap_or(u64::MAX)) }
     }
 
     /// Most weight of system prompt and prompt together.
@@ -43,10 +55,6 @@ impl Budget {
     pub(super) fn answer(&self) -> u64 {
         self.max_tokens.saturating_mul(WEIGHT_PER_TOKEN + 1)
     }
-}
-
-fn largest_answer(window: u64) -> u64 {
-    (window / 4).max(MIN_ANSWER_TOKENS)
 }
 
 /// Tokens of input beside an answer of `max_tokens`.

@@ -58,7 +58,8 @@ impl<'a> Planner<'a> {
     }
 
     /// Several requests: as few as the shortest telling needs, with as much as fits into that many.
-    pub(super) fn folded(self) -> Result<RequestPlan, TooSmallWindow> {
+    pub(super) fn folded(mut self) -> Result<RequestPlan, TooSmallWindow> {
+        self.budget = self.budget.of_several();
         self.check_room()?;
         let previous = self.cut_previous();
         let is_cut = previous.as_deref().map(weight) < self.previous.map(weight_escaped);

@@ -91,8 +91,12 @@ fn nothing_changes_without_a_window() {
 fn shrinks_in_the_order_of_the_spec() {
     let check = |messages: &[Arc<Message>], dropped_thinking, shrunk_to_units, requests| {
         let plan = plan(messages, 20_000);
-        let expected =
-            Fitting { dropped_thinking, shrunk_to_units, lowered_max_tokens: Some(5000), ..Fitting::default() };
+        let expected = Fitting {
+            dropped_thinking,
+            shrunk_to_units,
+            lowered_max_tokens: Some(if requests > 1 { 2500 } else { 5000 }),
+            ..Fitting::default()
+        };
         assert_eq!((*plan.fitting(), plan.requests()), (expected, requests));
         prompts(&plan).join("")
     };
@@ -111,7 +115,7 @@ fn shrinks_in_the_order_of_the_spec() {
     check(&many(70, &words(4000)), false, Some(500), 1);
     check(&many(120, &words(4000)), false, Some(250), 1);
     // Several requests: the gentlest telling that takes no more of them.
-    check(&many(400, &words(4000)), false, Some(250), 5);
+    check(&many(400, &words(4000)), false, Some(250), 3);
     let bash = encode_string(&words(20_000));
     let bash = message(&format!("{{\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":{bash}}}"));
     assert!(check(&[bash], false, Some(2000), 1).contains("Ran `ls`"));

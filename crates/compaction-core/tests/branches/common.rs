@@ -2,7 +2,7 @@
 //!
 //! `user 8`, `assistant 4 calls a b`, `result a 12`, `bash 3`, `custom 2`, `system 5`, `label`,
 //! `level high`, `model p/m`, `hide 2`, `rewrite 2 5`, `branch 6`, `compaction keeps 3`,
-//! `usage 900` (an assistant with usage), `error` (an assistant that failed). Numbers after a
+//! `usage 900` (an assistant with usage), `pin 3`, `unpin 3`, `said some words` (a user), `error` (an assistant that failed). Numbers after a
 //! role are tokens. Entries get the ids `0`, `1`, `2`, … in their order.
 
 use std::sync::Arc;
@@ -66,6 +66,11 @@ fn body(words: &[&str]) -> (&'static str, String) {
         "bash" => message(format!("\"role\":\"bashExecution\",\"command\":\"\",\"output\":\"{}\"", tokens(1))),
         "custom" => ("custom_message", format!("\"customType\":\"t\",\"content\":\"{}\",\"display\":true", tokens(1))),
         "branch" => ("branch_summary", format!("\"fromId\":\"x\",\"summary\":\"{}\"", tokens(1))),
+        "said" => message(format!("\"role\":\"user\",\"content\":\"{}\"", words[1..].join(" "))),
+        "pin" | "unpin" => {
+            let data = format!("{{\"entryId\":\"{}\",\"pinned\":{}}}", word(1), word(0) == "pin");
+            ("custom", format!("\"customType\":\"compactd.pin\",\"data\":{data}"))
+        }
         "label" => ("label", "\"targetId\":\"0\",\"label\":\"l\"".to_owned()),
         "level" => ("thinking_level_change", format!("\"thinkingLevel\":\"{}\"", word(1))),
         "model" => {

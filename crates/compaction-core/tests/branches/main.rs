@@ -1,6 +1,9 @@
 //! Tests over whole branches: what the model sees of them, where they are cut, what is promised.
 
+mod chosen_cuts;
 mod common;
+mod pins;
 mod preparation;
 mod projection;
 mod promises;
+mod undo;

@@ -11,7 +11,7 @@ use compaction_core::projection::Projection;
 use compaction_core::settings::CompactionSettings;
 use proptest::prelude::*;
 
-fn lines() -> impl Strategy<Value = Vec<String>> {
+pub(crate) fn lines() -> impl Strategy<Value = Vec<String>> {
     let calls = "[a-d]( [a-d]){0,2}";
     let line = prop_oneof![
         4 => (0..30usize).prop_map(|tokens| format!("user {tokens}")),
@@ -46,12 +46,12 @@ fn edits_something_earlier(position: usize, line: String) -> String {
     }
 }
 
-fn settings(keep_recent_tokens: u64) -> CompactionSettings {
+pub(crate) fn settings(keep_recent_tokens: u64) -> CompactionSettings {
     CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() }
 }
 
 /// Texts of the conversation in a context: everything but prompts and the compaction's summary.
-fn conversation(projection: &Projection) -> Vec<String> {
+pub(crate) fn conversation(projection: &Projection) -> Vec<String> {
     let messages = projection.messages();
     let told = messages.filter(|message| !matches!(message.body(), Body::System(_) | Body::CompactionSummary { .. }));
     told.map(|message| message.raw().get().to_owned()).collect()

@@ -13,6 +13,9 @@ use crate::errors::RpcError;
 use crate::session::{OpenSession, SessionAccess};
 use crate::wire::{self, *};
 
+/// Bytes of a message that is written without a thread of its own.
+const SHORT_BYTES: usize = 1 << 16;
+
 /// Appends a message at the leaf.
 pub(crate) async fn append_message(
     call: CallContext,
@@ -22,13 +25,15 @@ pub(crate) async fn append_message(
     if matches!(message.role(), "compactionSummary" | "branchSummary") {
         return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
     }
-    let appended = call.write(move |access| {
+    let is_short = message.raw().get().len() <= SHORT_BYTES;
+    let append = move |access: &mut SessionAccess<'_>| {
         let members = format!("{{\"message\":{}}}", message.raw().get());
         let entry = append(access, NewEntry::new("message", &members), params.expected_leaf_id)?;
         let outcome = auto_compaction::after_append(access, &entry);
         Ok((appended(&entry), outcome))
-    });
-    let (AppendedResult { entry_id, leaf_id }, outcome) = appended.await?;
+    };
+    let appended = if is_short { call.write_briefly(append).await } else { call.write(append).await };
+    let (AppendedResult { entry_id, leaf_id }, outcome) = appended?;
     if let Some(due) = outcome.begun {
         due.start(&call.server);
     }

@@ -7,3 +7,4 @@ pub(crate) mod lifecycle;
 pub(crate) mod navigation;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod undo;

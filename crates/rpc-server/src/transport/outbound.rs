@@ -6,11 +6,14 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use memchr::memchr;
 use tokio::sync::Notify;
 
+use super::direct::{self, Direct};
 use super::frame::Framing;
 
 /// Bytes in the queue above which no new work is started.
@@ -33,11 +36,17 @@ struct Shared {
     drained: Notify,
     /// The queue is empty and everything is written.
     idle: Condvar,
+    /// Where short frames can be written at once.
+    direct: Option<Direct>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     frames: VecDeque<String>,
+    /// The rest of a frame that was written in part.
+    unsent: Vec<u8>,
+    /// Who knows that more is to come at once.
+    corks: usize,
     bytes: usize,
     framing: Option<Framing>,
     is_writing: bool,
@@ -52,9 +61,10 @@ struct Queue {
 const MAX_HELD_BYTES: usize = 32 * 1024 * 1024;
 
 impl Outbound {
-    /// Starts the writing thread over `sink`.
-    pub fn spawn(sink: impl Write + Send + 'static) -> std::io::Result<Self> {
-        let outbound = Self { shared: Arc::default() };
+    /// Starts the writing thread over `sink`, which must keep nothing back once it is flushed.
+    pub fn spawn(sink: impl Write + AsFd + Send + 'static) -> std::io::Result<Self> {
+        let shared = Shared { direct: Some(Direct::new(&sink)?), ..Shared::default() };
+        let outbound = Self { shared: Arc::new(shared) };
         let shared = Arc::clone(&outbound.shared);
         let write = move || write_frames(&shared, sink);
         std::thread::Builder::new().name("writer".to_owned()).spawn(write)?;
@@ -74,8 +84,19 @@ impl Outbound {
         }
         queue.bytes += json.len();
         queue.frames.push_back(json);
-        drop(queue);
-        self.shared.filled.notify_one();
+        self.shared.send(queue);
+    }
+
+    /// Holds back what is queued as long as the guard lives and then until the next push or
+    /// [`Outbound::flush`], so that a notification and the reply right behind it go out in one write.
+    pub fn cork(&self) -> Cork<'_> {
+        self.lock().corks += 1;
+        Cork(self)
+    }
+
+    /// Sends what a cork held back.
+    pub fn flush(&self) {
+        self.shared.send(self.lock());
     }
 
     /// Counts a reply that waits for the rest of its batch.
@@ -113,8 +134,9 @@ impl Outbound {
     /// Writes out what is queued, for at most `limit`, and stops the thread.
     pub fn close(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
+        self.flush();
         let mut queue = self.lock();
-        while !queue.is_broken && (queue.is_writing || !queue.frames.is_empty()) {
+        while !queue.is_broken && (queue.is_writing || !queue.is_empty()) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -132,6 +154,50 @@ impl Outbound {
     }
 }
 
+/// Holds back what is queued, see [`Outbound::cork`].
+#[derive(Debug)]
+pub struct Cork<'a>(&'a Outbound);
+
+impl Drop for Cork<'_> {
+    fn drop(&mut self) {
+        self.0.lock().corks -= 1;
+    }
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.unsent.is_empty()
+    }
+}
+
+impl Shared {
+    /// Writes what is queued if it is short and the client has room, or wakes the writing thread.
+    fn send(&self, mut queue: MutexGuard<'_, Queue>) {
+        if queue.is_empty() || queue.is_writing || queue.corks > 0 || self.write_directly(&mut queue) {
+            return;
+        }
+        drop(queue);
+        self.filled.notify_one();
+    }
+
+    /// Whether everything that was queued is written. The thread meets the errors.
+    fn write_directly(&self, queue: &mut Queue) -> bool {
+        let is_short = queue.unsent.is_empty() && queue.bytes < direct::MAX_BYTES;
+        let Some(direct) = self.direct.as_ref().filter(|_| is_short) else {
+            return false;
+        };
+        let (mut buffer, framing) = (Vec::new(), queue.framing.unwrap_or(Framing::Lines));
+        queue.frames.iter().for_each(|frame| write_frame(framing, frame, &mut buffer));
+        let Ok(written @ 1..) = direct.write(&buffer) else {
+            return false;
+        };
+        queue.frames.clear();
+        queue.unsent = buffer.split_off(written);
+        queue.bytes = queue.unsent.len();
+        queue.unsent.is_empty()
+    }
+}
+
 /// No code that holds the lock can panic halfway through a change, so a poisoned queue is whole.
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -140,6 +206,9 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 fn write_frames(shared: &Shared, mut sink: impl Write) {
     let mut buffer = Vec::with_capacity(GATHER_BYTES);
     while let Some(written) = gather(shared, &mut buffer) {
+        if let Some(direct) = shared.direct.as_ref().filter(|_| buffer.len() > GATHER_BYTES) {
+            direct.widen();
+        }
         let outcome = sink.write_all(&buffer).and_then(|()| sink.flush());
         let mut queue = lock(&shared.queue);
         queue.is_writing = false;
@@ -149,32 +218,41 @@ fn write_frames(shared: &Shared, mut sink: impl Write) {
             queue.is_broken = true;
             queue.bytes = 0;
             queue.frames.clear();
+            queue.unsent.clear();
         }
-        if queue.frames.is_empty() {
+        if queue.is_empty() {
             shared.idle.notify_all();
         }
         drop(queue);
         shared.drained.notify_waiters();
+        if buffer.capacity() > 2 * GATHER_BYTES {
+            buffer = Vec::with_capacity(GATHER_BYTES);
+        }
     }
 }
 
 /// Waits for frames and puts as many as fit one write into `buffer`; their size as queued.
 fn gather(shared: &Shared, buffer: &mut Vec<u8>) -> Option<usize> {
     let mut queue = lock(&shared.queue);
-    while queue.frames.is_empty() {
+    while queue.is_empty() || queue.corks > 0 {
         if queue.is_closed || queue.is_broken {
             return None;
         }
         queue = shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
     }
     buffer.clear();
-    let mut written = 0;
+    buffer.append(&mut queue.unsent);
+    let mut written = buffer.len();
     let framing = queue.framing.unwrap_or(Framing::Lines);
     while buffer.len() < GATHER_BYTES
         && let Some(frame) = queue.frames.pop_front()
     {
         written += frame.len();
-        write_frame(framing, &frame, buffer);
+        if buffer.is_empty() && framing == Framing::Lines && frame.len() > GATHER_BYTES {
+            *buffer = line_of(frame);
+        } else {
+            write_frame(framing, &frame, buffer);
+        }
     }
     queue.is_writing = true;
     Some(written)
@@ -186,16 +264,29 @@ fn write_frame(framing: Framing, json: &str, buffer: &mut Vec<u8>) {
         Framing::Lines => {
             let start = buffer.len();
             buffer.extend_from_slice(json.as_bytes());
-            // A client's own JSON may come back as it was written, line breaks between tokens
-            // included; inside strings they are escaped, so a space says the same.
-            for byte in buffer[start..].iter_mut().filter(|byte| **byte == b'\n') {
-                *byte = b' ';
-            }
-            buffer.push(b'\n');
+            end_line(buffer, start);
         }
         Framing::Headers => {
             buffer.extend_from_slice(format!("Content-Length: {}\r\n\r\n", json.len()).as_bytes());
             buffer.extend_from_slice(json.as_bytes());
         }
     }
+}
+
+/// A long frame as a line, in the memory that it has.
+fn line_of(json: String) -> Vec<u8> {
+    let mut line = json.into_bytes();
+    end_line(&mut line, 0);
+    line
+}
+
+/// Makes one line of what begins at `start`. A client's own JSON may come back as it was written, line
+/// breaks between tokens included; inside strings they are escaped, so a space says the same.
+fn end_line(buffer: &mut Vec<u8>, start: usize) {
+    let mut rest = &mut buffer[start..];
+    while let Some(at) = memchr(b'\n', rest) {
+        rest[at] = b' ';
+        rest = &mut rest[at + 1..];
+    }
+    buffer.push(b'\n');
 }

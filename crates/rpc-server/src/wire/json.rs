@@ -3,44 +3,75 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use compaction_core::{entry, message};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+
+/// A JSON text, or what holds it: contexts are large, and are sent without a copy of each part.
+#[derive(Debug, Clone)]
+enum Text {
+    Value(Box<RawValue>),
+    Message(Arc<message::Message>),
+    Entry(Arc<entry::Entry>),
+}
+
+impl Text {
+    fn raw(&self) -> &RawValue {
+        match self {
+            Self::Value(raw) => raw,
+            Self::Message(message) => message.raw(),
+            Self::Entry(entry) => entry.raw(),
+        }
+    }
+}
+
+impl From<&Arc<message::Message>> for Message {
+    fn from(message: &Arc<message::Message>) -> Self {
+        Self(Text::Message(Arc::clone(message)))
+    }
+}
+
+impl From<&Arc<entry::Entry>> for Entry {
+    fn from(entry: &Arc<entry::Entry>) -> Self {
+        Self(Text::Entry(Arc::clone(entry)))
+    }
+}
 
 macro_rules! raw_json {
     ($(#[$doc:meta])* $name:ident, $schema:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone)]
-        pub struct $name(Arc<RawValue>);
+        pub struct $name(Text);
 
         impl $name {
             /// The JSON text.
             pub fn get(&self) -> &str {
-                self.0.get()
+                self.0.raw().get()
             }
         }
 
         impl From<&RawValue> for $name {
             fn from(raw: &RawValue) -> Self {
-                Self(Arc::from(raw.to_owned()))
+                raw.to_owned().into()
             }
         }
 
         impl From<Box<RawValue>> for $name {
             fn from(raw: Box<RawValue>) -> Self {
-                Self(Arc::from(raw))
+                Self(Text::Value(raw))
             }
         }
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.0.serialize(serializer)
+                self.0.raw().serialize(serializer)
             }
         }
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Ok(Self(Arc::from(Box::<RawValue>::deserialize(deserializer)?)))
+                Box::<RawValue>::deserialize(deserializer).map(Self::from)
             }
         }
 

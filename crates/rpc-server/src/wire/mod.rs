@@ -12,6 +12,7 @@ mod navigation;
 mod notifications;
 mod search;
 mod sessions;
+mod undo;
 
 pub use compaction::*;
 pub use entries::*;
@@ -22,3 +23,4 @@ pub use navigation::*;
 pub use notifications::*;
 pub use search::*;
 pub use sessions::*;
+pub use undo::*;

@@ -48,7 +48,7 @@ pub(super) fn request() -> SummaryRequest {
 
 /// An occasion without a client.
 pub(super) fn occasion() -> Occasion {
-    let server = Arc::new(Server::new(Outbound::spawn(std::io::sink()).unwrap()));
+    let server = Arc::new(Server::new(Outbound::spawn(tempfile::tempfile().unwrap()).unwrap()));
     Occasion {
         session_id: "session".to_owned(),
         operation_id: "operation".to_owned(),

@@ -89,10 +89,7 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
-        self.check_writable()?;
-        self.take_back_unsynced()?;
-        self.refresh_quietly()?;
-        self.check_condition(condition)?;
+        self.prepare_append(condition)?;
         let parent_id = self.resolve_parent(parent)?;
         let (line, entry) = self.build(&new, parent_id.as_ref())?;
         self.make_current()?;
@@ -121,6 +118,14 @@ impl Session {
         }
     }
 
+    /// What comes before every append: what other programs added is read, and the condition checked.
+    pub(super) fn prepare_append(&mut self, condition: &Precondition) -> Result<(), StoreError> {
+        self.check_writable()?;
+        self.take_back_unsynced()?;
+        self.refresh_quietly()?;
+        self.check_condition(condition)
+    }
+
     fn check_writable(&self) -> Result<(), StoreError> {
         match &self.read_only {
             Some(reason) => {
@@ -142,7 +147,7 @@ impl Session {
         Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
     }
 
-    fn resolve_parent(&self, parent: Parent) -> Result<Option<EntryId>, StoreError> {
+    pub(super) fn resolve_parent(&self, parent: Parent) -> Result<Option<EntryId>, StoreError> {
         match parent {
             Parent::Leaf => Ok(self.leaf.clone()),
             Parent::At(None) => Ok(None),
@@ -151,7 +156,7 @@ impl Session {
     }
 
     /// The entry's line, and the entry as it is read back from it.
-    fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
+    pub(super) fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
         let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
         if self.is_taken(&id)? {

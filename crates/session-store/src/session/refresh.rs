@@ -22,6 +22,16 @@ impl Session {
         Ok(self.take_foreign())
     }
 
+    /// Whether an append would do no more than write its line: nobody changed the session, and
+    /// nothing has to be written, read or waited for before.
+    pub fn is_settled(&mut self) -> bool {
+        let Ok(change) = self.log.refresh() else {
+            return false;
+        };
+        self.unread = self.unread.max(change);
+        self.unread == LogChange::Unchanged && self.is_current() && !self.waits_for_disk()
+    }
+
     /// Foreign changes that were read and not yet told.
     pub fn take_foreign(&mut self) -> Option<ForeignChange> {
         self.foreign.take()
@@ -40,13 +50,14 @@ impl Session {
         Ok(())
     }
 
-    /// Reads on behind the known part of the log. The line at `own` is not foreign.
+    /// Reads on behind the known part of the log. The lines at `own` are not foreign.
     pub(crate) fn read_foreign(&mut self, own: Option<Span>) -> Result<(), StoreError> {
         let new = match self.read_on_tail().map_err(|source| self.read_error(source))? {
             Some(records) => records,
             None => self.read_on_index()?,
         };
-        let foreign = new.into_iter().filter(|record| Some(record.span) != own);
+        let is_own = |record: &Record| own.is_some_and(|own| (own.offset..own.end()).contains(&record.span.offset));
+        let foreign = new.into_iter().filter(|record| !is_own(record));
         let readable = foreign.filter(|record| !record.is_superseded && !record.is_broken);
         self.note_foreign(readable.map(|record| record.id).collect());
         Ok(())

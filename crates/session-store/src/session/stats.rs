@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use compaction_core::entry::{Entry, EntryBody};
 use compaction_core::message::{Body, Message, Usage};
+use compaction_core::undo::Mark;
 
 use crate::error::StoreError;
 use crate::session::Session;
@@ -54,9 +55,19 @@ impl Session {
     /// Counts the entries of all branches. Reads every body once and keeps none.
     pub fn stats(&self) -> Result<SessionStats, StoreError> {
         let mut stats = SessionStats::default();
+        // Copies that undoing a compaction made were paid for once, where their originals are.
+        let mut copies: usize = 0;
+        let index = self.index()?;
         self.for_each_entry(|entry| {
+            let is_copy = copies > 0;
+            copies = copies.saturating_sub(1);
             match entry {
-                Ok(entry) => stats.add_entry(entry),
+                Ok(entry) if is_copy => stats.add_copy(entry),
+                Ok(entry) => {
+                    let mark = Mark::of(entry).filter(|mark| index.slot(mark.undone_entry_id.as_str()).is_some());
+                    copies = mark.map_or(0, |mark| mark.entries);
+                    stats.add_entry(entry);
+                }
                 Err(_) => stats.broken_entries += 1,
             }
             ControlFlow::Continue(())
@@ -67,6 +78,12 @@ impl Session {
 }
 
 impl SessionStats {
+    fn add_copy(&mut self, entry: &Entry) {
+        let (tokens, cost) = (self.tokens, self.cost);
+        self.add_entry(entry);
+        (self.tokens, self.cost) = (tokens, cost);
+    }
+
     fn add_entry(&mut self, entry: &Entry) {
         match entry.body() {
             EntryBody::Message(message) => self.add_message(message),

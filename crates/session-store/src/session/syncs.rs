@@ -73,6 +73,11 @@ impl Session {
         self.refresh_quietly().map(|()| true)
     }
 
+    /// Whether an append waits for the disk by itself, or takes back first what did not reach it.
+    pub(super) fn waits_for_disk(&self) -> bool {
+        (self.durability == Durability::Always && !self.syncs.is_on) || self.syncs.has_failed()
+    }
+
     /// Whether the append that follows leaves the sync for later.
     pub(super) fn defers_sync(&mut self) -> bool {
         let is_wanted = self.syncs.is_on && self.durability == Durability::Always;

@@ -31,6 +31,11 @@ impl Session {
         if self.is_old() { Err(StoreError::write(self.log.path(), busy)) } else { Ok(()) }
     }
 
+    /// Whether an entry can follow what is in the log.
+    pub(crate) fn is_current(&self) -> bool {
+        !self.is_header_pending && !self.is_old()
+    }
+
     fn write_header(&mut self) -> Result<(), StoreError> {
         let line = self.header.raw.get().to_owned();
         let sync = self.durability() == Durability::Always;

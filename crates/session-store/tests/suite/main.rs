@@ -1,6 +1,8 @@
 //! The store from outside, over every kind of log.
 
 #[cfg(test)]
+mod chains;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod contexts;
@@ -22,5 +24,7 @@ mod sessions;
 mod syncs;
 #[cfg(test)]
 mod tails;
+#[cfg(test)]
+mod undo;
 #[cfg(test)]
 mod writers;

@@ -1,0 +1,211 @@
+//! Pins: entries that stay verbatim through every compaction.
+//!
+//! A pin is a `custom` entry on the branch, so that it belongs to the branch and survives a restart;
+//! other programs pass over it. What a compaction evicts of the pinned entries is written behind
+//! its summary in a block, from the entries themselves each time, so that no copy is made of a
+//! copy.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
+use crate::json::{self, Json};
+use crate::message::Body;
+use crate::projection::Branch;
+use crate::tokens;
+use crate::verbatim::message_text;
+
+/// Custom type of the entries by which entries are pinned and unpinned.
+pub const PIN: &str = "compactd.pin";
+
+const OPEN: &str = "<pinned-entries>";
+const CLOSE: &str = "</pinned-entries>";
+/// Blocks that end a summary, and that pinned entries come before.
+const FILE_BLOCKS: [(&str, &str); 2] = [("<modified-files>", "</modified-files>"), ("<read-files>", "</read-files>")];
+
+/// A pinned entry as a summary shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinnedEntry {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// Its distance from the leaf, in entries.
+    pub depth: usize,
+    /// Role of its message in a context.
+    pub role: String,
+    /// What it says, with the last edit of it applied; empty if that hides it.
+    pub text: String,
+    /// Estimated tokens that it takes in a summary.
+    pub tokens: u64,
+}
+
+/// The pinned entries of a branch, root first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pins {
+    entries: Vec<PinnedEntry>,
+}
+
+impl Pins {
+    /// Finds the pinned entries of `branch`: of several pins and unpins of one entry the last one on
+    /// the branch counts. Reads the headers of the whole branch, and the bodies of pins, edits and
+    /// pinned entries.
+    pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
+        let mut pinned: HashMap<EntryId, bool> = HashMap::new();
+        let mut edits: HashMap<EntryId, Replacement> = HashMap::new();
+        let mut entries = Vec::new();
+        let mut depth = 0;
+        while let Some(header) = branch.header(depth)? {
+            if matches!(header.kind, EntryKind::Custom | EntryKind::ContextEdit) {
+                note(&*branch.entry(depth)?, &mut pinned, &mut edits);
+            } else if pinned.get(&header.id) == Some(&true) && may_be_pinned(&header) {
+                let entry = branch.entry(depth)?;
+                entries.extend(PinnedEntry::of(&entry, depth, edits.get(&header.id)));
+            }
+            depth += 1;
+        }
+        entries.reverse();
+        Ok(Self { entries })
+    }
+
+    /// The pinned entries, root first.
+    pub fn entries(&self) -> &[PinnedEntry] {
+        &self.entries
+    }
+
+    /// Whether an entry is pinned.
+    pub fn contain(&self, id: &EntryId) -> bool {
+        self.entries.iter().any(|pinned| pinned.entry_id == *id)
+    }
+
+    /// Estimated tokens that all of them take in a summary.
+    pub fn tokens(&self) -> u64 {
+        self.entries.iter().map(|pinned| pinned.tokens).sum()
+    }
+
+    /// Those that a compaction evicts which keeps the entries from `first_kept_depth` on; all of
+    /// them with `None`.
+    pub fn evicted(&self, first_kept_depth: Option<usize>) -> impl Iterator<Item = &PinnedEntry> {
+        let is_evicted = move |pinned: &&PinnedEntry| first_kept_depth.is_none_or(|depth| pinned.depth > depth);
+        self.entries.iter().filter(is_evicted)
+    }
+}
+
+impl PinnedEntry {
+    /// How `entry` would be shown if it were pinned; `None` if it cannot be: it gives no message of
+    /// the conversation to a context, or one without text.
+    pub fn of(entry: &Entry, depth: usize, edit: Option<&Replacement>) -> Option<Self> {
+        let message = entry.context_messages().pop().filter(|_| may_be_pinned(entry.header()))?;
+        if matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context) {
+            return None;
+        }
+        let original = message_text(&message);
+        if original.trim().is_empty() {
+            return None;
+        }
+        let text = match edit {
+            Some(Replacement::Hidden) => String::new(),
+            Some(Replacement::Content(content)) => message_text(&message.with_content(content)),
+            Some(Replacement::Invalid) | None => original,
+        };
+        let mut pinned = Self { entry_id: entry.id().clone(), depth, role: message.role().to_owned(), text, tokens: 0 };
+        pinned.tokens = tokens::estimate_text(&pinned.shown());
+        Some(pinned)
+    }
+
+    /// The line with id and role, and the text below it, which cannot end the block: a closing tag
+    /// in it is written `<\/pinned-entries`, and that is all that differs.
+    fn shown(&self) -> String {
+        if self.text.is_empty() {
+            return String::new();
+        }
+        format!("[{} {}]\n{}", self.entry_id, self.role, self.shown_text())
+    }
+
+    fn shown_text(&self) -> String {
+        self.text.replace("</pinned-entries", "<\\/pinned-entries")
+    }
+
+    /// Whether `summary` has the whole text as it is.
+    pub fn is_in(&self, summary: &str) -> bool {
+        summary.contains(&self.text) || summary.contains(&self.shown_text())
+    }
+}
+
+/// The members of the `custom` entry that pins or unpins an entry.
+pub fn pin_members(entry_id: &EntryId, pinned: bool) -> String {
+    let id = json::encode_string(entry_id.as_str());
+    format!("{{\"customType\":\"{PIN}\",\"data\":{{\"entryId\":{id},\"pinned\":{pinned}}}}}")
+}
+
+/// `summary` with `pinned` in a block behind its text and before the file blocks at its end; the same
+/// text if there are none.
+pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'a PinnedEntry>) -> String {
+    let shown: Vec<String> = pinned.into_iter().map(PinnedEntry::shown).filter(|shown| !shown.is_empty()).collect();
+    if shown.is_empty() {
+        return summary.to_owned();
+    }
+    let (text, files) = summary.split_at(start_of_file_blocks(summary));
+    let (text, files) = (text.trim_end(), files.trim_start());
+    let gap = if files.is_empty() { "" } else { "\n\n" };
+    format!("{text}\n\n{OPEN}\n{}\n{CLOSE}{gap}{files}", shown.join("\n\n"))
+}
+
+/// `text` without blocks of pinned entries, whoever wrote them; the same text if it has none. A tag
+/// without its other half goes alone.
+pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
+    if !text.contains(OPEN) && !text.contains(CLOSE) {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let last_close = lines.iter().rposition(|line| line.trim_end() == CLOSE);
+    let mut kept: Vec<&str> = Vec::with_capacity(lines.len());
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let is_block = line.trim_end() == OPEN && last_close.is_some_and(|close| close > at);
+        if is_block {
+            at += lines[at..].iter().position(|line| line.trim_end() == CLOSE).unwrap_or_default();
+        }
+        // Where a block goes, one blank line of the two around it is enough.
+        let is_gap = line.is_empty() && at > 0 && lines[at - 1].trim_end() == CLOSE && kept.last() == Some(&"");
+        if !is_block && !is_gap && !matches!(line.trim_end(), OPEN | CLOSE) {
+            kept.push(line);
+        }
+        at += 1;
+    }
+    Cow::Owned(kept.join("\n").trim_end().to_owned())
+}
+
+fn start_of_file_blocks(summary: &str) -> usize {
+    let mut end = summary.trim_end().len();
+    for (open, close) in FILE_BLOCKS {
+        let rest = &summary[..end];
+        let inside = rest.strip_suffix(close).filter(|inside| inside.ends_with('\n'));
+        let start = inside.and_then(|inside| inside.rfind(&format!("\n{open}\n")));
+        end = start.map_or(end, |start| rest[..start].trim_end().len());
+    }
+    end
+}
+
+fn may_be_pinned(header: &EntryHeader) -> bool {
+    match header.kind {
+        EntryKind::CustomMessage | EntryKind::BranchSummary => true,
+        EntryKind::Message => !matches!(header.role, Some(Role::System | Role::Other) | None),
+        _ => false,
+    }
+}
+
+/// Notes what a pin or an edit says, unless a later one has said something else.
+fn note(entry: &Entry, pinned: &mut HashMap<EntryId, bool>, edits: &mut HashMap<EntryId, Replacement>) {
+    match entry.body() {
+        EntryBody::Custom { custom_type, data: Some(data) } if custom_type == PIN => {
+            let Ok(data) = Json::parse(data.get()) else { return };
+            let is_pinned = data.get("pinned").and_then(Json::as_bool);
+            if let (Some(id), Some(is_pinned)) = (data.get("entryId").and_then(Json::as_str), is_pinned) {
+                pinned.entry(EntryId::new(id)).or_insert(is_pinned);
+            }
+        }
+        EntryBody::ContextEdit { target_id, replacement } => {
+            edits.entry(target_id.clone()).or_insert_with(|| replacement.clone());
+        }
+        _ => {}
+    }
+}

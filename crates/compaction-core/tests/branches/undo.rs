@@ -1,0 +1,114 @@
+//! Undoing compactions: the context is as it was, with what came later.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::common::{branch, project};
+use crate::promises::lines;
+use compaction_core::entry::{Entry, EntryId, new_entry_line};
+use compaction_core::json::RawObject;
+use compaction_core::projection::Projection;
+use compaction_core::{tokens, undo};
+use proptest::prelude::*;
+
+const LATER: &str = "2030-01-01T00:00:00.000Z";
+
+/// The path after undoing its compaction at `position`.
+fn undone(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
+    let (before, after) = (&path[..position], &path[position + 1..]);
+    let mut new_ids: HashMap<EntryId, EntryId> =
+        after.iter().map(|entry| (entry.id().clone(), EntryId::new(format!("n{}", entry.id())))).collect();
+    let mark_id = EntryId::new("mark");
+    new_ids.insert(path[position].id().clone(), mark_id.clone());
+    let mark = undo::Mark {
+        from_id: path[path.len() - 1].id().clone(),
+        undone_entry_id: path[position].id().clone(),
+        entries: after.len(),
+    };
+    let mut result = before.to_vec();
+    push(&mut result, "custom", &mark_id, &mark.members());
+    assert_eq!(undo::Mark::of(&result[position]), Some(mark));
+    for entry in after {
+        let members = undo::copied_members(entry, &new_ids).expect("the tests write whole entries");
+        push(&mut result, entry.kind_name(), &new_ids[entry.id()], &members);
+    }
+    result
+}
+
+fn push(path: &mut Vec<Arc<Entry>>, kind: &str, id: &EntryId, members: &str) {
+    let parent = path.last().map(|entry| entry.id().clone());
+    let line = new_entry_line(kind, id, parent.as_ref(), LATER, members).expect("the tests write whole entries");
+    path.push(Arc::new(Entry::parse(&line).expect("the tests write whole entries")));
+}
+
+/// The path as if the compaction at `position` had never been, with the ids that it has.
+fn without(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
+    let mut path = path.to_vec();
+    path.remove(position);
+    path
+}
+
+/// Messages without their times: those of an extension and of summaries tell when their entry was
+/// written.
+fn shown(projection: &Projection) -> Vec<String> {
+    let messages = projection.messages().map(|message| {
+        let mut object = RawObject::parse(message.raw().get()).expect("the tests write whole entries");
+        object.remove("timestamp");
+        object.to_json()
+    });
+    messages.collect()
+}
+
+fn members(entry: &Entry) -> Vec<(String, String)> {
+    let object = RawObject::parse(entry.line()).expect("the tests write whole entries");
+    let own = |name: &str| !matches!(name, "id" | "parentId" | "timestamp");
+    object.iter().filter(|(name, _)| own(name)).map(|(name, json)| (name.to_owned(), json.to_owned())).collect()
+}
+
+proptest! {
+    #[test]
+    fn the_context_is_that_of_the_path_without_the_compaction(lines in lines()) {
+        let path = branch(&lines.join("\n"));
+        let Some(position) = undo::find_compaction(&path, None) else { return Ok(()) };
+        prop_assert_eq!(shown(&project(&undone(&path, position))), shown(&project(&without(&path, position))));
+    }
+
+    #[test]
+    fn copies_differ_in_ids_alone(lines in lines(), which in 0..40usize) {
+        let path = branch(&lines.join("\n"));
+        let chosen = EntryId::new(which.to_string());
+        let Some(position) = undo::find_compaction(&path, Some(&chosen)) else { return Ok(()) };
+        let result = undone(&path, position);
+        prop_assert!(result.iter().zip(&path[..position]).all(|(a, b)| a.line() == b.line()), "what came before stays");
+        for (copy, original) in result[position + 1..].iter().zip(&path[position + 1..]) {
+            let names_another = members(copy) != members(original);
+            prop_assert!(!names_another || matches!(copy.kind_name(), "context_edit" | "compaction" | "label"));
+        }
+    }
+
+    #[test]
+    fn usage_of_copies_is_not_believed(lines in lines()) {
+        let path = branch(&lines.join("\n"));
+        let Some(position) = undo::find_compaction(&path, None) else { return Ok(()) };
+        let counted = tokens::context_tokens(&project(&undone(&path, position)));
+        let estimated = tokens::context_tokens(&project(&path[..position]));
+        prop_assert!(counted.usage_tokens == 0 || counted.usage_tokens == estimated.usage_tokens);
+    }
+}
+
+#[test]
+fn copies_name_copies() {
+    let path =
+        branch("user 1\ncompaction keeps 0\nuser 2\nhide 2\nrewrite 0 3\npin 2\ncompaction keeps 2\nunpin 6\nuser 9");
+    let result = undone(&path, 1);
+    let named: Vec<String> = result[2..].iter().map(|entry| entry.line().to_owned()).collect();
+    for (position, name) in [
+        (1, "\"targetId\":\"n2\""),
+        (2, "\"targetId\":\"0\""),
+        (3, "\"entryId\":\"n2\""),
+        (4, "\"firstKeptEntryId\":\"n2\""),
+        (5, "\"entryId\":\"n6\""),
+    ] {
+        assert!(named[position].contains(name), "{}", named[position]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Undoing a compaction: the branch as it would be without it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use compaction_core::entry::{Entry, EntryId, EntryKind};
+use compaction_core::projection::Branch;
+use compaction_core::undo::{self, Mark};
+
+use crate::error::StoreError;
+use crate::session::Session;
+use crate::session::append::{NewEntry, Parent, Precondition, now};
+use crate::session::append_all::AppendedAll;
+
+/// A compaction that is to be undone, with what follows it.
+#[derive(Debug)]
+pub struct Undo {
+    /// The compaction.
+    pub compaction_id: EntryId,
+    /// The entry before it, where the new branch starts.
+    parent_id: Option<EntryId>,
+    /// The leaf that is left.
+    pub leaf_id: EntryId,
+    /// Id of the entry that stands for the compaction.
+    mark_id: EntryId,
+    /// The entries after it on the path, oldest first, each with the id of its copy.
+    pub replayed: Vec<(EntryId, EntryId)>,
+}
+
+impl Session {
+    /// Plans to undo a compaction on the path to the leaf: the one with this id, or the last one.
+    /// `None` if there is no such compaction on the path.
+    pub fn plan_undo(&self, compaction_id: Option<&EntryId>) -> Result<Option<Undo>, StoreError> {
+        let Some(leaf_id) = self.leaf_id().cloned() else {
+            return Ok(None);
+        };
+        let mut branch = self.branch(Some(&leaf_id))?;
+        let mut later = Vec::new();
+        while let Some(header) = branch.header(later.len())? {
+            if header.kind == EntryKind::Compaction && compaction_id.is_none_or(|id| *id == header.id) {
+                let mut ids = self.new_ids(later.len() + 1);
+                let mark_id = ids.pop().unwrap_or_else(|| self.new_entry_id());
+                let replayed = later.into_iter().rev().zip(ids).collect();
+                let (compaction_id, parent_id) = (header.id, header.parent_id);
+                return Ok(Some(Undo { compaction_id, parent_id, leaf_id, mark_id, replayed }));
+            }
+            later.push(header.id);
+        }
+        Ok(None)
+    }
+
+    /// Undoes a compaction: appends a mark at the entry before it, and behind that a copy of each entry
+    /// that follows it, all with one write. The last of them is the leaf. Copies have new ids, also
+    /// where they name each other, and the present time; whatever else they hold is as it was.
+    ///
+    /// Fails with `LeafMoved` if the leaf is not the one of the plan, with `BrokenEntry` where an
+    /// entry cannot be copied, and as [`Session::append_all`] does.
+    pub fn undo(&mut self, undo: &Undo) -> Result<AppendedAll, StoreError> {
+        let mut new_ids: HashMap<EntryId, EntryId> = undo.replayed.iter().cloned().collect();
+        new_ids.insert(undo.compaction_id.clone(), undo.mark_id.clone());
+        let mark = Mark {
+            from_id: undo.leaf_id.clone(),
+            undone_entry_id: undo.compaction_id.clone(),
+            entries: undo.replayed.len(),
+        };
+        let mut lines = vec![("custom".to_owned(), undo.mark_id.clone(), mark.members())];
+        for (id, copy_id) in &undo.replayed {
+            let entry = self.entry(id)?;
+            let members = self.copied_members(&entry, &new_ids)?;
+            lines.push((entry.kind_name().to_owned(), copy_id.clone(), members));
+        }
+        let timestamp = Some(now());
+        let new: Vec<NewEntry<'_>> = lines
+            .iter()
+            .map(|(kind, id, members)| NewEntry { kind, members, id: Some(id.clone()), timestamp })
+            .collect();
+        let condition = Precondition::LeafIs(Some(undo.leaf_id.clone()));
+        self.append_all(&new, Parent::At(undo.parent_id.clone()), &condition)
+    }
+
+    fn copied_members(&self, entry: &Arc<Entry>, new_ids: &HashMap<EntryId, EntryId>) -> Result<String, StoreError> {
+        undo::copied_members(entry, new_ids).map_err(|error| StoreError::InvalidEntry {
+            reason: format!("entry {} cannot be copied: {error}", entry.id()),
+        })
+    }
+
+    /// So many ids that no entry has, each once.
+    fn new_ids(&self, count: usize) -> Vec<EntryId> {
+        let mut taken = HashSet::new();
+        let ids = std::iter::repeat_with(|| self.new_entry_id());
+        ids.filter(|id| taken.insert(id.clone())).take(count).collect()
+    }
+}
