@@ -337,6 +337,9 @@ class CompactionResult(TypedDict):
     # Summarizers that were asked before that one, and why they did not write it.
     failures: NotRequired[list[SummarizerFailure]]
 
+    # Secrets that were taken out of what the model was told and said, by rule.
+    redactions: NotRequired[dict[str, Any]]
+
     # What the summary cost.
     usage: NotRequired[FreeObject | None]
 

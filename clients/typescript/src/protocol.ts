@@ -245,6 +245,8 @@ export interface CompactionResult {
   attempts: number;
   /** Summarizers that were asked before that one, and why they did not write it. */
   failures?: Array<SummarizerFailure>;
+  /** Secrets that were taken out of what the model was told and said, by rule. */
+  redactions?: Record<string, never>;
   /** What the summary cost. */
   usage?: FreeObject | null;
 }

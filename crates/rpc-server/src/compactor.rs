@@ -303,6 +303,7 @@ fn result(
         summarizer: written.summarizer,
         attempts: written.attempts,
         failures: written.failures,
+        redactions: written.redactions,
     })
 }
 

@@ -423,7 +423,10 @@ async fn by_summarizer(
     operation::checked(&text)?;
     let files = plan.preparation.file_operations.lists();
     let summary = append_file_blocks(&text, &files.read_files, &files.modified_files);
-    let own = json!({ "summarizer": summarizer });
+    let mut own = json!({ "summarizer": summarizer });
+    if !written.redactions.is_empty() {
+        own["redactions"] = json!(written.redactions);
+    }
     let details = operation::details(&files, &own, None, "details")?;
     Ok(summary_members(plan, &summary, &details, written.usage.map(|usage| usage.to_string())))
 }

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::server::Server;
 use crate::session::{OpenSession, OperationGuard, Slot};
 use crate::settings::Settings;
-use crate::summarizers::{Chain, Occasion, Summarizer, SummaryJob, SummaryText};
+use crate::summarizers::{Chain, Occasion, Redactions, Summarizer, SummaryJob, SummaryText};
 use crate::wire::{FreeObject, SummarizerFailure};
 
 /// A summary operation that runs: who writes, until when, and how the client hears of it.
@@ -208,6 +208,15 @@ pub(crate) fn sum_usage(first: Option<Value>, second: Option<Value>) -> Option<V
             _ => right.clone(),
         },
     })
+}
+
+/// The secrets that were taken out on the way to several summaries.
+pub(crate) fn sum_redactions(summaries: &[SummaryText]) -> Redactions {
+    let mut sum = Redactions::new();
+    for (rule, count) in summaries.iter().flat_map(|summary| &summary.redactions) {
+        *sum.entry(rule.clone()).or_default() += count;
+    }
+    sum
 }
 
 /// The `details` of a summary entry as JSON: files, what the project adds, what the client gave, as

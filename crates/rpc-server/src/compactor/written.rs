@@ -12,7 +12,7 @@ use super::plan::of_hook;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
-use crate::summarizers::SummaryJob;
+use crate::summarizers::{Redactions, SummaryJob};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
 /// A summary that was written.
@@ -22,6 +22,7 @@ pub(super) struct Written {
     pub(super) usage: Option<String>,
     pub(super) summarizer: String,
     pub(super) failures: Vec<SummarizerFailure>,
+    pub(super) redactions: Redactions,
     pub(super) attempts: u32,
     pub(super) from_hook: bool,
 }
@@ -53,6 +54,7 @@ impl Written {
             usage: operation::usage(given.usage.as_ref(), "summary.usage")?,
             summarizer: "client".to_owned(),
             failures: Vec::new(),
+            redactions: Redactions::new(),
             attempts: 0,
             from_hook: false,
         })
@@ -71,6 +73,7 @@ impl Written {
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
         let usage =
             written.summaries.iter().map(|summary| summary.usage.clone()).reduce(operation::sum_usage).flatten();
+        let redactions = operation::sum_redactions(&written.summaries);
         let mut texts = written.summaries.into_iter().map(|summary| summary.text);
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
         let summary = match texts.next() {
@@ -80,13 +83,17 @@ impl Written {
         let files = preparation.file_operations.lists();
         let summary = remove_file_blocks(&summary).into_owned();
         operation::checked(&summary)?;
-        let own = json!({ "reason": order.reason, "summarizer": written.summarizer });
+        let mut own = json!({ "reason": order.reason, "summarizer": written.summarizer });
+        if !redactions.is_empty() {
+            own["redactions"] = json!(redactions);
+        }
         Ok(Self {
             summary: append_file_blocks(&summary, &files.read_files, &files.modified_files),
             details: operation::details(&files, &own, None, "details")?,
             usage: usage.map(|usage| usage.to_string()),
             summarizer: written.summarizer,
             failures: written.failures,
+            redactions,
             attempts,
             from_hook: false,
         })

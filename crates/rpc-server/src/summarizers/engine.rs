@@ -14,11 +14,13 @@ use serde_json::Value;
 pub use retries::RetryPolicy;
 
 use super::{
-    Answer, FailureKind, Model, ModelError, ModelLimits, Occasion, StopReason, Summarizer, SummaryJob, SummaryText,
+    Answer, FailureKind, Model, ModelError, ModelLimits, Occasion, Redactions, StopReason, Summarizer, SummaryJob,
+    SummaryText,
 };
 use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::operation::sum_usage;
+use crate::redaction::Redactor;
 use crate::settings::Settings;
 
 /// How often the requests are made smaller after a model has called one too large: each time they
@@ -31,13 +33,15 @@ pub struct Modelled {
     name: String,
     model: Arc<dyn Model>,
     retries: RetryPolicy,
+    /// Takes secrets out of what goes to the model and of what comes back.
+    redactor: Option<Arc<Redactor>>,
 }
 
 impl Modelled {
     /// The summarizer called `name` over `model`.
     pub fn new(name: &str, model: Arc<dyn Model>, settings: &Settings) -> Self {
         let retries = if model.is_retried() { settings.retries() } else { RetryPolicy::NONE };
-        Self { name: name.to_owned(), model, retries }
+        Self { name: name.to_owned(), model, retries, redactor: settings.redaction().redactor() }
     }
 }
 
@@ -54,7 +58,8 @@ impl Summarizer for Modelled {
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
         let mut run = Run { summarizer: self, occasion, cost: Cost::default() };
         let text = run.write(job).await?;
-        Ok(SummaryText { text, usage: run.cost.usage, attempts: run.cost.attempts })
+        let Cost { attempts, usage, redactions } = run.cost;
+        Ok(SummaryText { text, usage, attempts, redactions })
     }
 }
 
@@ -63,6 +68,8 @@ impl Summarizer for Modelled {
 struct Cost {
     attempts: u32,
     usage: Option<Value>,
+    /// Secrets that were taken out, by rule.
+    redactions: Redactions,
 }
 
 /// One summary while it is being written.
@@ -164,9 +171,10 @@ impl Run<'_> {
     /// An answer that the model brought to its end. One that was cut off is asked for once more,
     /// with all the room that the model has.
     async fn whole_answer(&mut self, part: &Part<'_>, request: SummaryRequest) -> Result<String, Failure> {
+        let request = self.without_secrets(request).await?;
         let answer = self.answer(&request).await?;
         if answer.stop != StopReason::Length {
-            return checked(answer, self.cost.attempts);
+            return self.checked(answer);
         }
         let max_tokens = part.plan.largest_answer(&request);
         if max_tokens <= request.max_tokens {
@@ -176,8 +184,35 @@ impl Run<'_> {
         let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
         match answer.stop {
             StopReason::Length => Err(cut_off(max_tokens)),
-            _ => checked(answer, self.cost.attempts),
+            _ => self.checked(answer),
         }
+    }
+
+    /// The request without what looks like a secret. A long prompt takes a while, so that it is
+    /// searched on a thread.
+    async fn without_secrets(&mut self, request: SummaryRequest) -> Result<SummaryRequest, Failure> {
+        let Some(redactor) = self.summarizer.redactor.clone() else {
+            return Ok(request);
+        };
+        let redacting = blocking(move || {
+            let redacted = redactor.redact(&request.prompt);
+            let (prompt, counts) = (redacted.text.into_owned(), redacted.counts);
+            Ok((SummaryRequest { prompt, ..request }, counts))
+        });
+        let (request, counts) = redacting.await.map_err(Failure::Final)?;
+        add(&mut self.cost.redactions, counts);
+        Ok(request)
+    }
+
+    fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
+        let text = checked(answer, self.cost.attempts)?;
+        let Some(redactor) = &self.summarizer.redactor else {
+            return Ok(text);
+        };
+        let redacted = redactor.redact(&text);
+        let (text, counts) = (redacted.text.into_owned(), redacted.counts);
+        add(&mut self.cost.redactions, counts);
+        Ok(text)
     }
 
     /// The model's answer, after as many tries as the settings allow.
@@ -214,6 +249,12 @@ impl Run<'_> {
             retryable: error.kind.is_retryable(),
             attempts: self.cost.attempts,
         }
+    }
+}
+
+fn add(redactions: &mut Redactions, more: Redactions) {
+    for (rule, count) in more {
+        *redactions.entry(rule).or_default() += count;
     }
 }
 

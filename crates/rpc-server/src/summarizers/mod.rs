@@ -8,6 +8,7 @@ mod model;
 pub mod providers;
 mod secret;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -97,7 +98,12 @@ pub struct SummaryText {
     pub usage: Option<Value>,
     /// Requests that were made for it.
     pub attempts: u32,
+    /// Secrets that were taken out of what the model was told and said, by rule.
+    pub redactions: Redactions,
 }
+
+/// Numbers of secrets that were found, by the name of the rule.
+pub type Redactions = BTreeMap<String, u32>;
 
 /// On whose behalf a summary is written.
 #[derive(Debug, Clone)]

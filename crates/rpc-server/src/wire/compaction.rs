@@ -1,5 +1,7 @@
 //! Compaction: check, prepare, compact, abort.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -351,6 +353,9 @@ pub struct CompactionResult {
     /// Summarizers that were asked before that one, and why they did not write it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<SummarizerFailure>,
+    /// Secrets that were taken out of what the model was told and said, by rule.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub redactions: BTreeMap<String, u32>,
 }
 
 /// Result of `abortCompaction`.
