@@ -88,7 +88,9 @@ fn check(messages: &[PreparedMessage], expected: Expect) {
 
 #[test]
 fn everything_that_matters_is_collected_with_its_entries() {
-    check(&session(), expect![[r#"
+    check(
+        &session(),
+        expect![[r#"
         {"version":1,"messages":13,"answered":8,"isWaiting":true,"requests":[{"text":"Port the parser of PROJ-77 to Rust. Never touch src/legacy/old.rs!","weight":"topic","at":1,"from":["00000001"]},
           {"text":"the printer in src/printer.rs too, please keep nextToken public","weight":"topic","at":13,"from":["0000000d"]}],
         "errors":[{"subject":"cargo test -p parser","line":"error[E0308]: mismatched types in nextToken","at":7,"from":["00000007"]},
@@ -105,7 +107,8 @@ fn everything_that_matters_is_collected_with_its_entries() {
         "commands":[{"command":"cargo test -p parser","failed":1,"outcome":"failed","lastError":"error[E0308]: mismatched types in nextToken","at":7,"from":["00000007"]},
           {"command":"npm run lint","succeeded":1,"failed":1,"outcome":"succeeded","lastError":"SyntaxError: Unexpected token (12:4)","at":12,"from":["0000000a","0000000c"]}],
         "decisions":[{"text":"**`nextToken` returns the wrong type**: peek_char is lazy.","at":8,"from":["00000008"]}],
-        "answers":[{"text":"Answer: `nextToken` returns the wrong type because peek_char is lazy. … See docs/grammar.md.","at":8,"from":["00000008"]}]}"#]]);
+        "answers":[{"text":"Answer: `nextToken` returns the wrong type because peek_char is lazy. … See docs/grammar.md.","at":8,"from":["00000008"]}]}"#]],
+    );
 }
 
 #[test]

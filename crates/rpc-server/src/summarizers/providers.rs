@@ -13,6 +13,7 @@ mod http;
 mod http_model;
 mod messages;
 mod responses;
+mod thoughts;
 mod wire;
 
 use std::sync::Arc;

@@ -27,6 +27,7 @@ cases! {
 }
 
 fn play(file: &Value) {
+    cut(file, &file["cases"][0]);
     for case in file["cases"].as_array().unwrap() {
         for (piece, line_end) in [(0, "\n"), (1, "\n"), (0, "\r\n"), (1, "\r\n"), (7, "\r\n"), (3, "\r")] {
             let script = script(&case["answer"], piece, line_end);
@@ -37,6 +38,25 @@ fn play(file: &Value) {
             check_sent(&server.asked(), &file["sent"], case);
         }
     }
+}
+
+/// Cuts a good answer off in many places: whatever is missing, it is never taken for another one.
+fn cut(file: &Value, case: &Value) {
+    let whole = script(&case["answer"], 0, "\n");
+    let lengths: Vec<usize> = (0..whole.body.len()).step_by(whole.body.len() / 100).collect();
+    let mut failed = 0;
+    for length in &lengths {
+        let body = whole.body[..*length].to_vec();
+        let outcome = play_case(file, case, &Server::start(Script { body, end: End::Close, ..whole.clone() }));
+        match outcome["error"].as_str() {
+            Some(kind) => assert_eq!(kind, "Connection", "cut after {length} bytes"),
+            None => {
+                assert_eq!((&outcome["text"], &outcome["stop"]), (&case["expect"]["text"], &case["expect"]["stop"]))
+            }
+        }
+        failed += usize::from(outcome["error"].is_string());
+    }
+    assert!(failed > lengths.len() / 2);
 }
 
 fn play_case(file: &Value, case: &Value, server: &Server) -> Value {

@@ -64,12 +64,13 @@ impl Wire for Chat {
     }
 }
 
-/// Thinking comes in members of its own (`reasoning`, `reasoning_content`), which are no text.
+/// Thinking comes in members of its own (`reasoning`, `reasoning_content`), which are no text, or at
+/// the beginning of the text, in tags.
 fn read_delta(delta: &Value, draft: &mut Draft) -> Result<(), Failure> {
     let parts = delta["content"].as_array().into_iter().flatten();
     let texts = parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
     for text in delta["content"].as_str().into_iter().chain(texts) {
-        draft.push(text)?;
+        draft.push_tagged(text)?;
     }
     if is_filled(&delta["tool_calls"]) || delta["function_call"].is_object() {
         draft.call_tool();

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::model::{Answer, FailureKind, StopReason};
 use super::failure::Failure;
+use super::thoughts::Thoughts;
 
 /// Most bytes of an answer's text: many times what any summary has.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
@@ -12,6 +13,7 @@ const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     text: String,
+    thoughts: Thoughts,
     stop: Option<StopReason>,
     calls_tool: bool,
     is_done: bool,
@@ -45,6 +47,12 @@ impl Draft {
         Ok(())
     }
 
+    /// Adds a piece of a text that may begin with thinking in tags.
+    pub(super) fn push_tagged(&mut self, piece: &str) -> Result<(), Failure> {
+        let text = self.thoughts.without(piece);
+        self.push(&text)
+    }
+
     /// The text so far.
     pub(super) fn text(&self) -> &str {
         &self.text
@@ -57,6 +65,7 @@ impl Draft {
 
     /// The model has ended for this reason; the first one stands.
     pub(super) fn stop(&mut self, reason: StopReason) {
+        self.text.push_str(&self.thoughts.rest());
         self.stop.get_or_insert(reason);
     }
 

@@ -105,6 +105,11 @@ impl HttpModel {
                 HeaderText::Text(text) => (Some(text.clone()), ""),
                 HeaderText::Variable { name, prefix } => (secret_in(environment, name), prefix.as_str()),
             };
+            if let HeaderText::Variable { name, .. } = text
+                && secret.is_none()
+            {
+                self.missing_key = Some(name.clone());
+            }
             if let Some(value) = secret.as_ref().and_then(|secret| secret.header(prefix)) {
                 self.headers.insert(header.clone(), value);
             }
