@@ -3,11 +3,15 @@
 //! The walk goes from the leaf towards the root and reads no more bodies than the context has:
 //! everything before the first kept entry of the latest compaction is passed over by its header.
 
+mod path_state;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
 use crate::message::Message;
+
+pub use path_state::PathState;
 
 /// A branch, seen from its leaf. Depth 0 is the leaf, higher depths lie closer to the root.
 pub trait Branch {
@@ -190,7 +194,24 @@ struct Selection {
     has_compaction: bool,
     thinking_level: Option<String>,
     model: Option<ModelName>,
+    /// Whether the rest of the path decides nothing any more, even if it names no model.
+    is_settled: bool,
     diagnostics: Vec<ProjectionDiagnostic>,
+}
+
+impl Selection {
+    fn are_settings_known(&self) -> bool {
+        self.is_settled || (self.thinking_level.is_some() && self.model.is_some())
+    }
+
+    /// Takes what the rest of the path would decide from the state that a compaction kept of it.
+    fn take_state(&mut self, state: Option<PathState>) {
+        if let Some(state) = state {
+            self.thinking_level.get_or_insert(state.thinking_level);
+            self.model = self.model.take().or(state.model);
+            self.is_settled = true;
+        }
+    }
 }
 
 /// Where the walk towards the root is.
@@ -198,7 +219,7 @@ enum Stage {
     /// No compaction seen: every entry belongs to the context.
     Recent,
     /// Past the latest compaction: entries belong to the context down to this one, if it comes.
-    Kept { first_kept: EntryId },
+    Kept { first_kept: EntryId, state: Option<PathState> },
     /// Past the first kept entry: only model and thinking level are still looked for.
     Settings,
 }
@@ -210,8 +231,7 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
     let mut stage = Stage::Recent;
     let mut depth = 0;
     while let Some(header) = branch.header(depth)? {
-        let settings_known = selection.thinking_level.is_some() && selection.model.is_some();
-        if matches!(stage, Stage::Settings) && settings_known {
+        if matches!(stage, Stage::Settings) && selection.are_settings_known() {
             break;
         }
         let is_context = !matches!(stage, Stage::Settings);
@@ -220,19 +240,20 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
             note_settings(&entry, &mut selection);
             match &stage {
                 Stage::Recent if header.kind == EntryKind::Compaction => {
-                    stage = stage_before(&entry);
+                    stage = stage_before(&entry, &mut selection);
                     compaction = Some((entry, depth));
                 }
                 Stage::Recent => selection.entries.push((entry, depth)),
-                Stage::Kept { first_kept } => {
+                Stage::Kept { first_kept, state } => {
                     let is_first_kept = header.id == *first_kept;
                     kept.push((entry, depth));
                     if is_first_kept {
+                        selection.take_state(state.clone());
                         selection.entries.extend(kept.drain(..).filter(|(entry, _)| !is_system(entry)));
                         stage = Stage::Settings;
                     }
                 }
-                Stage::Settings => {}
+                Stage::Settings => selection.take_state(PathState::before(&entry)),
             }
         }
         depth += 1;
@@ -253,10 +274,15 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
 
 /// What follows the latest compaction on the way to the root. A compaction that names itself keeps
 /// nothing.
-fn stage_before(compaction: &Entry) -> Stage {
+fn stage_before(compaction: &Entry, selection: &mut Selection) -> Stage {
+    let state = PathState::before(compaction);
     match compaction.compaction().and_then(|compaction| compaction.first_kept_entry_id.clone()) {
-        Some(first_kept) if first_kept != *compaction.id() => Stage::Kept { first_kept },
-        _ => Stage::Settings,
+        // What is kept is read anyway, and decides before what the compaction says of it.
+        Some(first_kept) if first_kept != *compaction.id() => Stage::Kept { first_kept, state },
+        _ => {
+            selection.take_state(state);
+            Stage::Settings
+        }
     }
 }
 
@@ -274,6 +300,7 @@ fn names_settings(header: &EntryHeader, selection: &Selection) -> bool {
         EntryKind::ThinkingLevelChange => selection.thinking_level.is_none(),
         EntryKind::ModelChange => selection.model.is_none(),
         EntryKind::Message => header.role == Some(Role::Assistant) && selection.model.is_none(),
+        EntryKind::Compaction => true,
         _ => false,
     }
 }

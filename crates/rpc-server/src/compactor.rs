@@ -24,7 +24,7 @@ use crate::call::{CallContext, change};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::compaction::settings_of_call;
-use crate::handlers::context::project;
+use crate::handlers::context::{project, with_path_state};
 use crate::handlers::entries::member;
 use crate::hooks::{self, Decision};
 use crate::operation::SummaryOperation;
@@ -233,12 +233,13 @@ async fn ask_hook(
 fn commit(
     access: &mut SessionAccess<'_>,
     plan: Plan,
-    written: Written,
+    mut written: Written,
     order: &Order,
 ) -> Result<CompactionResult, RpcError> {
     access.refresh()?;
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
     hide(access, &order.hidden, &condition)?;
+    written.details = with_path_state(access, &written.details)?;
     let time = epoch_milliseconds();
     let system_message = system_message(access, time)?;
     let members = members(&plan, &written, system_message.as_ref());

@@ -2,6 +2,7 @@
 
 mod chosen_cuts;
 mod common;
+mod path_states;
 mod pins;
 mod preparation;
 mod projection;
