@@ -652,6 +652,31 @@ class GetEntryResult(TypedDict):
 
 
 @final
+class GetPinsParams(TypedDict):
+    """Parameters of `getPins`."""
+
+    # The session.
+    sessionId: str
+
+    # The end of a branch; the leaf by default.
+    leafId: NotRequired[str | None]
+
+
+@final
+class GetPinsResult(TypedDict):
+    """Result of `getPins`."""
+
+    # The pinned entries of the branch, root first.
+    pins: list[PinnedEntry]
+
+    # What they take together.
+    tokens: int
+
+    # What they may take together.
+    maxTokens: int
+
+
+@final
 class GetTreeResult(TypedDict):
     """Result of `getTree`."""
 
@@ -972,6 +997,51 @@ class OperationProgress(TypedDict):
 
     # New text of the summary.
     delta: NotRequired[str | None]
+
+
+@final
+class PinEntryParams(TypedDict):
+    """Parameters of `pinEntry`."""
+
+    # The session.
+    sessionId: str
+
+    # An entry on the current path that gives the model a message.
+    entryId: str
+
+    # Whether it is to be pinned (true) or unpinned.
+    pinned: bool
+
+
+@final
+class PinEntryResult(TypedDict):
+    """Result of `pinEntry`."""
+
+    # The entry.
+    entryId: str
+
+    # Whether it is pinned now.
+    pinned: bool
+
+    # All pinned entries of the path, root first.
+    pins: list[PinnedEntry]
+
+    # What they take together.
+    tokens: int
+
+    # What they may take together (setting `compactd.pins.maxTokens`).
+    maxTokens: int
+
+
+@final
+class PinnedEntry(TypedDict):
+    """A pinned entry."""
+
+    # The entry.
+    entryId: str
+
+    # Estimated tokens that it takes behind a summary.
+    tokens: int
 
 
 @final
@@ -1667,6 +1737,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "cancelledByHook": 1106,
     # A hook of the client gave a wrong result.
     "invalidHookResult": 1107,
+    # The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins`
+    # say how many.
+    "pinBudgetExceeded": 1108,
     # A setting is wrong; `path` says which.
     "invalidSettings": 1201,
 }
@@ -1761,6 +1834,12 @@ class Calls:
 
     @overload
     def start(self, method: Literal["undoCompaction"], params: UndoCompactionParams) -> Pending[UndoCompactionResult]: ...
+
+    @overload
+    def start(self, method: Literal["pinEntry"], params: PinEntryParams) -> Pending[PinEntryResult]: ...
+
+    @overload
+    def start(self, method: Literal["getPins"], params: GetPinsParams) -> Pending[GetPinsResult]: ...
 
     @overload
     def start(self, method: Literal["prepareNavigation"], params: PrepareNavigationParams) -> Pending[PrepareNavigationResult]: ...
@@ -1916,6 +1995,16 @@ class Calls:
     def request(
         self, method: Literal["undoCompaction"], params: UndoCompactionParams, timeout: float | None = None
     ) -> UndoCompactionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["pinEntry"], params: PinEntryParams, timeout: float | None = None
+    ) -> PinEntryResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["getPins"], params: GetPinsParams, timeout: float | None = None
+    ) -> GetPinsResult: ...
 
     @overload
     def request(

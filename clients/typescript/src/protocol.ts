@@ -488,6 +488,24 @@ export interface GetEntryResult {
   entry: Entry;
 }
 
+/** Parameters of `getPins`. */
+export interface GetPinsParams {
+  /** The session. */
+  sessionId: string;
+  /** The end of a branch; the leaf by default. */
+  leafId?: string | null;
+}
+
+/** Result of `getPins`. */
+export interface GetPinsResult {
+  /** The pinned entries of the branch, root first. */
+  pins: Array<PinnedEntry>;
+  /** What they take together. */
+  tokens: number;
+  /** What they may take together. */
+  maxTokens: number;
+}
+
 /** Result of `getTree`. */
 export interface GetTreeResult {
   /** The leaf. */
@@ -741,6 +759,38 @@ export interface OperationProgress {
   outputTokens: number;
   /** New text of the summary. */
   delta?: string | null;
+}
+
+/** Parameters of `pinEntry`. */
+export interface PinEntryParams {
+  /** The session. */
+  sessionId: string;
+  /** An entry on the current path that gives the model a message. */
+  entryId: string;
+  /** Whether it is to be pinned (true) or unpinned. */
+  pinned: boolean;
+}
+
+/** Result of `pinEntry`. */
+export interface PinEntryResult {
+  /** The entry. */
+  entryId: string;
+  /** Whether it is pinned now. */
+  pinned: boolean;
+  /** All pinned entries of the path, root first. */
+  pins: Array<PinnedEntry>;
+  /** What they take together. */
+  tokens: number;
+  /** What they may take together (setting `compactd.pins.maxTokens`). */
+  maxTokens: number;
+}
+
+/** A pinned entry. */
+export interface PinnedEntry {
+  /** The entry. */
+  entryId: string;
+  /** Estimated tokens that it takes behind a summary. */
+  tokens: number;
 }
 
 /** What would be compacted. */
@@ -1275,6 +1325,10 @@ export interface Methods {
   abortCompaction: { params: SessionParams; result: AbortResult };
   /** Brings back the context from before a compaction, with what came later, on a new branch. */
   undoCompaction: { params: UndoCompactionParams; result: UndoCompactionResult };
+  /** Pins an entry, so that every compaction keeps it verbatim, or unpins it. */
+  pinEntry: { params: PinEntryParams; result: PinEntryResult };
+  /** Gives the pinned entries of a branch. */
+  getPins: { params: GetPinsParams; result: GetPinsResult };
   /** Tells what a navigation would do; changes nothing. */
   prepareNavigation: { params: PrepareNavigationParams; result: PrepareNavigationResult };
   /** Moves the leaf to another place in the tree. */
@@ -1354,6 +1408,11 @@ export const errorCodes = {
   cancelledByHook: 1106,
   /** A hook of the client gave a wrong result. */
   invalidHookResult: 1107,
+  /**
+   * The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins`
+   * say how many.
+   */
+  pinBudgetExceeded: 1108,
   /** A setting is wrong; `path` says which. */
   invalidSettings: 1201,
 } as const;

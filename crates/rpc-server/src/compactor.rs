@@ -26,6 +26,7 @@ use crate::errors::RpcError;
 use crate::handlers::compaction::settings_of_call;
 use crate::handlers::context::{project, with_path_state};
 use crate::handlers::entries::member;
+use crate::handlers::pins::with_pinned_entries;
 use crate::hooks::{self, Decision};
 use crate::operation::SummaryOperation;
 use crate::server::Server;
@@ -212,7 +213,6 @@ async fn work(
         (None, Some(given)) => Written::by_client(given, plan.preparation.as_ref(), order)?,
         (None, None) => Written::by_summarizer(operation, plan.preparation.as_ref(), order).await?,
     };
-    order.check_progress(&written.summary, plan.replaced_tokens)?;
     let (session, guard) = operation.session_turn().await?;
     let order = Arc::clone(order);
     change(Arc::clone(&operation.server), session, guard, move |access| commit(access, plan, written, &order)).await
@@ -237,6 +237,10 @@ fn commit(
     order: &Order,
 ) -> Result<CompactionResult, RpcError> {
     access.refresh()?;
+    // What was pinned while the summary was written counts as well.
+    let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
+    written.summary = with_pinned_entries(access, &written.summary, first_kept, is_given)?;
+    order.check_progress(&written.summary, plan.replaced_tokens)?;
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
     hide(access, &order.hidden, &condition)?;
     written.details = with_path_state(access, &written.details)?;

@@ -6,7 +6,7 @@ use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 use session_store::StoreError;
 
-use crate::wire::{ErrorBody, SummarizerFailure};
+use crate::wire::{ErrorBody, PinnedEntry, SummarizerFailure};
 
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -77,6 +77,8 @@ pub enum RpcError {
     CancelledByHook,
     #[error("the hook's result is wrong: {path}: expected {expected}")]
     InvalidHookResult { path: String, expected: String },
+    #[error("{entry_tokens} tokens do not fit beside the {tokens} that are pinned; the limit is {max_tokens}")]
+    PinBudgetExceeded { tokens: u64, max_tokens: u64, entry_tokens: u64, pins: Vec<PinnedEntry> },
     #[error("setting {path}{}: expected {expected}", .file.as_ref().map(|file| format!(" in {file}")).unwrap_or_default())]
     InvalidSettings { path: String, expected: String, file: Option<String> },
 }
@@ -110,6 +112,11 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     (1105, "summaryRejected", "The summary is empty, cut off, or lacks what it must hold."),
     (1106, "cancelledByHook", "A hook of the client cancelled the operation."),
     (1107, "invalidHookResult", "A hook of the client gave a wrong result."),
+    (
+        1108,
+        "pinBudgetExceeded",
+        "The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins` say how many.",
+    ),
     (1201, "invalidSettings", "A setting is wrong; `path` says which."),
 ];
 
@@ -173,6 +180,7 @@ impl RpcError {
             Self::SummaryRejected { .. } | Self::NotSmaller { .. } => "summaryRejected",
             Self::CancelledByHook => "cancelledByHook",
             Self::InvalidHookResult { .. } => "invalidHookResult",
+            Self::PinBudgetExceeded { .. } => "pinBudgetExceeded",
             Self::InvalidSettings { .. } => "invalidSettings",
         }
     }
@@ -203,6 +211,9 @@ impl RpcError {
             Self::MethodNotFound { method } => json!({ "method": method }),
             Self::InvalidParams { path, expected } | Self::InvalidHookResult { path, expected } => {
                 json!({ "path": path, "expected": expected })
+            }
+            Self::PinBudgetExceeded { tokens, max_tokens, entry_tokens, pins } => {
+                json!({ "tokens": tokens, "maxTokens": max_tokens, "entryTokens": entry_tokens, "pins": pins })
             }
             Self::InvalidSettings { path, expected, file } => {
                 json!({ "path": path, "expected": expected, "file": file })

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{compaction, context, entries, lifecycle, navigation, search, sessions, undo};
+use crate::handlers::{compaction, context, entries, lifecycle, navigation, pins, search, sessions, undo};
 use crate::params;
 use crate::wire::*;
 
@@ -190,6 +190,12 @@ methods! {
     "undoCompaction" undo::undo, UndoCompactionParams => UndoCompactionResult, Write,
         "Brings back the context from before a compaction, with what came later, on a new branch.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
+    "pinEntry" pins::pin, PinEntryParams => PinEntryResult, Write,
+        "Pins an entry, so that every compaction keeps it verbatim, or unpins it.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "pinBudgetExceeded"];
+    "getPins" pins::get, GetPinsParams => GetPinsResult, Read,
+        "Gives the pinned entries of a branch.",
+        ["sessionNotFound", "entryNotFound"];
 
     "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
         "Tells what a navigation would do; changes nothing.",

@@ -188,6 +188,11 @@ impl Settings {
         self.merged["compactd"]["summarize"]["contextWindow"].as_u64().unwrap_or(128_000)
     }
 
+    /// Tokens that pinned entries may take together (`compactd.pins.maxTokens`).
+    pub fn pin_tokens(&self) -> u64 {
+        self.merged["compactd"]["pins"]["maxTokens"].as_u64().unwrap_or(4_000)
+    }
+
     /// A prompt that replaces the project's own (`compactd.prompts.<name>`).
     pub fn prompt(&self, name: &str) -> Option<&str> {
         self.merged["compactd"]["prompts"][name].as_str()
@@ -213,6 +218,8 @@ impl Settings {
         self.check_summarizers()?;
         crate::summarizers::configuration::check(root)?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.pins", "an object", Value::is_object)?;
+        expect(root, "compactd.pins.maxTokens", WHOLE, Value::is_u64)?;
         expect(root, "retry.enabled", "true or false", Value::is_boolean)?;
         for number in ["retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs"] {
             expect(root, number, "a whole number, 0 or more", Value::is_u64)?;

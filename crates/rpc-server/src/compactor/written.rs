@@ -25,6 +25,8 @@ pub(super) struct Written {
     pub(super) redactions: Redactions,
     pub(super) attempts: u32,
     pub(super) from_hook: bool,
+    /// Whether a client or a hook gave it, so that it is kept as it is.
+    pub(super) is_given: bool,
 }
 
 impl Written {
@@ -57,6 +59,7 @@ impl Written {
             redactions: Redactions::new(),
             attempts: 0,
             from_hook: false,
+            is_given: true,
         })
     }
 
@@ -96,6 +99,7 @@ impl Written {
             redactions,
             attempts,
             from_hook: false,
+            is_given: false,
         })
     }
 }

@@ -1,0 +1,121 @@
+//! `pinEntry`, `getPins`.
+
+use std::borrow::Cow;
+
+use compaction_core::entry::{Entry, EntryId};
+use compaction_core::pins::{self, Pins, pin_members};
+use compaction_core::projection::Branch;
+use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
+
+use super::entries::branch_end;
+use crate::call::CallContext;
+use crate::errors::RpcError;
+use crate::session::{OpenSession, SessionAccess};
+use crate::wire::{self, *};
+
+/// Pins an entry, so that every compaction keeps it verbatim, or unpins it.
+pub(crate) async fn pin(call: CallContext, params: PinEntryParams) -> Result<PinEntryResult, RpcError> {
+    let max_tokens = call.server.configuration()?.settings.pin_tokens();
+    call.write(move |access| pin_in_turn(access, &params, max_tokens)).await
+}
+
+fn pin_in_turn(
+    access: &mut SessionAccess<'_>,
+    params: &PinEntryParams,
+    max_tokens: u64,
+) -> Result<PinEntryResult, RpcError> {
+    access.check_writable()?;
+    access.refresh()?;
+    let id = EntryId::new(params.entry_id.as_str());
+    let entry = access.session().entry(&id).map_err(|error| access.open().store_error(&error))?;
+    let mut pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+    if params.pinned != pins.contain(&id) {
+        if params.pinned {
+            check_pin(access, &entry, &pins, max_tokens)?;
+        }
+        let members = pin_members(&id, params.pinned);
+        access.append(NewEntry::new("custom", &members), Parent::Leaf, &Precondition::None)?;
+        pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+    }
+    Ok(PinEntryResult {
+        entry_id: params.entry_id.clone(),
+        pinned: pins.contain(&id),
+        tokens: pins.tokens(),
+        pins: list(&pins),
+        max_tokens,
+    })
+}
+
+/// An entry can be pinned that lies on the path, says something and fits beside the others.
+fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
+    let (session, open) = (access.session(), access.open());
+    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let pinned = pins::PinnedEntry::of(entry, 0, None).filter(|_| is_on_path).ok_or_else(|| {
+        let expected = "an entry on the path to the leaf that gives the model a message with text, and is neither a \
+                        system message nor a compaction";
+        RpcError::invalid_params("entryId", expected)
+    })?;
+    let tokens = pins.tokens();
+    if tokens.saturating_add(pinned.tokens) > max_tokens {
+        let pins = list(pins);
+        return Err(RpcError::PinBudgetExceeded { tokens, max_tokens, entry_tokens: pinned.tokens, pins });
+    }
+    Ok(())
+}
+
+/// Gives the pinned entries of a branch.
+pub(crate) async fn get(call: CallContext, params: GetPinsParams) -> Result<GetPinsResult, RpcError> {
+    let max_tokens = call.server.configuration()?.settings.pin_tokens();
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let pins = pins_of(session, open, leaf.as_ref())?;
+        Ok(GetPinsResult { tokens: pins.tokens(), pins: list(&pins), max_tokens })
+    })
+    .await
+}
+
+/// The pinned entries of the branch that ends at `leaf`.
+pub(crate) fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Pins, RpcError> {
+    let store_error = |error| open.store_error(&error);
+    Pins::of(&mut session.branch(leaf).map_err(store_error)?).map_err(store_error)
+}
+
+/// `summary` with the pinned entries that a compaction evicts which keeps the branch to the leaf from
+/// `first_kept` on; an id that is not on it keeps nothing. A summary that somebody gave gets only
+/// those that it does not have already, as it is.
+pub(crate) fn with_pinned_entries(
+    access: &SessionAccess<'_>,
+    summary: &str,
+    first_kept: &EntryId,
+    is_given: bool,
+) -> Result<String, RpcError> {
+    let (session, open) = (access.session(), access.open());
+    // A block that the model wrote itself would be taken for one of ours.
+    let summary = if is_given { Cow::Borrowed(summary) } else { pins::remove_pinned_entries(summary) };
+    let pins = pins_of(session, open, session.leaf_id())?;
+    if pins.entries().is_empty() {
+        return Ok(summary.into_owned());
+    }
+    let first_kept_depth = depth_of(session, first_kept).map_err(|error| open.store_error(&error))?;
+    let evicted = pins.evicted(first_kept_depth);
+    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(&summary));
+    Ok(pins::add_pinned_entries(&summary, missing))
+}
+
+/// Distance of an entry from the leaf; `None` if it is not on the path.
+fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError> {
+    let mut branch = session.branch(session.leaf_id())?;
+    let mut depth = 0;
+    while let Some(header) = branch.header(depth)? {
+        if header.id == *id {
+            return Ok(Some(depth));
+        }
+        depth += 1;
+    }
+    Ok(None)
+}
+
+fn list(pins: &Pins) -> Vec<wire::PinnedEntry> {
+    let pinned = pins.entries().iter();
+    pinned.map(|pinned| wire::PinnedEntry { entry_id: pinned.entry_id.to_string(), tokens: pinned.tokens }).collect()
+}
