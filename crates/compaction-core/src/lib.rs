@@ -20,6 +20,7 @@ pub mod pins;
 pub mod preparation;
 pub mod projection;
 pub mod prompts;
+pub mod recall;
 pub mod settings;
 pub mod summary;
 pub mod system_state;
