@@ -6,6 +6,7 @@
 mod chat;
 mod command;
 mod draft;
+mod environment;
 mod events;
 mod failure;
 mod gemini;
@@ -23,11 +24,9 @@ use super::model::Model;
 use crate::errors::RpcError;
 use crate::settings::Settings;
 use command::CommandModel;
+pub use environment::Environment;
 use http_model::HttpModel;
 use wire::Wire;
-
-/// Looks up variables of the environment.
-pub type Environment<'a> = &'a (dyn Fn(&str) -> Option<String> + Send + Sync);
 
 /// The model that the settings know by this name. Nothing is opened or started before it is asked.
 ///
@@ -35,14 +34,14 @@ pub type Environment<'a> = &'a (dyn Fn(&str) -> Option<String> + Send + Sync);
 /// fails the request, so that a chain of summarizers can go on.
 pub fn model(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, RpcError> {
     let configuration = ModelConfiguration::read(name, settings.as_json())?;
-    model_of(&configuration, &|variable| std::env::var(variable).ok())
+    model_of(&configuration, &Environment::of_process())
 }
 
 /// The model of a configuration, with keys from `environment`.
-pub fn model_of(configuration: &ModelConfiguration, environment: Environment<'_>) -> Result<Arc<dyn Model>, RpcError> {
+pub fn model_of(configuration: &ModelConfiguration, environment: &Environment) -> Result<Arc<dyn Model>, RpcError> {
     let ModelConfiguration { name, limits, access } = configuration;
     match access {
-        Access::Command(command) => Ok(Arc::new(CommandModel::new(name, *limits, command))),
+        Access::Command(command) => Ok(Arc::new(CommandModel::new(name, *limits, command, environment))),
         Access::Http(http) => {
             let wire = wire_of(name, http);
             let (path, query) = wire.path();

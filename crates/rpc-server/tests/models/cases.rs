@@ -95,7 +95,7 @@ fn script(answer: &Value, piece: usize, line_end: &str) -> Script {
         _ => End::Chunk,
     };
     let status = answer["status"].as_u64().map_or(200, |status| status.try_into().unwrap());
-    Script { status, headers, body: body.replace("{key}", KEY).into_bytes(), piece, end }
+    Script { status, headers, body: body.replace("{key}", KEY).into_bytes(), piece, end, ..Script::default() }
 }
 
 fn event_text(event: &Value, line_end: &str) -> String {

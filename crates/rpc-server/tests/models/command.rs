@@ -37,6 +37,11 @@ fn its_end_decides() {
             FailureKind::Refused,
             "it ended with status 1: two; [1mthree; four",
         ),
+        (
+            "printf 'key: sk-sen%s-3c1d77' tinel >&2; exit 1",
+            FailureKind::Refused,
+            "it ended with status 1: key: [secret]",
+        ),
         ("echo busy >&2; exit 75", FailureKind::Server, "it ended with status 75, failing for now: busy"),
         ("kill -9 $$", FailureKind::Refused, "it was ended by signal 9"),
         (

@@ -7,7 +7,7 @@ use compaction_core::prompts::{RequestKind, SummaryRequest};
 use rpc_server::progress::Progress;
 use rpc_server::server::Server;
 use rpc_server::summarizers::configuration::ModelConfiguration;
-use rpc_server::summarizers::providers::model_of;
+use rpc_server::summarizers::providers::{Environment, model_of};
 use rpc_server::summarizers::{Answer, Model, ModelError, Occasion};
 use rpc_server::transport::Outbound;
 use serde_json::{Value, json};
@@ -23,14 +23,11 @@ pub(super) const HEADER_SECRET: &str = "header-sentinel-99ab";
 pub(super) fn model(name: &str, summarizer: &Value) -> Arc<dyn Model> {
     let settings = json!({ "compactd": { "summarizers": { name: summarizer } } });
     let configuration = ModelConfiguration::read(name, &settings).unwrap();
-    let environment = |variable: &str| match variable {
-        "ANTHROPIC_API_KEY" | "OPENAI_API_KEY" | "GEMINI_API_KEY" | "SENTINEL" => Some(format!("{KEY}\n")),
-        "HEADER_SECRET" => Some(HEADER_SECRET.to_owned()),
-        "TWO_LINES" => Some("two\nlines".to_owned()),
-        _ => None,
-    };
+    let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"].map(|name| (name, format!("{KEY}\n")));
+    let others = [("HEADER_SECRET", HEADER_SECRET.to_owned()), ("TWO_LINES", "two\nlines".to_owned())];
+    let environment: Environment = keys.into_iter().chain(others).map(|(name, text)| (name.to_owned(), text)).collect();
     let model = model_of(&configuration, &environment).unwrap();
-    let shown = format!("{configuration:?} {model:?}");
+    let shown = format!("{configuration:?} {model:?} {environment:?}");
     assert!(!shown.contains("sentinel"), "{shown}");
     model
 }

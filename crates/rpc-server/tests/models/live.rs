@@ -6,7 +6,7 @@ use std::io::Write;
 
 use compaction_core::prompts::{RequestKind, SummaryRequest};
 use rpc_server::summarizers::configuration::ModelConfiguration;
-use rpc_server::summarizers::providers::model_of;
+use rpc_server::summarizers::providers::{Environment, model_of};
 use rpc_server::summarizers::{Answer, FailureKind, ModelError, StopReason};
 use serde_json::{Value, json};
 
@@ -41,7 +41,8 @@ fn live() {
 }
 
 fn check(provider: &str, settings: &Value, key: &str) {
-    let from_process = |variable: &str| std::env::var(variable).ok();
+    let from_process = Environment::of_process();
+    let wrong: Environment = std::iter::once((key.to_owned(), "sk-no-such-key".to_owned())).collect();
     let (answer, told) = answer_of(provider, settings, &from_process, 1000);
     let answer = answer.unwrap();
     assert_eq!(answer.stop, StopReason::Stop, "{answer:?}");
@@ -49,8 +50,8 @@ fn check(provider: &str, settings: &Value, key: &str) {
     assert!(answer.usage.is_some_and(|usage| usage["output"].as_u64() > Some(0)));
     let (cut, _) = answer_of(provider, settings, &from_process, 16);
     assert_eq!(cut.unwrap().stop, StopReason::Length);
-    let (refused, _) = answer_of(provider, settings, &|_| Some("sk-no-such-key".to_owned()), 1000);
-    assert_eq!(refused.unwrap_err().kind, FailureKind::Authentication, "{key}");
+    let (refused, _) = answer_of(provider, settings, &wrong, 1000);
+    assert_eq!(refused.unwrap_err().kind, FailureKind::Authentication);
     let unknown = json!({ "model": "no-such-model", "api": settings["api"], "baseUrl": settings["baseUrl"] });
     let (refused, _) = answer_of(provider, &unknown, &from_process, 1000);
     assert!(!refused.unwrap_err().kind.is_retryable());
@@ -59,7 +60,7 @@ fn check(provider: &str, settings: &Value, key: &str) {
 fn answer_of(
     provider: &str,
     settings: &Value,
-    environment: &(dyn Fn(&str) -> Option<String> + Send + Sync),
+    environment: &Environment,
     max_tokens: u64,
 ) -> (Result<Answer, ModelError>, String) {
     let all = json!({ "compactd": { "summarizers": { provider: settings } } });

@@ -18,6 +18,8 @@ pub(super) struct Script {
     pub(super) body: Vec<u8>,
     /// Bytes per piece; 0 sends the body whole.
     pub(super) piece: usize,
+    /// How long the server waits after each piece.
+    pub(super) pause: Duration,
     /// How the answer ends.
     pub(super) end: End,
 }
@@ -161,6 +163,7 @@ fn write_answer(stream: &mut impl Write, script: &Script) -> std::io::Result<()>
             sent.extend_from_slice(b"\r\n");
         }
         stream.write_all(&sent)?;
+        std::thread::sleep(script.pause);
     }
     match script.end {
         End::Chunk => stream.write_all(b"0\r\n\r\n"),

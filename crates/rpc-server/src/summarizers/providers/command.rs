@@ -5,7 +5,7 @@
 //! `COMPACTD_KIND` (`history`, `turnPrefix`, `branch`) and `COMPACTD_MAX_TOKENS` in its environment,
 //! beside what compactd itself inherited. Status 0 means that the summary is whole; 75 (`EX_TEMPFAIL`)
 //! that it may work a little later; every other status that it will not. The last lines of its
-//! standard error go into the error. It runs in a process group of its own, and whatever of that
+//! standard error go into the error, without what the environment holds of keys. It runs in a process group of its own, and whatever of that
 //! group is left is killed when the program ends, or when the summary is no longer wanted.
 
 mod process;
@@ -16,6 +16,8 @@ use compaction_core::prompts::SummaryRequest;
 use super::super::Occasion;
 use super::super::configuration::CommandConfiguration;
 use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, StopReason};
+use super::super::secret::Scrubber;
+use super::Environment;
 use process::{Ended, Finished};
 
 /// A model behind a program.
@@ -24,6 +26,7 @@ pub(super) struct CommandModel {
     name: String,
     limits: ModelLimits,
     configuration: CommandConfiguration,
+    scrubber: Scrubber,
 }
 
 /// Status of programs that failed for now (sysexits.h).
@@ -31,8 +34,14 @@ const EX_TEMPFAIL: i32 = 75;
 
 impl CommandModel {
     /// The model that `configuration` describes; starts nothing.
-    pub(super) fn new(name: &str, limits: ModelLimits, configuration: &CommandConfiguration) -> Self {
-        Self { name: name.to_owned(), limits, configuration: configuration.clone() }
+    pub(super) fn new(
+        name: &str,
+        limits: ModelLimits,
+        configuration: &CommandConfiguration,
+        environment: &Environment,
+    ) -> Self {
+        let scrubber = Scrubber::new(environment.secrets());
+        Self { name: name.to_owned(), limits, configuration: configuration.clone(), scrubber }
     }
 
     fn answer(finished: Finished) -> Result<Answer, (FailureKind, String)> {
@@ -78,7 +87,7 @@ impl Model for CommandModel {
         let outcome = running.await.map_err(|error| (FailureKind::Refused, error)).and_then(Self::answer);
         outcome.map_err(|(kind, text)| {
             let cause = format!("{}: {}: {text}", self.name, self.configuration.program);
-            ModelError { cause, kind, retry_after: None }
+            ModelError { cause: self.scrubber.scrub(&cause), kind, retry_after: None }
         })
     }
 }

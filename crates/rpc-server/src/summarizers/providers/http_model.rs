@@ -48,7 +48,7 @@ impl HttpModel {
         configuration: &HttpConfiguration,
         wire: Box<dyn Wire>,
         uri: Uri,
-        environment: Environment<'_>,
+        environment: &Environment,
     ) -> Self {
         let mut model = Self {
             name: name.to_owned(),
@@ -70,7 +70,7 @@ impl HttpModel {
         model
     }
 
-    fn add_key(&mut self, configuration: &HttpConfiguration, environment: Environment<'_>, secrets: &mut Vec<Secret>) {
+    fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment, secrets: &mut Vec<Secret>) {
         let (header, prefix) = self.wire.key_header();
         let Some(variable) = &configuration.key_variable else {
             return;
@@ -79,7 +79,7 @@ impl HttpModel {
         if self.headers.contains_key(&header) {
             return;
         }
-        match secret_in(environment, variable) {
+        match environment.secret(variable) {
             Some(key) => {
                 match key.header(prefix) {
                     Some(value) => drop(self.headers.insert(header, value)),
@@ -94,16 +94,11 @@ impl HttpModel {
         }
     }
 
-    fn add_headers(
-        &mut self,
-        configuration: &HttpConfiguration,
-        environment: Environment<'_>,
-        secrets: &mut Vec<Secret>,
-    ) {
+    fn add_headers(&mut self, configuration: &HttpConfiguration, environment: &Environment, secrets: &mut Vec<Secret>) {
         for (header, text) in &configuration.headers {
             let (secret, prefix) = match text {
                 HeaderText::Text(text) => (Some(text.clone()), ""),
-                HeaderText::Variable { name, prefix } => (secret_in(environment, name), prefix.as_str()),
+                HeaderText::Variable { name, prefix } => (environment.secret(name), prefix.as_str()),
             };
             if let HeaderText::Variable { name, .. } = text
                 && secret.is_none()
@@ -218,10 +213,6 @@ fn common_headers(wire: &dyn Wire) -> HeaderMap {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     headers
-}
-
-fn secret_in(environment: Environment<'_>, variable: &str) -> Option<Secret> {
-    environment(variable).map(|value| Secret::new(&value)).filter(|secret| !secret.is_empty())
 }
 
 /// Whether what stands in a header is likely a key, also where the settings hold its text.

@@ -78,7 +78,7 @@ impl Connector {
                 if let Some((user, password)) = proxy.raw_auth() {
                     socks = socks.with_auth(user.to_owned(), password.to_owned());
                 }
-                self.secured(uri, socks).await?
+                self.secured(&with_port(uri), socks).await?
             }
             Some("http") if is_secure => {
                 let mut tunnel = Tunnel::new(at_proxy, http);
@@ -146,6 +146,16 @@ fn client() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     builder.map_err(|error| HttpError::Connect(error.to_string()))
+}
+
+/// The address with its port: the connector through a proxy takes that of TLS where there is none.
+fn with_port(uri: &Uri) -> Uri {
+    let host = uri.host().unwrap_or_default();
+    let named = match uri.scheme_str() {
+        Some("http") if uri.port().is_none() => format!("http://{host}:80/").parse().ok(),
+        _ => None,
+    };
+    named.unwrap_or_else(|| uri.clone())
 }
 
 fn is_this_machine(host: &str) -> bool {

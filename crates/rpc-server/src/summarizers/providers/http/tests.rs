@@ -73,3 +73,27 @@ fn proxies_of_other_kinds_are_refused() {
         "failed to connect: by the proxy 127.0.0.1: proxies of the kind socks4 are not supported"
     );
 }
+
+#[test]
+fn a_proxy_of_the_socket_kind_is_told_the_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut methods = [0; 3];
+        stream.read_exact(&mut methods).unwrap();
+        stream.write_all(&[5, 0]).unwrap();
+        let mut target = [0; 5 + 14 + 2];
+        stream.read_exact(&mut target).unwrap();
+        stream.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).unwrap();
+        let mut request = [0; 17];
+        stream.read_exact(&mut request).unwrap();
+        stream.write_all(ANSWER).unwrap();
+        (target, request)
+    });
+    let status = post(&format!("socks5h://127.0.0.1:{port}"), "http://models.example/v1").unwrap();
+    assert_eq!(status, StatusCode::OK);
+    let (target, request) = serving.join().unwrap();
+    assert_eq!(target[..], *b"\x05\x01\x00\x03\x0emodels.example\x00\x50");
+    assert_eq!(request, *b"POST /v1 HTTP/1.1");
+}
