@@ -256,10 +256,7 @@ mod tests {
         let text = "abcdefghij".repeat(40);
         assert_eq!(cut_to(&text, 100), None);
         let cut = cut_to(&text, 20).expect("it does not fit");
-        assert_eq!(
-            cut,
-            "abcdefghijabcdefghijabcde\n[… 351 characters left out …]\nghijabcdefghijabcdefghij"
-        );
+        assert_eq!(cut, "abcdefghijabcdefghijabcde\n[… 351 characters left out …]\nghijabcdefghijabcdefghij");
         assert_eq!(cut_to(&text, 2).as_deref(), Some("abcdefgh"));
     }
 

@@ -116,14 +116,16 @@ impl Server {
 
 fn serve(stream: &mut (impl Read + Write), script: &Script, tell: &Sender<Told>) -> std::io::Result<()> {
     let _ = tell.send(Told::Asked(read_request(stream)?));
-    if script.end != End::Mute {
-        write_answer(stream, script)?;
-    }
+    let written = match script.end {
+        End::Mute => Ok(()),
+        _ => write_answer(stream, script),
+    };
     if matches!(script.end, End::Stall | End::Mute) {
-        let gone = stream.read(&mut [0]).is_ok_and(|read| read == 0);
-        let _ = tell.send(if gone { Told::ClientLeft } else { return Ok(()) });
+        // A client that goes before it has read all resets the connection.
+        let is_gone = written.is_err() || !matches!(stream.read(&mut [0]), Ok(1..));
+        let _ = is_gone.then(|| tell.send(Told::ClientLeft));
     }
-    Ok(())
+    written
 }
 
 fn read_request(stream: &mut impl Read) -> std::io::Result<Asked> {
