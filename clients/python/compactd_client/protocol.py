@@ -1166,6 +1166,69 @@ class PrepareNavigationResult(TypedDict):
     editorText: NotRequired[str | None]
 
 
+@final
+class RecallParams(TypedDict):
+    """Parameters of `recall`: a question, or ids."""
+
+    # The session.
+    sessionId: str
+
+    # Entries that are wanted as they are, evicted or not, in this order.
+    entryIds: NotRequired[list[str] | None]
+
+    # The end of a branch; the leaf by default.
+    leafId: NotRequired[str | None]
+
+    # Tokens that the texts may have together, 1 or more; 2000 by default.
+    maxTokens: NotRequired[int | None]
+
+    # Words that evicted entries are looked for with; those that answer best come first.
+    query: NotRequired[str | None]
+
+
+@final
+class RecallResult(TypedDict):
+    """Result of `recall`."""
+
+    # The entries, best first, or in the order in which they were asked for.
+    entries: list[RecalledEntry]
+
+    # Estimated tokens of their texts.
+    tokens: int
+
+    # Entries that would answer as well, or were asked for, and do not fit.
+    omitted: int
+
+
+@final
+class RecalledEntry(TypedDict):
+    """An entry that is given back."""
+
+    # The entry.
+    entryId: str
+
+    # Type of the entry.
+    type: str
+
+    # When it was written, ISO 8601.
+    timestamp: str
+
+    # What it says.
+    text: str
+
+    # Estimated tokens of the text.
+    tokens: int
+
+    # Whether the text is cut in its middle.
+    truncated: bool
+
+    # Role of its message.
+    role: NotRequired[str | None]
+
+    # How well it answers; comparable within one result alone.
+    score: NotRequired[float | None]
+
+
 # Why nothing would be compacted.
 RefusalReason: TypeAlias = Literal["alreadyCompacted", "nothingToCompact"]
 
@@ -1806,6 +1869,9 @@ class Calls:
     def start(self, method: Literal["searchSession"], params: SearchSessionParams) -> Pending[SearchSessionResult]: ...
 
     @overload
+    def start(self, method: Literal["recall"], params: RecallParams) -> Pending[RecallResult]: ...
+
+    @overload
     def start(self, method: Literal["setLabel"], params: SetLabelParams) -> Pending[AppendedResult]: ...
 
     @overload
@@ -1945,6 +2011,11 @@ class Calls:
     def request(
         self, method: Literal["searchSession"], params: SearchSessionParams, timeout: float | None = None
     ) -> SearchSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["recall"], params: RecallParams, timeout: float | None = None
+    ) -> RecallResult: ...
 
     @overload
     def request(

@@ -882,6 +882,50 @@ export interface PrepareNavigationResult {
   editorText?: string | null;
 }
 
+/** Parameters of `recall`: a question, or ids. */
+export interface RecallParams {
+  /** The session. */
+  sessionId: string;
+  /** Entries that are wanted as they are, evicted or not, in this order. */
+  entryIds?: Array<string> | null;
+  /** The end of a branch; the leaf by default. */
+  leafId?: string | null;
+  /** Tokens that the texts may have together, 1 or more; 2000 by default. */
+  maxTokens?: number | null;
+  /** Words that evicted entries are looked for with; those that answer best come first. */
+  query?: string | null;
+}
+
+/** Result of `recall`. */
+export interface RecallResult {
+  /** The entries, best first, or in the order in which they were asked for. */
+  entries: Array<RecalledEntry>;
+  /** Estimated tokens of their texts. */
+  tokens: number;
+  /** Entries that would answer as well, or were asked for, and do not fit. */
+  omitted: number;
+}
+
+/** An entry that is given back. */
+export interface RecalledEntry {
+  /** The entry. */
+  entryId: string;
+  /** Type of the entry. */
+  type: string;
+  /** When it was written, ISO 8601. */
+  timestamp: string;
+  /** What it says. */
+  text: string;
+  /** Estimated tokens of the text. */
+  tokens: number;
+  /** Whether the text is cut in its middle. */
+  truncated: boolean;
+  /** Role of its message. */
+  role?: string | null;
+  /** How well it answers; comparable within one result alone. */
+  score?: number | null;
+}
+
 /** Why nothing would be compacted. */
 export type RefusalReason =
   /** Nothing follows the last compaction. */
@@ -1305,6 +1349,8 @@ export interface Methods {
   getTree: { params: SessionParams; result: GetTreeResult };
   /** Finds entries by their text, also those that compactions took out of the context. */
   searchSession: { params: SearchSessionParams; result: SearchSessionResult };
+  /** Gives back what compactions took out of the context, what answers a question best first. */
+  recall: { params: RecallParams; result: RecallResult };
   /** Sets or clears the label of an entry. */
   setLabel: { params: SetLabelParams; result: AppendedResult };
   /** Gives what the model sees. */

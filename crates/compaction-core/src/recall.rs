@@ -150,10 +150,9 @@ fn trimmed(word: &str) -> &str {
 }
 
 fn is_identifier(word: &str) -> bool {
-    let has_inner = |is: fn(char) -> bool| word.chars().skip(1).any(is);
-    word.chars().any(|character| !character.is_alphanumeric() && !matches!(character, '\'' | '’'))
-        || has_inner(char::is_uppercase)
-        || word.chars().any(|character| character.is_ascii_digit())
+    let is_mark = |character: char| !character.is_alphanumeric() && !matches!(character, '\'' | '’');
+    let is_camel_case = word.chars().any(char::is_lowercase) && word.chars().skip(1).any(char::is_uppercase);
+    is_camel_case || word.chars().any(|character| is_mark(character) || character.is_ascii_digit())
 }
 
 /// Occurrences of `term` as a whole word, and within longer ones.
@@ -162,9 +161,9 @@ fn occurrences(text: &str, term: &str) -> (usize, usize) {
     let (starts, ends) = (term.starts_with(is_word), term.ends_with(is_word));
     let (mut whole, mut parts) = (0, 0);
     for (at, _) in text.match_indices(term) {
-        let is_bounded =
-            !(starts && text[..at].ends_with(is_word)) && !(ends && text[at + term.len()..].starts_with(is_word));
-        if is_bounded {
+        let is_part =
+            (starts && text[..at].ends_with(is_word)) || (ends && text[at + term.len()..].starts_with(is_word));
+        if !is_part {
             whole += 1;
         } else if term.len() >= PART_BYTES {
             parts += 1;

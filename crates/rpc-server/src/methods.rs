@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{compaction, context, entries, lifecycle, navigation, pins, search, sessions, undo};
+use crate::handlers::{compaction, context, entries, lifecycle, navigation, pins, recall, search, sessions, undo};
 use crate::params;
 use crate::wire::*;
 
@@ -158,6 +158,9 @@ methods! {
     "searchSession" search::search, SearchSessionParams => SearchSessionResult, Read,
         "Finds entries by their text, also those that compactions took out of the context.",
         ["sessionNotFound"];
+    "recall" recall::recall, RecallParams => RecallResult, Read,
+        "Gives back what compactions took out of the context, what answers a question best first.",
+        ["sessionNotFound", "entryNotFound"];
     "setLabel" entries::set_label, SetLabelParams => AppendedResult, Write,
         "Sets or clears the label of an entry.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly"];

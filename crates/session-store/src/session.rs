@@ -9,6 +9,7 @@ pub(crate) mod entries;
 pub(crate) mod interrupted;
 pub(crate) mod known;
 pub(crate) mod labels;
+pub(crate) mod recall;
 pub(crate) mod refresh;
 pub(crate) mod stats;
 pub(crate) mod syncs;

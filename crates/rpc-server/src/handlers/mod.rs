@@ -6,6 +6,7 @@ pub(crate) mod entries;
 pub(crate) mod lifecycle;
 pub(crate) mod navigation;
 pub(crate) mod pins;
+pub(crate) mod recall;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod undo;

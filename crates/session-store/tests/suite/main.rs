@@ -17,6 +17,8 @@ mod lists;
 #[cfg(test)]
 mod migration;
 #[cfg(test)]
+mod recalls;
+#[cfg(test)]
 mod searches;
 #[cfg(test)]
 mod sessions;
