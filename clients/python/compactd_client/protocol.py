@@ -357,6 +357,9 @@ class CompactionSettings(TypedDict):
     # Tokens of recent context that stay verbatim.
     keepRecentTokens: int
 
+    # Percent of the window over which compaction is due, if that is set.
+    thresholdPercent: NotRequired[int | None]
+
 
 @final
 class CompactionStart(TypedDict):
@@ -1744,6 +1747,25 @@ class UndoCompactionResult(TypedDict):
 
 
 @final
+class UpdateSettingsParams(TypedDict):
+    """Parameters of `updateSettings`."""
+
+    # Settings over all those in force: objects merge, other values replace.
+    settings: NotRequired[FreeObject | None]
+
+
+@final
+class UpdateSettingsResult(TypedDict):
+    """Result of `updateSettings`."""
+
+    # The settings in force now.
+    settings: FreeObject
+
+    # Settings files that cannot be used as they are.
+    diagnostics: list[str]
+
+
+@final
 class WindowModel(TypedDict):
     """A model of which only the window matters."""
 
@@ -1813,6 +1835,9 @@ class Calls:
 
     @overload
     def start(self, method: Literal["initialize"], params: InitializeParams) -> Pending[InitializeResult]: ...
+
+    @overload
+    def start(self, method: Literal["updateSettings"], params: UpdateSettingsParams) -> Pending[UpdateSettingsResult]: ...
 
     @overload
     def start(self, method: Literal["shutdown"], params: NoParams) -> Pending[Null]: ...
@@ -1921,6 +1946,11 @@ class Calls:
     def request(
         self, method: Literal["initialize"], params: InitializeParams, timeout: float | None = None
     ) -> InitializeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["updateSettings"], params: UpdateSettingsParams, timeout: float | None = None
+    ) -> UpdateSettingsResult: ...
 
     @overload
     def request(

@@ -259,6 +259,8 @@ export interface CompactionSettings {
   reserveTokens: number;
   /** Tokens of recent context that stay verbatim. */
   keepRecentTokens: number;
+  /** Percent of the window over which compaction is due, if that is set. */
+  thresholdPercent?: number | null;
 }
 
 /** `compactionStart`. */
@@ -1303,6 +1305,20 @@ export interface UndoCompactionResult {
   replayed: Array<ReplayedEntry>;
 }
 
+/** Parameters of `updateSettings`. */
+export interface UpdateSettingsParams {
+  /** Settings over all those in force: objects merge, other values replace. */
+  settings?: FreeObject | null;
+}
+
+/** Result of `updateSettings`. */
+export interface UpdateSettingsResult {
+  /** The settings in force now. */
+  settings: FreeObject;
+  /** Settings files that cannot be used as they are. */
+  diagnostics: Array<string>;
+}
+
 /** A model of which only the window matters. */
 export interface WindowModel {
   /** Size of the window in tokens. */
@@ -1313,6 +1329,8 @@ export interface WindowModel {
 export interface Methods {
   /** Starts the conversation with the server; the first request. */
   initialize: { params: InitializeParams; result: InitializeResult };
+  /** Lays settings over those in force, or tells them. */
+  updateSettings: { params: UpdateSettingsParams; result: UpdateSettingsResult };
   /** Ends all operations and closes all sessions; the notification `exit` follows. */
   shutdown: { params: NoParams; result: Null };
   /** The OpenRPC document of this server. */

@@ -9,10 +9,13 @@ pub struct CompactionSettings {
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
+    /// Part of the window, in percent, over which to compact, if that is less than what the reserve
+    /// leaves; `None` for the reserve alone.
+    pub threshold_percent: Option<u64>,
 }
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
+        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, threshold_percent: None }
     }
 }

@@ -86,11 +86,7 @@ pub struct TriggerDecision {
 /// Decides whether to compact. Pure: it changes nothing and looks at no clock.
 pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
     let subject = Subject::of(input);
-    let limits = EffectiveLimits::for_window(
-        input.model.context_window,
-        input.settings.reserve_tokens,
-        input.settings.keep_recent_tokens,
-    );
+    let limits = EffectiveLimits::for_window(input.model.context_window, &input.settings);
     let none = TriggerDecision {
         action: TriggerAction::None,
         reason: None,

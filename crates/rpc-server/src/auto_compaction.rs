@@ -87,7 +87,7 @@ fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<
     if !matches!(entry.header().role, Some(Role::Assistant | Role::ToolResult)) {
         return Ok(Outcome { usage, ..Outcome::default() });
     }
-    let settings = access.server().configuration()?.settings.clone();
+    let settings = access.server().settings()?;
     let outcome = decide(access, &projection, entry.message().map(Arc::as_ref), model, &settings);
     Ok(Outcome { usage, ..outcome })
 }
@@ -175,7 +175,7 @@ fn order(
         custom_instructions: None,
         summary: None,
         settings: settings.clone(),
-        compaction,
+        compaction: Some(compaction),
         threshold: Some(decision.threshold),
         hidden: if decision.will_retry { failed_attempt(projection) } else { Vec::new() },
     }
@@ -229,7 +229,7 @@ pub(crate) async fn check_again(server: &Arc<Server>, session: &Arc<OpenSession>
             return Ok(Outcome::default());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
-        let settings = access.server().configuration()?.settings.clone();
+        let settings = access.server().settings()?;
         Ok(decide(access, &projection, None, &model, &settings))
     });
     match look.await {

@@ -41,7 +41,7 @@ pub(crate) use written::jobs;
 
 /// Serves `compact`.
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
-    let settings = settings_of_call(&call, params.settings.as_ref())?;
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };

@@ -156,6 +156,7 @@ fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings
     wire::CompactionSettings {
         enabled: settings.enabled,
         reserve_tokens: settings.reserve_tokens,
+        threshold_percent: settings.threshold_percent,
         keep_recent_tokens: settings.keep_recent_tokens,
     }
 }

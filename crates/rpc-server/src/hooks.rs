@@ -3,6 +3,8 @@
 //! the operation with nothing changed.
 
 use compaction_core::json::RawObject;
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -34,7 +36,7 @@ pub(crate) enum Decision<T> {
 
 /// Asks before a compaction; the hook may give the summary.
 pub(crate) async fn before_compact(
-    server: &Server,
+    server: &Arc<Server>,
     params: &SessionBeforeCompact,
 ) -> Result<Decision<Option<GivenSummary>>, RpcError> {
     let answer = ask(server, BEFORE_COMPACT, params).await?;
@@ -46,7 +48,7 @@ pub(crate) async fn before_compact(
 
 /// Asks before a navigation; the hook may give a summary, instructions and a label.
 pub(crate) async fn before_tree(
-    server: &Server,
+    server: &Arc<Server>,
     params: &SessionBeforeTree,
 ) -> Result<Decision<SessionBeforeTreeResult>, RpcError> {
     let answer = ask(server, BEFORE_TREE, params).await?;
@@ -63,12 +65,12 @@ pub(crate) async fn before_tree(
 }
 
 /// Asks before a fork.
-pub(crate) async fn before_fork(server: &Server, params: &SessionBeforeFork) -> Result<Decision<()>, RpcError> {
+pub(crate) async fn before_fork(server: &Arc<Server>, params: &SessionBeforeFork) -> Result<Decision<()>, RpcError> {
     decide(&ask(server, BEFORE_FORK, params).await?)
 }
 
-async fn ask<P: Serialize>(server: &Server, hook: &str, params: &P) -> Result<Box<RawValue>, RpcError> {
-    let limit = server.configuration()?.settings.hook_timeout();
+async fn ask<P: Serialize>(server: &Arc<Server>, hook: &str, params: &P) -> Result<Box<RawValue>, RpcError> {
+    let limit = server.settings_now().await?.hook_timeout();
     let answer = server.ask(hook, params, limit).await;
     answer.map_err(|error| wrong(hook, &format!("an answer; {error}")))
 }

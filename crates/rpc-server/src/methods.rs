@@ -102,6 +102,9 @@ methods! {
     "initialize" lifecycle::initialize, InitializeParams => InitializeResult, Barrier,
         "Starts the conversation with the server; the first request.",
         ["invalidRequest", "invalidSettings"];
+    "updateSettings" lifecycle::update_settings, UpdateSettingsParams => UpdateSettingsResult, Barrier,
+        "Lays settings over those in force, or tells them.",
+        ["invalidSettings"];
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
         "Ends all operations and closes all sessions; the notification `exit` follows.",
         [];

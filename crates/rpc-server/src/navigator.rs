@@ -28,7 +28,7 @@ use crate::wire::*;
 
 /// Serves `navigateTree`.
 pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
-    let settings = call.server.configuration()?.settings.clone();
+    let settings = call.server.settings_now().await?;
     let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
     check_given(&params)?;
     let waits = params.wait.unwrap_or(true);
@@ -369,7 +369,7 @@ async fn go_after_hook(
     expected: Option<String>,
 ) -> Result<Step, RpcError> {
     let (session, turn) = operation.session_turn().await?;
-    let settings = operation.server.configuration()?.settings.clone();
+    let settings = operation.server.settings_now().await?;
     let id = operation.guard.id.clone();
     let window = smallest_window(&operation.chain);
     change(Arc::clone(&operation.server), session, turn, move |access| {

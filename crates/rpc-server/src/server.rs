@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use session_store::FileStore;
+use session_store::{Durability, FileStore};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
 use crate::handlers::lifecycle::expand_home;
 use crate::session::{PendingOperations, Sessions};
-use crate::settings::Settings;
+use crate::settings::{Settings, SettingsLayers};
 use crate::transport::{Cork, Outbound};
 
 /// The server, shared by all calls.
@@ -50,8 +51,10 @@ pub struct Configuration {
     pub session_dir: Option<PathBuf>,
     /// Where the agent keeps its files.
     pub agent_dir: PathBuf,
-    /// Settings of all layers but the call's.
-    pub settings: Settings,
+    /// Settings of all layers but the call's. See [`Server::settings`].
+    pub settings: SettingsLayers,
+    /// When the store waits for the disk: it is made once, with what is set at the start.
+    pub durability: Durability,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
     /// Whether the client answers `summarize`.
@@ -90,11 +93,23 @@ impl Server {
         self.configuration()
     }
 
+    /// The settings in force, with what the settings files hold now. Looks at files, so that it
+    /// belongs on a thread for blocking work; elsewhere there is [`Self::settings_now`]. A call asks
+    /// once and keeps what it got.
+    pub fn settings(&self) -> Result<Arc<Settings>, RpcError> {
+        Ok(self.configuration()?.settings.current())
+    }
+
+    /// The same from a task.
+    pub async fn settings_now(self: &Arc<Self>) -> Result<Arc<Settings>, RpcError> {
+        let server = Arc::clone(self);
+        blocking(move || server.settings()).await
+    }
+
     /// The store of session files.
     pub fn store(&self) -> Result<FileStore, RpcError> {
         let configuration = self.configuration()?;
-        let durability = configuration.settings.durability();
-        Ok(self.store.get_or_init(|| FileStore::new(&configuration.agent_dir, durability)).clone())
+        Ok(self.store.get_or_init(|| FileStore::new(&configuration.agent_dir, configuration.durability)).clone())
     }
 
     /// An absolute path from one that a client gave.

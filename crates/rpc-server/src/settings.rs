@@ -1,14 +1,16 @@
 //! Settings: layers of JSON objects, merged and checked (compaction spec, Settings).
 //!
 //! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
-//! `<cwd>/.pi/settings.json`, `initialize.settings`, the `settings` of a call. Objects merge, other
-//! values replace. A wrong value is an error with its path; a file that cannot be read as JSON
-//! counts as empty and is told of; unknown keys are kept.
+//! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
+//! Objects merge, other values replace. A wrong value is an error with its path; a file that cannot
+//! be read as JSON counts as empty and is told of; unknown keys are kept.
 
-use std::path::Path;
+mod layers;
+
 use std::time::Duration;
 
 use compaction_core::file_operations::FileTools;
+use compaction_core::projection::ModelName;
 use compaction_core::settings::CompactionSettings;
 use serde_json::{Map, Value, json};
 use session_store::Durability;
@@ -17,10 +19,14 @@ use crate::errors::RpcError;
 use crate::redaction::RedactionSettings;
 use crate::summarizers::RetryPolicy;
 
+pub use layers::SettingsLayers;
+
 /// Settings in force.
 #[derive(Debug, Clone)]
 pub struct Settings {
     merged: Value,
+    /// Members of the `compaction` object that the call gave.
+    of_call: Value,
 }
 
 impl Default for Settings {
@@ -31,27 +37,12 @@ impl Default for Settings {
                 "branchSummary": { "reserveTokens": 16384 },
                 "compactd": { "durability": "checkpoint", "summarizer": "extractive" },
             }),
+            of_call: Value::Null,
         }
     }
 }
 
 impl Settings {
-    /// Reads the settings files of an agent directory and a working directory. The texts returned
-    /// beside the settings tell of files that could not be used.
-    pub fn load(agent_dir: Option<&Path>, cwd: &Path) -> Result<(Self, Vec<String>), RpcError> {
-        let mut settings = Self::default();
-        let mut diagnostics = Vec::new();
-        let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
-        for path in of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]) {
-            match read_object(&path) {
-                Ok(Some(layer)) => settings = settings.with(&layer).map_err(|error| error.in_file(&path))?,
-                Ok(None) => {}
-                Err(reason) => diagnostics.push(format!("settings file {} counts as empty: {reason}", path.display())),
-            }
-        }
-        Ok((settings, diagnostics))
-    }
-
     /// These settings with another layer over them.
     ///
     /// Fails with `invalidSettings` at the first wrong value.
@@ -61,7 +52,7 @@ impl Settings {
         }
         let mut merged = self.merged.clone();
         merge(&mut merged, layer);
-        let settings = Self { merged };
+        let settings = Self { merged, of_call: self.of_call.clone() };
         settings.check()?;
         Ok(settings)
     }
@@ -72,7 +63,8 @@ impl Settings {
             return Ok(self.clone());
         };
         let layer = parse_object(text).ok_or_else(|| RpcError::invalid_params("settings", "an object"))?;
-        self.with(&json!({ "compaction": layer }))
+        let settings = self.with(&json!({ "compaction": layer }))?;
+        Ok(Self { of_call: layer, ..settings })
     }
 
     /// The merged object.
@@ -85,23 +77,30 @@ impl Settings {
         self.overridden(None)
     }
 
-    /// The same for one model, with its entry of `compaction.modelOverrides`.
+    /// The same for one model, with its entry of `compaction.modelOverrides`. What the call gave
+    /// itself counts more.
     pub fn compaction_for(&self, provider: &str, model_id: &str) -> CompactionSettings {
         let name = format!("{provider}/{model_id}");
         self.overridden(self.merged["compaction"]["modelOverrides"].get(&name))
     }
 
+    /// The same for the model that a branch was last answered by or set to, if there is one.
+    pub fn compaction_at(&self, model: Option<&ModelName>) -> CompactionSettings {
+        model.map_or_else(|| self.compaction(), |model| self.compaction_for(&model.provider, &model.model_id))
+    }
+
     fn overridden(&self, model: Option<&Value>) -> CompactionSettings {
         let compaction = &self.merged["compaction"];
         let default = CompactionSettings::default();
-        let number = |key: &str, default: u64| {
-            let of_model = model.and_then(|model| model[key].as_u64());
-            of_model.or_else(|| compaction[key].as_u64()).unwrap_or(default)
+        let number = |key: &str| {
+            let layers = [Some(&self.of_call), model, Some(compaction)];
+            layers.into_iter().flatten().find_map(|layer| layer.get(key)).and_then(Value::as_u64)
         };
         CompactionSettings {
             enabled: compaction["enabled"].as_bool().unwrap_or(default.enabled),
-            reserve_tokens: number("reserveTokens", default.reserve_tokens),
-            keep_recent_tokens: number("keepRecentTokens", default.keep_recent_tokens),
+            reserve_tokens: number("reserveTokens").unwrap_or(default.reserve_tokens),
+            keep_recent_tokens: number("keepRecentTokens").unwrap_or(default.keep_recent_tokens),
+            threshold_percent: number("thresholdPercent"),
         }
     }
 
@@ -265,14 +264,10 @@ impl Settings {
         expect(root, "compaction.reserveTokens", WHOLE, Value::is_u64)?;
         expect(root, "compaction.keepRecentTokens", WHOLE, Value::is_u64)?;
         expect(root, "compaction.modelOverrides", "an object", Value::is_object)?;
+        expect(root, "compaction.thresholdPercent", PERCENT, is_percent)?;
         let models = root["compaction"]["modelOverrides"].as_object().into_iter().flatten();
         for (model, values) in models {
-            for key in ["reserveTokens", "keepRecentTokens"] {
-                let is_wrong = values.get(key).is_some_and(|value| !value.is_u64());
-                if is_wrong || !values.is_object() {
-                    return Err(invalid(&format!("compaction.modelOverrides.{model}.{key}"), WHOLE));
-                }
-            }
+            check_override(&format!("compaction.modelOverrides.{model}"), values)?;
         }
         Ok(())
     }
@@ -281,6 +276,7 @@ impl Settings {
 /// Names of the prompts that `compactd.prompts` may replace.
 pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "branch", "continued"];
 const WHOLE: &str = "a whole number of tokens, 0 or more";
+const PERCENT: &str = "a whole number of percent from 1 to 100, or null";
 
 fn invalid(path: &str, expected: &str) -> RpcError {
     RpcError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
@@ -295,6 +291,24 @@ fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool
     }
 }
 
+/// Checks an entry of `compaction.modelOverrides`; names of models may hold dots.
+fn check_override(path: &str, values: &Value) -> Result<(), RpcError> {
+    if !values.is_object() {
+        return Err(invalid(path, "an object"));
+    }
+    let checks = [
+        ("reserveTokens", WHOLE, Value::is_u64 as fn(&Value) -> bool),
+        ("keepRecentTokens", WHOLE, Value::is_u64),
+        ("thresholdPercent", PERCENT, is_percent),
+    ];
+    let wrong = checks.iter().find(|(key, _, is_right)| values.get(key).is_some_and(|value| !is_right(value)));
+    wrong.map_or(Ok(()), |(key, expected, _)| Err(invalid(&format!("{path}.{key}"), expected)))
+}
+
+fn is_percent(value: &Value) -> bool {
+    value.is_null() || value.as_u64().is_some_and(|percent| (1..=100).contains(&percent))
+}
+
 fn is_name_list(value: &Value) -> bool {
     value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
 }
@@ -307,17 +321,6 @@ fn merge(base: &mut Value, layer: &Value) {
             }
         }
         (base, layer) => *base = layer.clone(),
-    }
-}
-
-/// The object in a settings file; `None` if there is no file.
-fn read_object(path: &Path) -> Result<Option<Value>, String> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => serde_json::from_str::<Map<String, Value>>(&text)
-            .map(|layer| Some(Value::Object(layer)))
-            .map_err(|error| format!("it holds no JSON object: {error}")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -348,6 +351,14 @@ mod tests {
             (json!({ "compactd": { "durability": "sometimes" } }), "compactd.durability"),
             (json!({ "compactd": { "summarizer": "nobody" } }), "compactd.summarizer"),
             (json!({ "compactd": { "summarizers": { "openai": {} } } }), "compactd.summarizers.openai.model"),
+            (json!({ "compaction": { "thresholdPercent": 0 } }), "compaction.thresholdPercent"),
+            (json!({ "compaction": { "thresholdPercent": 101 } }), "compaction.thresholdPercent"),
+            (json!({ "compaction": { "thresholdPercent": 50.5 } }), "compaction.thresholdPercent"),
+            (json!({ "compaction": { "modelOverrides": { "a/b": 1 } } }), "compaction.modelOverrides.a/b"),
+            (
+                json!({ "compaction": { "modelOverrides": { "a/b": { "thresholdPercent": "9" } } } }),
+                "compaction.modelOverrides.a/b.thresholdPercent",
+            ),
             (json!({ "compactd": { "redaction": 1 } }), "compactd.redaction"),
             (
                 json!({ "compactd": { "redaction": { "rules": { "disable": [1] } } } }),
@@ -365,9 +376,18 @@ mod tests {
 
     #[test]
     fn models_have_settings_of_their_own() {
-        let layer = json!({ "compaction": { "modelOverrides": { "p/m": { "reserveTokens": 7 } } } });
+        let of_model = json!({ "reserveTokens": 7, "keepRecentTokens": 8, "thresholdPercent": null });
+        let layer = json!({ "compaction": { "thresholdPercent": 60, "modelOverrides": { "p/m.1": of_model } } });
         let settings = Settings::default().with(&layer).unwrap();
-        assert_eq!(settings.compaction_for("p", "m").reserve_tokens, 7);
-        assert_eq!(settings.compaction_for("p", "other").reserve_tokens, 16_384);
+        let check = |settings: &Settings, model: &str, expected: (u64, u64, Option<u64>)| {
+            let found = settings.compaction_for("p", model);
+            assert_eq!((found.reserve_tokens, found.keep_recent_tokens, found.threshold_percent), expected);
+        };
+        check(&settings, "m.1", (7, 8, None));
+        check(&settings, "other", (16_384, 20_000, Some(60)));
+        // What a call gives itself counts more than what is set for the model.
+        let of_call = settings.with_compaction(Some("{\"keepRecentTokens\":9,\"thresholdPercent\":50}")).unwrap();
+        check(&of_call, "m.1", (7, 9, Some(50)));
+        check(&of_call, "other", (16_384, 9, Some(50)));
     }
 }

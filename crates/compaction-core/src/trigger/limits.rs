@@ -1,5 +1,7 @@
 //! The settings as they fit a window.
 
+use crate::settings::CompactionSettings;
+
 /// Reserve, kept tail and threshold for one window, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectiveLimits {
@@ -7,28 +9,34 @@ pub struct EffectiveLimits {
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
-    /// The window less the reserve: more tokens than this are too many.
+    /// The window less the reserve, or the percentage of the window, whichever is less: more tokens
+    /// than this are too many.
     pub threshold: u64,
     /// Whether a number was scaled down to the window.
     pub is_scaled: bool,
 }
 
 impl EffectiveLimits {
-    /// Fits `reserve` and `keep` to `window`, all in tokens (field bugs 94 and 95).
+    /// Fits `settings` to `window`, in tokens (field bugs 94 and 95).
     ///
     /// - The reserve stays as it is where it takes at most half of the window and the kept tail
     ///   still fits under the threshold (`reserve + keep < window`). Else it is at most a quarter
-    ///   of the window.
+    ///   of the window, and so at most a third of the threshold; it is that too where the percentage
+    ///   sets the threshold.
     /// - What a compaction leaves must lie under the threshold, or the next answer would trigger
     ///   again. The largest summary takes 0.8 of the reserve; of the room that it leaves under the
     ///   threshold, the kept tail takes three quarters at most.
     ///
-    /// With the defaults (16384 and 20000) nothing is scaled in windows from 56158 tokens on, and
-    /// the threshold is the plain one from 36385 tokens on.
-    pub fn for_window(window: u64, reserve: u64, keep: u64) -> Self {
+    /// With the defaults (16384, 20000, no percentage) nothing is scaled in windows from 56158
+    /// tokens on, and the threshold is the plain one from 36385 tokens on.
+    pub fn for_window(window: u64, settings: &CompactionSettings) -> Self {
+        let CompactionSettings { reserve_tokens: reserve, keep_recent_tokens: keep, .. } = *settings;
         let has_room = reserve <= window / 2 && keep < window - reserve;
-        let reserve_tokens = if has_room { reserve } else { reserve.min(window / 4) };
-        let threshold = window - reserve_tokens;
+        let fitted = if has_room { reserve } else { reserve.min(window / 4) };
+        let by_reserve = window - fitted;
+        let threshold =
+            settings.threshold_percent.map_or(by_reserve, |part| percent(window, part).max(1).min(by_reserve));
+        let reserve_tokens = if threshold < by_reserve { fitted.min(threshold / 3) } else { fitted };
         let largest_summary = reserve_tokens - reserve_tokens / 5;
         let room = threshold.saturating_sub(largest_summary);
         let keep_recent_tokens = keep.min(room - room / 4);
@@ -39,4 +47,10 @@ impl EffectiveLimits {
             is_scaled: reserve_tokens != reserve || keep_recent_tokens != keep,
         }
     }
+}
+
+/// `part` percent of `whole`, rounded down; parts over 100 count as 100, so that nothing overflows.
+fn percent(whole: u64, part: u64) -> u64 {
+    let part = part.min(100);
+    whole / 100 * part + whole % 100 * part / 100
 }

@@ -326,9 +326,12 @@ fn an_empty_context_needs_nothing() {
 /// Field bugs 94 and 95.
 #[test]
 fn limits_fit_small_windows() {
-    let table = |windows: &[u64]| -> String {
+    let table = |windows: &[u64], threshold_percent| -> String {
         let line = |window: &u64| {
-            let limits = EffectiveLimits::for_window(*window, 16_384, 20_000);
+            let limits = EffectiveLimits::for_window(
+                *window,
+                &CompactionSettings { threshold_percent, ..CompactionSettings::default() },
+            );
             format!(
                 "{window}: reserve {} keep {} threshold {}{}\n",
                 limits.reserve_tokens,
@@ -351,15 +354,46 @@ fn limits_fit_small_windows() {
         1: reserve 0 keep 1 threshold 1 scaled
         0: reserve 0 keep 0 threshold 0 scaled
     "#]]
-    .assert_eq(&table(&[1_000_000, 200_000, 56_159, 56_157, 36_385, 36_384, 16_384, 4096, 1, 0]));
+    .assert_eq(&table(&[1_000_000, 200_000, 56_159, 56_157, 36_385, 36_384, 16_384, 4096, 1, 0], None));
+    expect![[r#"
+        18446744073709551615: reserve 16384 keep 20000 threshold 9223372036854775807
+        1000000: reserve 16384 keep 20000 threshold 500000
+        200001: reserve 16384 keep 20000 threshold 100000
+        32768: reserve 5461 keep 9012 threshold 16384 scaled
+        99: reserve 16 keep 27 threshold 49 scaled
+        1: reserve 0 keep 1 threshold 1 scaled
+        0: reserve 0 keep 0 threshold 0 scaled
+    "#]]
+    .assert_eq(&table(&[u64::MAX, 1_000_000, 200_001, 32_768, 99, 1, 0], Some(50)));
+    expect![[r#"
+        200000: reserve 16384 keep 20000 threshold 183616
+        16384: reserve 4096 keep 6759 threshold 12288 scaled
+    "#]]
+    .assert_eq(&table(&[200_000, 16_384], Some(100)));
+    expect![[r#"
+        200000: reserve 666 keep 1101 threshold 2000 scaled
+        50: reserve 0 keep 1 threshold 1 scaled
+    "#]]
+    .assert_eq(&table(&[200_000, 50], Some(1)));
 }
 
 proptest! {
     #[test]
-    fn limits_always_leave_room(window in 8u64..=u64::MAX, reserve in any::<u64>(), keep in any::<u64>()) {
-        let limits = EffectiveLimits::for_window(window, reserve, keep);
-        prop_assert!(limits.threshold > 0 && limits.threshold == window - limits.reserve_tokens);
-        prop_assert!(limits.reserve_tokens <= reserve && limits.keep_recent_tokens <= keep);
+    fn limits_always_leave_room(
+        window in 8u64..=u64::MAX,
+        reserve_tokens in any::<u64>(),
+        keep_recent_tokens in any::<u64>(),
+        threshold_percent in proptest::option::of(1u64..=100),
+    ) {
+        let settings = CompactionSettings { enabled: true, reserve_tokens, keep_recent_tokens, threshold_percent };
+        let limits = EffectiveLimits::for_window(window, &settings);
+        let part = u128::from(window) * u128::from(threshold_percent.unwrap_or(100)) / 100;
+        prop_assert!(limits.threshold > 0 && limits.threshold <= window - limits.reserve_tokens);
+        prop_assert!(u128::from(limits.threshold) <= part.max(1));
+        if threshold_percent.is_none() {
+            prop_assert_eq!(limits.threshold, window - limits.reserve_tokens);
+        }
+        prop_assert!(limits.reserve_tokens <= reserve_tokens && limits.keep_recent_tokens <= keep_recent_tokens);
         // What a compaction leaves lies under the threshold.
         let summary = u128::from(limits.reserve_tokens) * 4 / 5;
         prop_assert!(summary + u128::from(limits.keep_recent_tokens) <= u128::from(limits.threshold));

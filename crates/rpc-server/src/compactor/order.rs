@@ -32,8 +32,9 @@ pub(crate) struct Order {
     pub(crate) summary: Option<GivenSummary>,
     /// The settings, those of the call included.
     pub(crate) settings: Settings,
-    /// How much to keep, as it fits the model, if one is known.
-    pub(crate) compaction: CompactionSettings,
+    /// How much to keep, as it fits the model of an automatic compaction; `None` for what is set for
+    /// the branch's own model.
+    pub(crate) compaction: Option<CompactionSettings>,
     /// Tokens that the context shall have at most afterwards, where that is known.
     pub(crate) threshold: Option<u64>,
     /// Entries of a failed attempt that the next context shall not have.
@@ -50,7 +51,7 @@ impl Order {
             force: params.force,
             custom_instructions: params.custom_instructions,
             summary: params.summary,
-            compaction: settings.compaction(),
+            compaction: None,
             settings,
             threshold: None,
             hidden: Vec::new(),
@@ -62,7 +63,7 @@ impl Order {
     /// enough then, however large the context is.
     pub(super) fn prepare(&self, projection: &Projection, leaf: Option<&EntryId>) -> Result<Preparation, Refusal> {
         let tools = self.settings.file_tools();
-        let mut compaction = self.compaction;
+        let mut compaction = self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()));
         let mut preparation = Preparation::of(projection, leaf, compaction, &tools);
         let Some(threshold) = self.threshold else {
             return preparation;

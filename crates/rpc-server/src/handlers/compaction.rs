@@ -22,7 +22,7 @@ use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
 pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
-    let settings = settings_of_call(&call, params.settings.as_ref())?;
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let message = params.message.as_ref().map(|message| convert::read_message(message, "message")).transpose()?;
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
@@ -78,9 +78,8 @@ pub(crate) fn recovery_tried(projection: &Projection) -> bool {
 }
 
 /// The settings of a call: those of the server with the call's `compaction` members over them.
-pub(crate) fn settings_of_call(call: &CallContext, settings: Option<&FreeObject>) -> Result<Settings, RpcError> {
-    let configured = &call.server.configuration()?.settings;
-    configured.with_compaction(settings.map(FreeObject::get))
+pub(crate) async fn settings_of_call(call: &CallContext, settings: Option<&FreeObject>) -> Result<Settings, RpcError> {
+    call.server.settings_now().await?.with_compaction(settings.map(FreeObject::get))
 }
 
 /// Tells what a compaction would do.
@@ -88,14 +87,15 @@ pub(crate) async fn prepare(
     call: CallContext,
     params: PrepareCompactionParams,
 ) -> Result<PrepareCompactionResult, RpcError> {
-    let settings = settings_of_call(&call, params.settings.as_ref())?;
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     // Without a summarizer that this client can use there is still something to tell.
     let chain = summarizers::chain(None, &settings, &call.server).unwrap_or_default();
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let projection = project(session, open, leaf.as_ref())?;
-        let preparation = Preparation::of(&projection, leaf.as_ref(), settings.compaction(), &settings.file_tools());
+        let compaction = settings.compaction_at(projection.model());
+        let preparation = Preparation::of(&projection, leaf.as_ref(), compaction, &settings.file_tools());
         let preparation = match preparation {
             Ok(preparation) => preparation,
             Err(refusal) => return Ok(convert::refusal(&refusal)),

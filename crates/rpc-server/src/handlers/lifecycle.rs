@@ -1,4 +1,4 @@
-//! `initialize`, `shutdown`, `rpc.discover`.
+//! `initialize`, `updateSettings`, `shutdown`, `rpc.discover`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::hooks;
 use crate::methods::{METHODS, NOTIFICATIONS};
 use crate::openrpc;
 use crate::server::{Configuration, Server, without_dots};
-use crate::settings::Settings;
+use crate::settings::SettingsLayers;
 use crate::summarizers;
 use crate::wire::*;
 
@@ -21,18 +21,19 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
-    let (configuration, diagnostics) = blocking(move || configure(&params)).await?;
-    let configuration = call.server.configure(configuration)?;
+    let configuration = blocking(move || configure(&params)).await?;
+    let (settings, diagnostics) = (configuration.settings.current(), configuration.settings.diagnostics());
+    call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
         server_info: ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         capabilities: capabilities(),
-        settings: convert::free_object(configuration.settings.as_json()),
+        settings: convert::free_object(settings.as_json()),
         diagnostics,
     })
 }
 
-fn configure(params: &InitializeParams) -> Result<(Configuration, Vec<String>), RpcError> {
+fn configure(params: &InitializeParams) -> Result<Configuration, RpcError> {
     let own_directory = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let cwd =
         params.cwd.as_ref().map_or_else(own_directory, |cwd| without_dots(&own_directory().join(expand_home(cwd))));
@@ -43,23 +44,41 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Vec<String>), 
     };
     let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
         .or_else(|| std::env::home_dir().map(|home| home.join(".pi").join("agent")));
-    let (mut settings, diagnostics) = Settings::load(agent_dir.as_deref(), &cwd)?;
-    if let Some(layer) = &params.settings {
-        let layer = serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null);
-        settings = settings.with(&layer)?;
-    }
-    let setting = settings.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
-    let configuration = Configuration {
+    let given = params.settings.as_ref();
+    let given = given.map(|layer| serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null));
+    let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
+    let first = settings.current();
+    let setting = first.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
+    Ok(Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
         wants_progress: params.capabilities.progress.unwrap_or(true),
         client_summarizes: params.capabilities.summarize,
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
+        durability: first.durability(),
         settings,
         cwd,
-    };
-    Ok((configuration, diagnostics))
+    })
+}
+
+/// Lays settings over those in force.
+pub(crate) async fn update_settings(
+    call: CallContext,
+    params: UpdateSettingsParams,
+) -> Result<UpdateSettingsResult, RpcError> {
+    blocking(move || {
+        let layers = &call.server.configuration()?.settings;
+        let settings = match &params.settings {
+            Some(layer) => layers.update(&serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null))?,
+            None => layers.current(),
+        };
+        Ok(UpdateSettingsResult {
+            settings: convert::free_object(settings.as_json()),
+            diagnostics: layers.diagnostics(),
+        })
+    })
+    .await
 }
 
 /// A path with a leading `~` replaced by the home directory.

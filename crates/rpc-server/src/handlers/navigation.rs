@@ -94,7 +94,7 @@ pub(crate) async fn prepare(
     call: CallContext,
     params: PrepareNavigationParams,
 ) -> Result<PrepareNavigationResult, RpcError> {
-    let tools = call.server.configuration()?.settings.file_tools();
+    let tools = call.server.settings_now().await?.file_tools();
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let route = Route::of(session, open, leaf, &params.target_id)?;

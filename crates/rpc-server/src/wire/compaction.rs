@@ -193,6 +193,9 @@ pub struct CompactionSettings {
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
+    /// Percent of the window over which compaction is due, if that is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold_percent: Option<u64>,
 }
 
 /// What a request to a summarizer is about.

@@ -1,4 +1,4 @@
-//! Lifecycle: `initialize`, `shutdown`, `exit`, `$/cancelRequest`.
+//! Lifecycle: `initialize`, `updateSettings`, `shutdown`, `exit`, `$/cancelRequest`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,24 @@ pub struct ServerCapabilities {
     pub hooks: Vec<String>,
     /// Summarizers that it has.
     pub summarizers: Vec<String>,
+}
+
+/// Parameters of `updateSettings`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateSettingsParams {
+    /// Settings over all those in force: objects merge, other values replace.
+    pub settings: Option<FreeObject>,
+}
+
+/// Result of `updateSettings`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateSettingsResult {
+    /// The settings in force now.
+    pub settings: FreeObject,
+    /// Settings files that cannot be used as they are.
+    pub diagnostics: Vec<String>,
 }
 
 /// Parameters of methods that take none.
