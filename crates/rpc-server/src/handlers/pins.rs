@@ -15,7 +15,7 @@ use crate::wire::{self, *};
 
 /// Pins an entry, so that every compaction keeps it verbatim, or unpins it.
 pub(crate) async fn pin(call: CallContext, params: PinEntryParams) -> Result<PinEntryResult, RpcError> {
-    let max_tokens = call.server.configuration()?.settings.pin_tokens();
+    let max_tokens = call.server.settings_now().await?.pin_tokens();
     call.write(move |access| pin_in_turn(access, &params, max_tokens)).await
 }
 
@@ -65,7 +65,7 @@ fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens:
 
 /// Gives the pinned entries of a branch.
 pub(crate) async fn get(call: CallContext, params: GetPinsParams) -> Result<GetPinsResult, RpcError> {
-    let max_tokens = call.server.configuration()?.settings.pin_tokens();
+    let max_tokens = call.server.settings_now().await?.pin_tokens();
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let pins = pins_of(session, open, leaf.as_ref())?;
