@@ -86,7 +86,12 @@ impl FileLog {
             io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path.to_owned() },
             _ => StoreError::write(Some(path), source),
         })?;
-        Self::open(path).map(|opened| opened.log)
+        let opened = Self::open(path).map(|opened| opened.log);
+        opened.inspect_err(|error| match error {
+            // Somebody else works with it already.
+            StoreError::Locked { .. } => {}
+            _ => replace::take_back(path),
+        })
     }
 
     fn open_unwritable(path: &Path, error: &io::Error) -> Result<OpenedFile, StoreError> {
@@ -118,11 +123,12 @@ impl FileLog {
     fn open_again(&mut self) -> io::Result<()> {
         let path = self.path.clone();
         if self.is_writable {
-            // The old file's lock says nothing about the new one.
-            self.lock = None;
+            // The old file's lock says nothing about the new one, and its end takes the holder's name away.
             let (file, locking) = Lock::open(&path, || open_to_write(&path)).map_err(io::Error::other)?;
+            let is_locked = matches!(locking, Locking::Locked(_));
             self.file = file;
-            self.lock = if let Locking::Locked(lock) = locking { Some(lock) } else { None };
+            drop((locking, self.lock.take()));
+            self.lock = is_locked.then(|| Lock::announce(&path));
         } else {
             self.file = File::open(&path)?;
         }
@@ -229,7 +235,7 @@ impl SessionLog for FileLog {
 
     fn refresh(&mut self) -> io::Result<LogChange> {
         let metadata = self.file.metadata()?;
-        if !leads_to(&metadata, &self.path) {
+        if !leads_to(&metadata, &self.path)? {
             self.open_again()?;
             return Ok(LogChange::Replaced);
         }
@@ -253,10 +259,7 @@ impl SessionLog for FileLog {
     fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()> {
         self.check_writable()?;
         let replacement = replace::write_beside(&self.path, |out| rewrite_lines(self, rewrite, out))?;
-        // Locked before it has its name, so that no other writer can come in between.
-        if self.lock.is_some() {
-            replacement.as_file().try_lock().map_err(io::Error::from)?;
-        }
+        // It was locked when it was made, so that no other writer can come in between.
         if !is_same_file(&self.file, &self.path) || self.file.metadata()?.len() != self.length {
             return Err(io::ErrorKind::ResourceBusy.into());
         }
@@ -301,8 +304,9 @@ fn mark_span(length: u64) -> Span {
 /// The path without symbolic links. What is no regular file is refused before it is opened, as
 /// opening a pipe would wait for ever.
 fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
-    let canonical = fs::canonicalize(path).map_err(|source| StoreError::io("open", Some(path), source))?;
-    if canonical.is_file() {
+    let failed = |source| StoreError::io("open", Some(path), source);
+    let canonical = fs::canonicalize(path).map_err(failed)?;
+    if fs::metadata(&canonical).map_err(failed)?.is_file() {
         return Ok(canonical);
     }
     Err(StoreError::NotASession { path: canonical, reason: "it is not a regular file".to_owned() })

@@ -91,11 +91,13 @@ impl SessionStore for FileStore {
         let path = self.new_path(options, &header);
         create_directory_of(&path)?;
         let log = FileLog::create(&path, &format!("{}\n", header.raw.get()))?;
-        let mut session = Session::open(Box::new(log), self.options())?;
-        if let Some(name) = options.name.as_deref().and_then(clean_name) {
-            session.set_name(&name)?;
-        }
-        Ok(session)
+        let made = Session::open(Box::new(log), self.options()).and_then(|mut session| {
+            if let Some(name) = options.name.as_deref().and_then(clean_name) {
+                session.set_name(&name)?;
+            }
+            Ok(session)
+        });
+        made.inspect_err(|_| replace::take_back(&path))
     }
 
     fn open(&self, path: &Path, options: &OpenOptions) -> Result<Session, StoreError> {
@@ -126,7 +128,8 @@ impl SessionStore for FileStore {
         let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
         let path = source_path.with_file_name(name);
         let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(&path)))?;
-        Session::open(Box::new(FileLog::place(file, &path)?), self.options())
+        let made = Session::open(Box::new(FileLog::place(file, &path)?), self.options());
+        made.inspect_err(|_| replace::take_back(&path))
     }
 
     fn check(&self, path: &Path) -> Result<Vec<Diagnostic>, StoreError> {

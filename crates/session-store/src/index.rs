@@ -4,6 +4,7 @@
 
 mod ids;
 mod links;
+mod parallel;
 mod quick;
 mod scan;
 pub(crate) mod tail;
@@ -131,20 +132,42 @@ impl Index {
     /// Reads the lines that begin before `limit`, once; twice if their bodies were not to be read and
     /// two entries have one id, as the later one counts only if its body is whole.
     pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64) -> io::Result<Self> {
-        let index = Self::read(log, reading, limit)?;
-        let is_enough = reading == Reading::Whole || !index.has_duplicates;
-        if is_enough { Ok(index) } else { Self::read(log, Reading::Whole, limit) }
+        let threads = match reading {
+            Reading::Headers => parallel::threads(log, log.length().min(limit)),
+            Reading::Whole => 1,
+        };
+        if threads > 1 {
+            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads);
+        }
+        Self::new(log, reading, limit).read(log, limit)
     }
 
-    fn read(log: &dyn SessionLog, reading: Reading, limit: u64) -> io::Result<Self> {
+    /// As [`Index::build`] with [`Reading::Headers`], by several threads.
+    fn build_in_parallel(log: &dyn SessionLog, limit: u64, segment: u64, threads: usize) -> io::Result<Self> {
+        let mut index = Self::new(log, Reading::Headers, limit);
+        index.scan_in_parallel(log, log.length().min(limit), segment, threads)?;
+        index.read(log, limit)
+    }
+
+    fn new(log: &dyn SessionLog, reading: Reading, limit: u64) -> Self {
         let mut index = Self { reading, ..Self::default() };
         index.reserve(log.length().min(limit) / EXPECTED_LINE_BYTES);
-        index.scan_until(log, limit)?;
-        index.settle_last(log)?;
-        index.reading = Reading::Whole;
-        index.records.shrink_to_fit();
-        index.ids.shrink();
-        Ok(index)
+        index
+    }
+
+    /// Reads on to the end.
+    fn read(mut self, log: &dyn SessionLog, limit: u64) -> io::Result<Self> {
+        if self.refusal.is_none() {
+            self.scan_until(log, limit)?;
+        }
+        self.settle_last(log)?;
+        if self.reading == Reading::Headers && self.has_duplicates {
+            return Self::new(log, Reading::Whole, limit).read(log, limit);
+        }
+        self.reading = Reading::Whole;
+        self.records.shrink_to_fit();
+        self.ids.shrink();
+        Ok(self)
     }
 
     /// Reads what the log holds behind the part that is known.

@@ -68,21 +68,24 @@ impl Drop for Lock {
 
 /// Whether `file` is what `path` leads to.
 pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
-    file.metadata().is_ok_and(|metadata| leads_to(&metadata, path))
+    file.metadata().is_ok_and(|metadata| leads_to(&metadata, path).unwrap_or(false))
 }
 
-/// Whether `path` leads to the open file of `metadata`.
+/// Whether `path` leads to the open file of `metadata`. Fails where that cannot be told.
 #[cfg(unix)]
-pub(crate) fn leads_to(metadata: &fs::Metadata, path: &Path) -> bool {
+pub(crate) fn leads_to(metadata: &fs::Metadata, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
-    fs::metadata(path).is_ok_and(|found| identity(&found) == identity(metadata))
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => found.map(|found| identity(&found) == identity(metadata)),
+    }
 }
 
 /// Whether `path` leads to the open file of `metadata`. Elsewhere an open file cannot be replaced.
 #[cfg(not(unix))]
-pub(crate) fn leads_to(_metadata: &fs::Metadata, path: &Path) -> bool {
-    path.exists()
+pub(crate) fn leads_to(_metadata: &fs::Metadata, path: &Path) -> io::Result<bool> {
+    path.try_exists()
 }
 
 fn locked(path: &Path) -> StoreError {

@@ -38,6 +38,19 @@ impl KeyHasher {
     }
 }
 
+/// An id that is not in an index yet.
+#[derive(Debug)]
+pub(super) enum IdText {
+    Short(IdKey),
+    Long(Box<str>),
+}
+
+impl IdText {
+    pub(super) fn new(id: &str) -> Self {
+        short_key(id.as_bytes()).map_or_else(|| Self::Long(id.into()), Self::Short)
+    }
+}
+
 /// The ids of one index.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
@@ -53,6 +66,14 @@ impl Ids {
     /// The key of `id`, made if it has none.
     pub(super) fn key(&mut self, id: &str) -> IdKey {
         self.find(id).unwrap_or_else(|| self.add_long(id))
+    }
+
+    /// The key of an id, made if it has none.
+    pub(super) fn key_of(&mut self, id: IdText) -> IdKey {
+        match id {
+            IdText::Short(key) => key,
+            IdText::Long(id) => self.key(&id),
+        }
     }
 
     /// The key of `id`, if an entry with this id can be in the index.

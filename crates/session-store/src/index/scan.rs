@@ -3,12 +3,13 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use compaction_core::entry::{EntryId, EntryKind};
+use compaction_core::entry::{EntryId, EntryKind, Role};
 use compaction_core::json::RawObject;
 use compaction_core::migrate::{Place, StoredPlace};
 
 use crate::diagnostic::DiagnosticKind;
 use crate::header::FoundHeader;
+use crate::index::ids::IdKey;
 use crate::index::{Found, Index, Packed, Reading, quick};
 use crate::line::LineHeader;
 use crate::log::{Line, SessionLog, Span};
@@ -63,7 +64,7 @@ impl Index {
 
     /// Reads the line of a plain message; whether it is one.
     fn read_quickly(&mut self, line: Line<'_>) -> bool {
-        if !line.is_terminated || self.header.is_none() || self.migration.is_some() {
+        if !line.is_terminated || !self.takes_plain_lines() {
             return false;
         }
         let Some(header) = quick::read(line.bytes) else {
@@ -71,25 +72,35 @@ impl Index {
         };
         let id = self.ids.key(header.id);
         let parent = header.parent_id.map(|id| self.ids.key(id));
+        self.push_plain(line.span, id, parent, header.role);
+        true
+    }
+
+    /// Whether a line that looks like a plain message is one here.
+    pub(super) fn takes_plain_lines(&self) -> bool {
+        self.header.is_some() && self.migration.is_none()
+    }
+
+    /// Adds the record of a plain message.
+    pub(super) fn push_plain(&mut self, span: Span, id: IdKey, parent: Option<IdKey>, role: Role) {
         self.lines += 1;
-        self.end = line.span.end() + 1;
+        self.end = span.end() + 1;
         self.is_open = false;
         self.last = Some(self.records.len());
         self.records.push(Packed {
             id,
             parent,
-            offset: line.span.offset,
-            length: line.span.length,
+            offset: span.offset,
+            length: span.length,
             line: line_number(self.lines),
             kind: EntryKind::Message,
-            role: Some(header.role),
+            role: Some(role),
             is_broken: false,
             is_superseded: false,
         });
         if self.records.len() - self.placed >= PLACED_AT_ONCE {
             self.place_records();
         }
-        true
     }
 
     /// Gives the records of plain messages their places, many at once, as the memory where they

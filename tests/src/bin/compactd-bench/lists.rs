@@ -14,6 +14,9 @@ use crate::times::Times;
 
 const MEMORY_GOAL: u64 = 40_000_000;
 
+/// Time after which a list remembers a file that was changed, and a little more.
+const SETTLING: Duration = Duration::from_secs(3);
+
 /// What one server showed.
 #[derive(Debug, Default)]
 struct Ours {
@@ -27,6 +30,7 @@ pub(crate) fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> 
     let (count, megabytes) = bench.effort.listed;
     let home = bench.directory.join("agent");
     let bytes = sessions::generate_many(&home, count, megabytes * 1_000_000)?;
+    std::thread::sleep(SETTLING);
     let what = format!("`listSessions`, {count} sessions, {:.0} MB", bytes as f64 / 1e6);
     let ours = ours(bench, &home, count)?;
     let peer = bench.peer.as_ref().map(|peer| {
