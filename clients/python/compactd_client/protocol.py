@@ -243,6 +243,9 @@ class CompactParams(TypedDict):
     # What the summary should look at.
     customInstructions: NotRequired[str | None]
 
+    # The oldest entry that stays verbatim, in place of the one that the settings give.
+    firstKeptEntryId: NotRequired[str | None]
+
     # Whether a summary is taken that is no smaller than what it replaces.
     force: NotRequired[bool]
 
@@ -1092,6 +1095,9 @@ class PrepareCompactionParams(TypedDict):
 
     # What the summary should look at.
     customInstructions: NotRequired[str | None]
+
+    # The oldest entry that would stay verbatim, in place of the one that the settings give.
+    firstKeptEntryId: NotRequired[str | None]
 
     # What the result holds; both parts by default.
     include: NotRequired[list[PreparationPart] | None]

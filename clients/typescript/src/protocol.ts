@@ -169,6 +169,8 @@ export interface CompactParams {
   sessionId: string;
   /** What the summary should look at. */
   customInstructions?: string | null;
+  /** The oldest entry that stays verbatim, in place of the one that the settings give. */
+  firstKeptEntryId?: string | null;
   /** Whether a summary is taken that is no smaller than what it replaces. */
   force?: boolean;
   /** Compaction settings for this call. */
@@ -830,6 +832,8 @@ export interface PrepareCompactionParams {
   sessionId: string;
   /** What the summary should look at. */
   customInstructions?: string | null;
+  /** The oldest entry that would stay verbatim, in place of the one that the settings give. */
+  firstKeptEntryId?: string | null;
   /** What the result holds; both parts by default. */
   include?: Array<PreparationPart> | null;
   /** The end of the branch; the leaf by default. */

@@ -168,6 +168,7 @@ fn order(
     compaction.reserve_tokens = decision.limits.reserve_tokens;
     compaction.keep_recent_tokens = decision.limits.keep_recent_tokens;
     Order {
+        first_kept: None,
         session_id: session_id.to_owned(),
         reason,
         will_retry: decision.will_retry,

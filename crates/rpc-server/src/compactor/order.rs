@@ -35,6 +35,8 @@ pub(crate) struct Order {
     /// How much to keep, as it fits the model of an automatic compaction; `None` for what is set for
     /// the branch's own model.
     pub(crate) compaction: Option<CompactionSettings>,
+    /// The oldest entry that is kept, if the caller chose it.
+    pub(crate) first_kept: Option<EntryId>,
     /// Tokens that the context shall have at most afterwards, where that is known.
     pub(crate) threshold: Option<u64>,
     /// Entries of a failed attempt that the next context shall not have.
@@ -53,6 +55,7 @@ impl Order {
             summary: params.summary,
             compaction: None,
             settings,
+            first_kept: params.first_kept_entry_id.map(EntryId::new),
             threshold: None,
             hidden: Vec::new(),
         }
@@ -63,7 +66,7 @@ impl Order {
     /// enough then, however large the context is.
     pub(super) fn prepare(&self, projection: &Projection, leaf: Option<&EntryId>) -> Result<Preparation, Refusal> {
         let tools = self.settings.file_tools();
-        let mut compaction = self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()));
+        let mut compaction = self.compaction_of(projection);
         let mut preparation = Preparation::of(projection, leaf, compaction, &tools);
         let Some(threshold) = self.threshold else {
             return preparation;
@@ -76,6 +79,11 @@ impl Order {
             preparation = smaller.or(preparation);
         }
         preparation
+    }
+
+    /// How much to keep of a context.
+    pub(super) fn compaction_of(&self, projection: &Projection) -> CompactionSettings {
+        self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()))
     }
 
     /// Fails if `summary` is not smaller than what it replaces (issue: guaranteed progress).

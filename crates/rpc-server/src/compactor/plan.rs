@@ -12,6 +12,7 @@ use serde_json::json;
 use super::Order;
 use crate::call::change;
 use crate::errors::RpcError;
+use crate::handlers::compaction::chosen_cut;
 use crate::handlers::context::project;
 use crate::handlers::entries::entry_not_found;
 use crate::hooks;
@@ -38,7 +39,10 @@ impl Plan {
         let projection = project(access.session(), access.open(), access.session().leaf_id())?;
         let projection = projection.hiding(&order.hidden);
         let leaf = access.session().leaf_id();
-        let preparation = order.prepare(&projection, leaf);
+        let preparation = match &order.first_kept {
+            Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
+            None => order.prepare(&projection, leaf),
+        };
         match &order.summary {
             None => Ok(Self::prepared(preparation?, &projection)),
             Some(given) => Self::given(access, given, &projection, preparation),
@@ -101,6 +105,22 @@ impl Plan {
         self.tokens_before = given.tokens_before.unwrap_or(self.tokens_before);
         Ok(())
     }
+}
+
+/// Prepares a compaction at the cut that the caller chose, for whoever writes the summary.
+fn prepare_at(
+    access: &SessionAccess<'_>,
+    order: &Order,
+    projection: &Projection,
+    first_kept: &EntryId,
+) -> Result<Result<Preparation, Refusal>, RpcError> {
+    if order.summary.as_ref().is_some_and(|given| given.first_kept_entry_id.is_some()) {
+        return Err(RpcError::invalid_params("firstKeptEntryId", "nothing where `summary.firstKeptEntryId` is given"));
+    }
+    let (session, open) = (access.session(), access.open());
+    let (compaction, tools) = (order.compaction_of(projection), order.settings.file_tools());
+    let prepared = Preparation::at(projection, session.leaf_id(), first_kept, compaction, &tools);
+    chosen_cut(session, open, first_kept, prepared)
 }
 
 /// Estimated tokens of the context before `first_kept`, an earlier summary included; `None` where

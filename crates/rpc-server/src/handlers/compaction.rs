@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::Role;
+use compaction_core::entry::{EntryId, Role};
 use compaction_core::message::Message;
-use compaction_core::preparation::Preparation;
+use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::PromptTexts;
 use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
 use compaction_core::{prompts, trigger};
+use session_store::Session;
 
 use super::context::project;
-use super::entries::branch_end;
+use super::entries::{branch_end, entry_not_found};
 use crate::call::CallContext;
 use crate::compactor;
 use crate::convert;
 use crate::errors::RpcError;
+use crate::session::OpenSession;
 use crate::settings::Settings;
 use crate::summarizers::{self, ModelLimits};
 use crate::wire::{self, *};
@@ -94,8 +96,14 @@ pub(crate) async fn prepare(
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let projection = project(session, open, leaf.as_ref())?;
-        let compaction = settings.compaction_at(projection.model());
-        let preparation = Preparation::of(&projection, leaf.as_ref(), compaction, &settings.file_tools());
+        let (compaction, tools) = (settings.compaction_at(projection.model()), settings.file_tools());
+        let preparation = match params.first_kept_entry_id.map(EntryId::new) {
+            Some(first_kept) => {
+                let prepared = Preparation::at(&projection, leaf.as_ref(), &first_kept, compaction, &tools);
+                chosen_cut(session, open, &first_kept, prepared)?
+            }
+            None => Preparation::of(&projection, leaf.as_ref(), compaction, &tools),
+        };
         let preparation = match preparation {
             Ok(preparation) => preparation,
             Err(refusal) => return Ok(convert::refusal(&refusal)),
@@ -115,6 +123,24 @@ pub(crate) async fn prepare(
         })
     })
     .await
+}
+
+/// A preparation at a cut that a caller chose. The outer error is about the cut.
+pub(crate) fn chosen_cut(
+    session: &Session,
+    open: &OpenSession,
+    first_kept: &EntryId,
+    prepared: Result<Preparation, ChosenCutError>,
+) -> Result<Result<Preparation, Refusal>, RpcError> {
+    let invalid = match prepared {
+        Ok(preparation) => return Ok(Ok(preparation)),
+        Err(ChosenCutError::Refused(refusal)) => return Ok(Err(refusal)),
+        Err(ChosenCutError::Invalid(invalid)) => invalid,
+    };
+    let header = session.entry_header(first_kept).map_err(|error| open.store_error(&error))?;
+    header.ok_or_else(|| entry_not_found(open, first_kept))?;
+    let expected = format!("an entry where the context can be cut; cannot {invalid}");
+    Err(RpcError::invalid_params("firstKeptEntryId", expected))
 }
 
 /// What would be sent to the first configured summarizer, in order. Where the conversation does not

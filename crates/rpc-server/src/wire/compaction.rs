@@ -98,6 +98,8 @@ pub struct PrepareCompactionParams {
     /// What the summary should look at.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
+    /// The oldest entry that would stay verbatim, in place of the one that the settings give.
+    pub first_kept_entry_id: Option<String>,
     /// What the result holds; both parts by default.
     pub include: Option<Vec<PreparationPart>>,
 }
@@ -252,6 +254,8 @@ pub struct CompactParams {
     pub summarizer: Option<SummarizerChoice>,
     /// A summary that the client wrote.
     pub summary: Option<GivenSummary>,
+    /// The oldest entry that stays verbatim, in place of the one that the settings give.
+    pub first_kept_entry_id: Option<String>,
     /// Whether a summary is taken that is no smaller than what it replaces.
     #[serde(default)]
     pub force: bool,
