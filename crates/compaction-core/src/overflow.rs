@@ -5,10 +5,12 @@
 //! (compaction spec, Triggers; field bugs 87 to 91).
 
 mod pattern;
+mod plain;
 mod status;
 mod table;
 
 use pattern::matches_any;
+use plain::plain;
 use status::Status;
 
 /// What an error means for whoever got it.
@@ -55,7 +57,7 @@ pub fn is_overflow(provider: Option<&str>, error_message: &str) -> bool {
 
 /// What the error means. `provider` is the provider's id as messages name it.
 pub fn classify(provider: Option<&str>, error_message: &str) -> ErrorClass {
-    let text = error_message.to_lowercase();
+    let text = plain(error_message);
     let status = Status::of(&text);
     if status.code == Some(429) && !matches_any(&text, table::QUOTA)
         || matches_any(&text, table::RATE_LIMIT) && !table::is_hard_quota(&text)
@@ -65,7 +67,8 @@ pub fn classify(provider: Option<&str>, error_message: &str) -> ErrorClass {
     if matches_any(&text, table::QUOTA) {
         return ErrorClass::Quota;
     }
-    if matches_any(&text, table::OVERFLOW) || is_provider_overflow(provider, &text, status) {
+    let is_overflow = matches_any(&text, table::OVERFLOW) && !is_about_output_alone(&text);
+    if is_overflow || is_provider_overflow(provider, &text, status) {
         return ErrorClass::Overflow;
     }
     classify_rest(&text, status)
@@ -80,6 +83,13 @@ fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> b
         status.code.is_some_and(|code| rule.codes.contains(&code)) && !needs_no_body || matches_any(text, rule.texts)
     };
     rules.into_iter().any(applies)
+}
+
+/// Whether the text complains of the output that was asked for and says nothing of the input, so that
+/// a smaller context would be refused alike (field bug 90).
+fn is_about_output_alone(text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    has(table::OUTPUT_PARAMETERS) && !has(table::INPUT_WORDS)
 }
 
 fn classify_rest(text: &str, status: Status) -> ErrorClass {
@@ -100,9 +110,10 @@ fn classify_rest(text: &str, status: Status) -> ErrorClass {
 /// output that was asked for: a request may be refused for the output alone, and then compacting
 /// helps nothing (field bug 90).
 pub fn reported_input_tokens(error_message: &str) -> Option<u64> {
-    let text = error_message.to_lowercase();
+    let text = plain(error_message);
     let counted = pattern::counts_before(&text, table::INPUT_COUNTS);
-    let speaks_of_output = pattern::counts_before(&text, table::OUTPUT_COUNTS).next().is_some();
+    let names_parameter = table::OUTPUT_PARAMETERS.iter().any(|parameter| text.contains(parameter));
+    let speaks_of_output = names_parameter || pattern::counts_before(&text, table::OUTPUT_COUNTS).next().is_some();
     let mut total = None;
     for count in counted {
         total = Some(total.unwrap_or(0u64).saturating_add(count));

@@ -33,11 +33,23 @@ fn end_of(text: &str, fragment: &str) -> Option<usize> {
     })
 }
 
-/// Bytes of the number at the start of `text`; commas, dots and underscores between digits count.
+/// Bytes of the number at the start of `text`; commas, dots, underscores, apostrophes and spaces
+/// between groups of digits count.
 fn number_length(text: &str) -> usize {
-    let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b',' | b'.' | b'_');
-    let part = text.bytes().take_while(|byte| is_part(byte)).count();
-    text[..part].trim_end_matches([',', '.', '_']).len()
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits(0);
+    while end > 0 {
+        let group = match text[end..].bytes().next() {
+            Some(b',' | b'.' | b'_') => digits(end + 1),
+            Some(b' ' | b'\'') if digits(end + 1) == 3 => 3,
+            _ => 0,
+        };
+        if group == 0 {
+            break;
+        }
+        end += 1 + group;
+    }
+    end
 }
 
 /// The numbers that stand right before one of `followers`.

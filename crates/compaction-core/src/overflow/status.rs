@@ -9,7 +9,7 @@ pub(super) struct Status {
     pub(super) is_bodyless: bool,
 }
 
-const INTRODUCTIONS: [&str; 9] = [
+const INTRODUCTIONS: [&str; 13] = [
     "status code: ",
     "status code ",
     "status: ",
@@ -19,6 +19,10 @@ const INTRODUCTIONS: [&str; 9] = [
     "http ",
     "\"status\":",
     "\"code\":",
+    "\"message\":\"",
+    "error: ",
+    "exception - ",
+    "http/2 ",
 ];
 
 impl Status {

@@ -191,3 +191,10 @@ pub(super) const OUTPUT_COUNTS: &[&str] = &[
     "tokens for the completion",
     "tokens in the completion",
 ];
+
+/// Names of the parameter that bounds the output.
+pub(super) const OUTPUT_PARAMETERS: &[&str] =
+    &["max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens", "maxtokens"];
+
+/// Words for what goes in. `message` alone is none: every JSON error has one.
+pub(super) const INPUT_WORDS: &[&str] = &["input", "prompt", "messages", "in the request", "you requested"];

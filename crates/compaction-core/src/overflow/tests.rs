@@ -38,6 +38,68 @@ fn the_shared_texts_are_told_apart() {
     }
 }
 
+/// What gateways, libraries and other models make of a text changes nothing of what it means.
+#[test]
+fn variants_of_a_text_have_its_class() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/overflow-messages.jsonl");
+    let shared = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut checked = 0;
+    for line in lines(&[include_str!("../../fixtures/error-texts.jsonl"), shared.as_str()].concat()) {
+        let message = string(&line, "errorMessage").expect("a line has a text");
+        let provider = string(&line, "provider");
+        let class = classify(provider, message);
+        for variant in variants(message) {
+            assert_eq!(classify(provider, &variant), class, "{provider:?} {message}\n{variant}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}
+
+fn variants(message: &str) -> Vec<String> {
+    let numbers = |separator: &str| with_numbers(message, |digits| grouped(digits, separator));
+    let mut texts: Vec<String> = [",", ".", "_", " ", "\u{202f}", "\u{a0}", "'"].map(numbers).into();
+    texts.push(with_numbers(message, |digits| format!("9{digits}")));
+    texts.push(message.replace("gpt-5", "acme/Model-4.1:free").replace("model's", "model\u{2019}s"));
+    texts.push(message.replace(' ', "  ").replace(". ", ".\r\n"));
+    // An answer without a body comes from the client itself and is wrapped by nobody.
+    if !message.contains("(no body)") && !message.is_empty() {
+        let json = crate::json::encode_string(message);
+        let twice = crate::json::encode_string(&format!("{{\"error\":{{\"message\":{json}}}}}"));
+        texts.push(format!("Error: {message}"));
+        texts.push(format!("Provider returned error: {message} (request id req_0123456789abcdef)"));
+        texts.push(format!("litellm.APIError: APIError: OpenAIException - {message}"));
+        texts.push(format!("{{\"error\":{{\"message\":{json},\"type\":\"invalid_request_error\"}}}}"));
+        texts.push(format!("{{\n  \"error\" : {{\n    \"message\" : {json}\n  }}\n}}"));
+        texts.push(format!("{{\"message\":{twice}}}"));
+    }
+    let shouted: Vec<String> = texts.iter().map(|text| text.to_uppercase()).collect();
+    texts.into_iter().chain(shouted).collect()
+}
+
+/// `message` with its numbers of four and more digits changed; codes in quotation marks stay.
+fn with_numbers(message: &str, change: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    let mut rest = message;
+    while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
+        let length = rest[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let (before, digits) = (&rest[..start], &rest[start..start + length]);
+        let after = &rest[start + length..];
+        let is_number = length >= 4 && !before.ends_with([',', '-', '"', '_']) && !after.starts_with([',', '-']);
+        out.push_str(before);
+        out.push_str(&if is_number { change(digits) } else { digits.to_owned() });
+        rest = after;
+    }
+    out + rest
+}
+
+fn grouped(digits: &str, separator: &str) -> String {
+    let (head, tail) = digits.split_at(digits.len() % 3);
+    let groups = (0..tail.len() / 3).map(|group| &tail[group * 3..group * 3 + 3]);
+    let parts: Vec<&str> = std::iter::once(head).filter(|head| !head.is_empty()).chain(groups).collect();
+    parts.join(separator)
+}
+
 #[test]
 fn retries_only_what_may_pass() {
     let classes = [ErrorClass::RateLimit, ErrorClass::Overloaded];
@@ -57,6 +119,12 @@ fn reads_the_input_that_a_provider_counted() {
     check("you requested 1,051,540 tokens (1,051,539 in the messages, 1 in the completion).", Some(1_051_539));
     check("you requested 10346 tokens (10346 in your prompt; 5 for the completion)", Some(10_346));
     check("exceed context limit: 175272 + 32000 > 200000, decrease", Some(175_272));
+    check(
+        "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 8192 tokens \
+         and your request has 1024 input tokens (8192 > 8192 - 1024).",
+        Some(1024),
+    );
+    check("exceed context limit: 175\u{202f}272 + 32 000 > 200 000", Some(175_272));
     check("you requested about 140012 tokens.", None);
     check("prompt is too long: 213462 tokens > 200000 maximum", None);
     check("99999999999999999999999 in the messages, 1 in the completion", Some(u64::MAX));
