@@ -7,11 +7,13 @@ mod message;
 pub mod random;
 mod realistic;
 mod walk;
+mod working;
 
 use content::{Oddities, Writer};
 use random::Random;
 pub use realistic::{Plan, Realistic, realistic};
 use walk::Walk;
+pub use working::{CHARACTERS, Character, working};
 
 /// A version of the session format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,10 @@ Usage: cargo xtask <chore>
     --full             sessions of up to 1 GB, and lists of 1,000 sessions
     --no-peer          without the published package
     --keep DIRECTORY   generates the sessions there and leaves them
+  quality [FILE]...    measures what compactions keep, of real and generated sessions or of these files
+    --budget-tokens N  tokens of a summary with its file lists, 6000 without
+    --missing          lists what is lost
+    --check            fails where a goal is missed
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
         ["protocol"] => xtask::protocol(false),
         ["protocol", "--check"] => xtask::protocol(true),
         ["bench", options @ ..] => xtask::bench(options),
+        ["quality", options @ ..] => xtask::quality(options),
         ["soak"] => xtask::soak("1000"),
         ["soak", runs] => xtask::soak(runs),
         ["fuzz"] => xtask::fuzz("60"),

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
@@ -29,8 +31,8 @@ pub struct Preparation {
     /// The summary of the previous compaction on the branch, without the pinned entries behind it,
     /// which are written anew.
     pub previous_summary: Option<String>,
-    /// What that compaction stored beside its summary.
-    pub previous_ledger: Option<Arc<Ledger>>,
+    /// The `details` of that compaction.
+    pub previous_details: Option<Box<RawValue>>,
     /// Files that the summarised part touched, those of earlier summaries included.
     pub file_operations: FileOperations,
     /// The tools by which they are known.
@@ -157,7 +159,7 @@ impl<'a> Span<'a> {
             is_split_turn: cut.turn_start.is_some(),
             tokens_before: self.tokens_before,
             previous_summary: self.previous.and_then(summary_of),
-            previous_ledger: self.previous.and_then(ledger_of).map(Arc::new),
+            previous_details: self.previous.and_then(details_of),
             file_operations: file_operations(self.previous, &self.entries[..cut.first_kept], tools),
             file_tools: tools.clone(),
             settings: self.settings,
@@ -172,10 +174,16 @@ impl Preparation {
         self.messages_to_summarize.iter().chain(&self.turn_prefix_messages)
     }
 
+    /// What the compaction before stored beside its summary; it is read here and not before, since
+    /// most preparations are only looked at.
+    pub fn previous_ledger(&self) -> Option<Ledger> {
+        Ledger::read(self.previous_details.as_ref()?.get())
+    }
+
     /// The ledger of what will be compacted away, on top of that of the compaction before.
     pub fn ledger(&self) -> Ledger {
-        let previous = self.previous_ledger.as_deref();
-        let mut collector = Collector::new(previous, self.previous_summary.as_deref(), &self.file_tools);
+        let previous = self.previous_ledger();
+        let mut collector = Collector::new(previous.as_ref(), self.previous_summary.as_deref(), &self.file_tools);
         self.evicted().for_each(|prepared| collector.read(prepared));
         collector.finish()
     }
@@ -209,8 +217,8 @@ fn summary_of(compaction: &ProjectedEntry) -> Option<String> {
     compaction.entry.compaction().map(|compaction| remove_pinned_entries(&compaction.summary).into_owned())
 }
 
-fn ledger_of(compaction: &ProjectedEntry) -> Option<Ledger> {
-    Ledger::read(compaction.entry.compaction()?.details.as_ref()?.get())
+fn details_of(compaction: &ProjectedEntry) -> Option<Box<RawValue>> {
+    compaction.entry.compaction()?.details.clone()
 }
 
 fn file_operations(

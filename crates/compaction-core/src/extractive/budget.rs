@@ -20,7 +20,7 @@ const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
 /// Lengths to which requests are cut, the longest at which all of them fit.
-const REQUEST_UNITS: [usize; 5] = [600, 300, 160, 96, 64];
+const REQUEST_UNITS: [usize; 6] = [600, 300, 160, 96, 64, 44];
 
 /// What a section may take at first: its part of the budget in percent, and its most items. The
 /// lists of names, errors and replies have what is left of a hundred.
@@ -35,13 +35,13 @@ fn share(kind: SummaryKind, section: Section) -> Share {
         (SummaryKind::TurnPrefix, Section::EarlyProgress) => (30, 200),
         (SummaryKind::TurnPrefix, _) => (20, 120),
         (_, Section::Goal) => (18, usize::MAX),
-        (_, Section::Constraints) => (10, 80),
-        (_, Section::Done) => (10, 120),
+        (_, Section::Constraints) => (6, 80),
+        (_, Section::Done) => (4, 120),
         (_, Section::InProgress) => (4, 24),
         (_, Section::Blocked) => (10, 120),
-        (_, Section::Decisions) => (8, 60),
-        (_, Section::NextSteps) => (4, 12),
-        (_, _) => (6, 60),
+        (_, Section::Decisions) => (5, 60),
+        (_, Section::NextSteps) => (3, 12),
+        (_, _) => (4, 60),
     };
     Share { percent, items }
 }
@@ -51,9 +51,8 @@ struct Packed {
     label: &'static str,
     separator: &'static str,
     items: Vec<String>,
-    /// Part of the budget in percent that it gets at first, and that it may have at most.
+    /// Part of the budget in percent that it gets at first.
     percent: usize,
-    most_percent: usize,
     is_newest_first: bool,
     taken: usize,
     used: usize,
@@ -62,22 +61,21 @@ struct Packed {
 impl Packed {
     /// The lists in the order in which they are filled.
     fn of(told: &mut Told) -> [Self; 4] {
-        let list = |label, items: &mut Vec<String>, percent, most_percent| Self {
+        let list = |label, items: &mut Vec<String>, percent| Self {
             label,
             separator: ", ",
             items: std::mem::take(items),
             percent,
-            most_percent,
             is_newest_first: false,
             taken: 0,
             used: 0,
         };
-        let sentences = |list: Self| Self { separator: " | ", is_newest_first: true, ..list };
+        let sentences = |list: Self| Self { separator: " | ", ..list };
         [
-            sentences(list(RESOLVED, &mut told.resolved, 5, 40)),
-            sentences(list(REPLIES, &mut told.replies, 5, 30)),
-            list(PATHS, &mut told.paths, 6, 25),
-            list(IDENTIFIERS, &mut told.identifiers, 14, 40),
+            sentences(list(RESOLVED, &mut told.resolved, 8)),
+            Self { is_newest_first: true, ..sentences(list(REPLIES, &mut told.replies, 6)) },
+            list(PATHS, &mut told.paths, 6),
+            list(IDENTIFIERS, &mut told.identifiers, 26),
         ]
     }
 
@@ -260,10 +258,11 @@ impl Chooser {
         }
     }
 
-    /// Names that an item holds need not be listed again.
+    /// What an item holds need not be listed again.
     fn leave_out_told(&mut self) {
-        for packed in self.packed.iter_mut().filter(|packed| !packed.is_newest_first) {
-            let patterns = packed.items.iter().map(|text| Pattern { text, is_word: true }).collect();
+        for packed in &mut self.packed {
+            let is_word = packed.separator == ", ";
+            let patterns = packed.items.iter().map(|item| Pattern { text: item.trim_matches('"'), is_word }).collect();
             let mut finder = Finder::new(patterns);
             self.chosen.iter().for_each(|(_, candidate)| finder.search(&candidate.text));
             let mut found = finder.found().into_iter();
@@ -271,18 +270,33 @@ impl Chooser {
         }
     }
 
-    /// Gives what is left to what is missed most: errors, requests, constraints, names.
+    /// Gives what is left to what is missed most: first a fair part to each of errors, requests and
+    /// names, then as much as they need.
     fn take_first_of_rest(&mut self, lists: &mut [List]) {
-        for section in [Section::Blocked, Section::Goal, Section::OriginalRequest, Section::Constraints] {
-            for list in lists.iter_mut().filter(|list| list.section == section) {
-                while let Some(candidate) = list.next().filter(|next| cost(section, &next.item()) <= self.left / 2) {
-                    list.looked_at += 1;
-                    self.take(section, candidate);
-                }
-            }
+        for (requests, errors, names) in [(24, 30, 34), (40, 40, 40)] {
+            self.take_more(lists, &[Section::Blocked], errors);
+            self.packed[0].take(errors, self.budget, &mut self.left);
+            self.take_more(lists, &[Section::Goal, Section::OriginalRequest], requests);
+            self.packed[1].take(requests, self.budget, &mut self.left);
+            self.packed[2].take(names / 3, self.budget, &mut self.left);
+            self.packed[3].take(names, self.budget, &mut self.left);
+            self.take_more(lists, &[Section::Constraints], 10);
         }
-        for packed in &mut self.packed {
-            packed.take(packed.most_percent, self.budget, &mut self.left);
+    }
+
+    /// Takes more items of `sections`, for at most `percent` of the budget.
+    fn take_more(&mut self, lists: &mut [List], sections: &[Section], percent: usize) {
+        for list in lists.iter_mut().filter(|list| sections.contains(&list.section)) {
+            let mut allowed = (self.budget / 100 * percent).min(self.left);
+            while let Some(candidate) = list.next() {
+                let cost = cost(list.section, &candidate.item());
+                if cost > allowed {
+                    break;
+                }
+                allowed -= cost;
+                list.looked_at += 1;
+                self.take(list.section, candidate);
+            }
         }
     }
 

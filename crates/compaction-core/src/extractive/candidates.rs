@@ -1,6 +1,8 @@
 //! What a ledger leaves for the sections of a summary.
 
 use super::Style;
+use std::collections::{HashMap, HashSet};
+
 use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::cues::{goal_line, is_trivial};
@@ -11,9 +13,10 @@ use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, RequestWeight}
 use crate::summary::{Section, SummaryKind};
 
 /// UTF-16 units of the latest request where it is told again.
-const LONGEST_REPEAT: usize = 200;
+const LONGEST_REPEAT: usize = 80;
 /// UTF-16 units of a short message of the person in a list of them.
 const LONGEST_REPLY: usize = 80;
+const SHORTEST_REPLY: usize = 44;
 /// Requests, counted from the end, that matter as such.
 const RECENT_REQUESTS: usize = 4;
 /// Times that a command has to run before it counts as one of the project's commands.
@@ -43,11 +46,10 @@ impl Told {
         telling.deeds();
         telling.errors();
         telling.go_on();
-        let newest = ledger.errors.iter().rev();
         let name = |name: &crate::ledger::NameRecord| one_line(&name.name);
         Self {
-            resolved: newest.filter(|error| error.is_resolved).map(error_item).collect(),
-            replies: telling.replies(),
+            resolved: resolved(ledger),
+            replies: telling.replies(style),
             paths: ledger.paths.iter().map(name).collect(),
             identifiers: ledger.identifiers.iter().map(name).collect(),
             pool: telling.pool,
@@ -190,17 +192,40 @@ impl<'a> Telling<'a> {
     }
 
     /// Short messages of the person, the newest first.
-    fn replies(&self) -> Vec<String> {
+    fn replies(&self, style: &Style<'_>) -> Vec<String> {
+        let longest = usize::try_from(style.max_tokens / 60).unwrap_or(usize::MAX).clamp(SHORTEST_REPLY, LONGEST_REPLY);
         let first = self.first_request().map(|first| first.position);
         let latest = self.latest().map(|latest| latest.position);
         let is_told = |request: &&Request| {
             is_asking(request) || Some(request.position) == first || Some(request.position) == latest
         };
         let replies = self.ledger.requests.iter().rev().filter(|request| !is_told(request));
-        let mut seen = std::collections::HashSet::new();
-        let texts = replies.map(|reply| clip(&one_line(&clip_middle(&reply.text, MOST_UNITS)), LONGEST_REPLY));
+        let mut seen = HashSet::new();
+        let texts = replies.map(|reply| clip(&one_line(&clip_middle(&reply.text, MOST_UNITS)), longest));
         texts.filter(|text| !text.is_empty() && seen.insert(text.clone())).map(|text| format!("\"{text}\"")).collect()
     }
+}
+
+/// Errors that were dealt with, the newest first, but those of one command together: its name stands
+/// before the first of them alone.
+fn resolved(ledger: &Ledger) -> Vec<String> {
+    let mut subjects: Vec<Option<&str>> = Vec::new();
+    let mut by_subject: HashMap<Option<&str>, Vec<&ErrorRecord>> = HashMap::new();
+    for error in ledger.errors.iter().rev().filter(|error| error.is_resolved) {
+        let errors = by_subject.entry(error.subject.as_deref()).or_default();
+        if errors.is_empty() {
+            subjects.push(error.subject.as_deref());
+        }
+        errors.push(error);
+    }
+    let mut items = Vec::new();
+    for errors in subjects.iter().filter_map(|subject| by_subject.get(subject)) {
+        let told = |(number, error): (usize, &&ErrorRecord)| {
+            if number == 0 { error_item(error) } else { error.line.clone() }
+        };
+        items.extend(errors.iter().enumerate().map(told));
+    }
+    items
 }
 
 fn is_asking(request: &Request) -> bool {

@@ -257,9 +257,6 @@ fn records_the_focus_and_prefers_it() {
     expect![[r#"
         Goal: request 0 about tests
         Goal: request 3 about caching
-        Goal: request 33 about tests
-        Goal: request 34 about tests
-        Goal: request 35 about tests
         Goal: request 36 about tests
         Goal: request 37 about tests
         Goal: request 38 about tests
@@ -285,6 +282,8 @@ fn records_the_focus_and_prefers_it() {
         Goal: request 58 about tests
         Goal: Latest request: request 59 about tests
         Constraints: Focus asked for this summary: focus on caching
+        InProgress: Working on: request 59 about tests
+        NextSteps: Go on with: request 59 about tests
     "#]]
     .assert_eq(&items(&text_of(&input)));
 }
@@ -496,7 +495,7 @@ fn a_command_is_the_same_however_its_output_is_shown() {
             Done: Ran `cd a && make test` (2 times)
             Done: Ran `git add . && git commit -m x`
             Blocked: `cd b && make test` failed: error: y
-            CriticalContext: Errors that were dealt with: `cd a && make test` failed: error: x | `git commit -m x` failed: error: hook
+            CriticalContext: Errors that were dealt with: `git commit -m x` failed: error: hook | `cd a && make test` failed: error: x
         "#]],
     );
     check_after(

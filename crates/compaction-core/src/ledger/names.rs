@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::notes::Place;
-use super::scan::{NameKind, scan};
+use super::scan::{NameKind, is_weak_path, scan};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
@@ -141,8 +141,11 @@ fn score(name: &str, seen: &Seen<'_>, now: u64) -> u32 {
     let age = now.saturating_sub(seen.position);
     let recency = 12 - (age + 1).ilog2().min(12);
     let by = |places, points| if seen.places.has(places) { points } else { 0 };
-    let told = by(Places::PERSON, 5) + by(Places::ERROR, 3) + by(Places::EDIT, 2) + by(Places::ANSWER, 1);
-    recurrence + recency + told + specificity(name)
+    let told = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
+    // A long name takes the place of several short ones.
+    let room = u32::try_from(name.len() / 24).map_or(6, |length| length.min(6));
+    let doubt = if is_weak_path(name) { 8 } else { 0 };
+    (recurrence + recency + told + specificity(name)).saturating_sub(room + doubt)
 }
 
 fn specificity(name: &str) -> u32 {

@@ -18,15 +18,15 @@ const LONGEST_RUN: usize = 400;
 const LONGEST_PATH: usize = 260;
 /// Bytes of the longest identifier.
 const LONGEST_IDENTIFIER: usize = 96;
-/// Endings by which a word with a dot is the name of a file.
+/// Endings by which a word with a dot is the name of a file; not those that members of objects have
+/// as often, such as `console.log`.
 const FILE_ENDINGS: &[&str] = &[
     "astro", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css", "csv", "cts",
-    "cxx", "dart", "db", "diff", "env", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h",
-    "hcl", "hpp", "hs", "htm", "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx",
-    "kt", "less", "lock", "log", "lua", "m", "md", "mdx", "mjs", "ml", "mts", "nix", "patch", "pdf", "php", "pl",
-    "plist", "png", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "rst", "sass", "scala", "scss", "sh", "snap", "sql",
-    "sqlite", "svelte", "svg", "swift", "tar", "tf", "toml", "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml",
-    "yaml", "yml", "zig", "zip", "zsh",
+    "cxx", "dart", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm",
+    "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kt", "less", "lock", "lua",
+    "md", "mdx", "mjs", "ml", "mts", "nix", "pdf", "php", "pl", "plist", "png", "proto", "ps1", "py", "pyi", "rb",
+    "rs", "rst", "sass", "scala", "scss", "sh", "snap", "sql", "sqlite", "svelte", "svg", "swift", "tar", "tf", "toml",
+    "ts", "tsv", "tsx", "txt", "vim", "vue", "wasm", "xml", "yaml", "yml", "zig", "zip", "zsh",
 ];
 
 const LOWER: u8 = 1;
@@ -129,10 +129,23 @@ fn path(run: &str) -> Option<&str> {
     let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
     let is_windows = !path.contains('/');
     let has_substance = path.split(['/', '\\']).any(|part| part.chars().filter(|c| c.is_alphabetic()).count() >= 2);
-    let is_told = !is_windows || drive > 0 || path.starts_with("\\\\") || separators >= 2 || ending(path).is_some();
+    let starts_well = drive > 0 || path.starts_with("\\\\") || !path.starts_with('\\');
+    let is_mixed = drive == 0 && path.contains('/') && path.contains('\\');
+    let is_told = !is_windows || starts_well && (drive > 0 || separators >= 2 || ending(path).is_some());
     let is_no_variable = drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
-    (separators > 0 && has_substance && is_told && is_no_variable && (4..=LONGEST_PATH).contains(&path.len()))
-        .then_some(path)
+    (separators > 0
+        && has_substance
+        && is_told
+        && !is_mixed
+        && is_no_variable
+        && (4..=LONGEST_PATH).contains(&path.len()))
+    .then_some(path)
+}
+
+/// Whether a path could as well be two words with a slash between them, or a command of a program.
+pub(super) fn is_weak_path(path: &str) -> bool {
+    let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    separators == 1 && ending(path).is_none() && !path.starts_with(['~', '.', '@'])
 }
 
 fn is_drive(run: &str) -> bool {
@@ -247,7 +260,7 @@ mod tests {
             ("std::collections::HashMap", &["HashMap"]),
             ("A plain sentence, isn't it? Yes... 12/05 and 1/2.", &[]),
             ("@scope/package-name", &["path @scope/package-name"]),
-            ("\\d+\\w a\\b", &[]),
+            ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),
             ("//// ---- .... ::", &[]),
         ] {
             assert_eq!(names(text), expected, "{text}");

@@ -112,11 +112,12 @@ pub(crate) fn jobs(
     citations: bool,
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+    let previous_ledger = preparation.previous_ledger().map(Arc::new);
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         kind,
         messages: prepared.to_vec(),
         previous_summary: preparation.previous_summary.clone().filter(|_| is_history),
-        previous_ledger: preparation.previous_ledger.clone().filter(|_| is_history),
+        previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
         citations,
         custom_instructions: custom_instructions.map(str::to_owned),
