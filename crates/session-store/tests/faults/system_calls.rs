@@ -1,8 +1,5 @@
 //! System calls that fail, one after the other: `strace` makes the k-th call of a kind fail in a process
 //! of its own. What was acknowledged stays, nothing half-written shows, memory agrees with the file.
-//!
-//! No other test runs beside this one: a process that is being started holds the locks of its parent.
-#![cfg(all(test, target_os = "linux"))]
 
 use std::fs;
 use std::io::Write as _;
@@ -61,7 +58,7 @@ fn check(work: &str, (calls, error, is_of_file): (&str, &str, bool)) -> usize {
             command.arg("-P").arg(session_file(&directory));
         }
         command.arg(std::env::current_exe().unwrap());
-        command.args(["--exact", "no_system_call_that_fails_loses_or_tears_anything", "--nocapture"]);
+        command.args(["--exact", "system_calls::no_system_call_that_fails_loses_or_tears_anything", "--nocapture"]);
         let output = command.env(WORK, format!("{work} {}", directory.display())).output().unwrap();
         let said = format!("{work}, {calls} {number}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{said}");
