@@ -11,6 +11,10 @@ mod open_session;
 #[path = "../../fuzz/properties/parse_entry.rs"]
 mod parse_entry;
 
+#[expect(clippy::unwrap_used, reason = "a property fails by a panic")]
+#[path = "../../fuzz/properties/tail_session.rs"]
+mod tail_session;
+
 /// Replays the seeds of one target, and some of their prefixes.
 fn check(target: &str, property: fn(&[u8])) {
     let directory = xtask::root().join("fuzz/seeds").join(target);
@@ -32,6 +36,11 @@ fn check(target: &str, property: fn(&[u8])) {
 #[test]
 fn sessions_open_whatever_they_hold() {
     check("open_session", open_session::open_session);
+}
+
+#[test]
+fn the_end_of_a_session_tells_what_the_whole_tells() {
+    check("tail_session", tail_session::tail_session);
 }
 
 #[test]

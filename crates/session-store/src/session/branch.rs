@@ -23,6 +23,9 @@ pub struct SessionBranch<'a> {
     /// Places of the entries that were walked over, the leaf first.
     walked: Vec<Slot>,
     diagnostics: Vec<Diagnostic>,
+    /// Whether a broken body came up where only the end of the session is known. If an entry further
+    /// up has the same id, that one counts.
+    is_doubtful: bool,
 }
 
 impl SessionBranch<'_> {
@@ -57,6 +60,11 @@ impl SessionBranch<'_> {
         }
     }
 
+    /// Whether only the whole index tells what lies on the path.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     fn report_broken(&mut self, id: &EntryId, line: usize) {
         let message = format!("the body of entry {id} is broken; the context does without it");
         self.report(Diagnostic::new(DiagnosticKind::BrokenLine, Some(line), message));
@@ -82,6 +90,7 @@ impl Branch for SessionBranch<'_> {
         let record = self.session.record(self.walked[depth])?;
         match self.session.entry_of(&record) {
             Err(StoreError::BrokenEntry { id, line, .. }) => {
+                self.is_doubtful |= record.line.is_none();
                 self.report_broken(&id, line);
                 self.session.stand_in(&record).map(Arc::new)
             }
@@ -108,7 +117,13 @@ impl Session {
     ///
     /// Fails with `EntryNotFound`.
     pub fn branch(&self, leaf: Option<&EntryId>) -> Result<SessionBranch<'_>, StoreError> {
-        Ok(SessionBranch { session: self, walk: self.walk(leaf)?, walked: Vec::new(), diagnostics: Vec::new() })
+        Ok(SessionBranch {
+            session: self,
+            walk: self.walk(leaf)?,
+            walked: Vec::new(),
+            diagnostics: Vec::new(),
+            is_doubtful: false,
+        })
     }
 
     /// The entries of the path to `leaf`, root first; broken ones as in [`Session::entries`].

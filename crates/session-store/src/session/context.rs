@@ -53,6 +53,10 @@ impl Session {
     fn read_context(&self, leaf: Option<&EntryId>) -> Result<Context, StoreError> {
         let mut branch = self.branch(leaf)?;
         let projection = Arc::new(Projection::of(&mut branch)?);
+        if branch.is_doubtful() && self.known.get().is_none() {
+            self.index()?;
+            return self.read_context(leaf);
+        }
         Ok(Context { projection, diagnostics: branch.diagnostics().into() })
     }
 

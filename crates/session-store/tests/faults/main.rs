@@ -1,5 +1,6 @@
 //! System calls that fail. No other test runs beside these: a process that is being started holds the
 //! locks of its parent.
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod system_calls;
