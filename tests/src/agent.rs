@@ -8,7 +8,7 @@
 mod provider;
 mod sidecar;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -37,8 +37,8 @@ pub struct Tally {
     pub threshold_compactions: u64,
     /// The same for overflows.
     pub overflow_compactions: u64,
-    /// Compactions that ended with an error.
-    pub failed_compactions: u64,
+    /// Compactions that ended with an error, by its message.
+    pub failures: BTreeMap<String, u64>,
     /// Most tokens of a context that was about to be sent, by the server's estimate.
     pub largest_context: u64,
     /// Tokens of everything that was said.
@@ -54,8 +54,8 @@ pub struct Agent {
     marks: u64,
     /// Marks of what was appended and must not be lost.
     said: HashSet<u64>,
-    /// A compaction that the last append began.
-    running: Option<String>,
+    /// A compaction that an append began, and how many messages there were then.
+    running: Option<(String, u64)>,
     tally: Tally,
 }
 
@@ -144,8 +144,10 @@ impl Agent {
         if input > WINDOW {
             self.tally.overflows += 1;
             let error = format!("prompt is too long: {input} tokens > {WINDOW} maximum");
-            self.append(&assistant(json!([]), "error", json!({ "errorMessage": error, "usage": usage(0, 0) })))?;
-            ensure!(self.running.is_some(), "an overflow began no compaction");
+            let refused = assistant(json!([]), "error", json!({ "errorMessage": error, "usage": usage(0, 0) }));
+            let told = self.append(&refused)?;
+            let failures = &self.tally.failures;
+            ensure!(told["operationId"].is_string(), "an overflow began no compaction: {told}; {failures:?}");
             return Ok(Answer::Refused);
         }
         self.check_threshold(&context)?;
@@ -173,19 +175,23 @@ impl Agent {
         Ok(())
     }
 
-    fn append(&mut self, message: &Value) -> anyhow::Result<()> {
+    /// Appends a message and gives what the server tells of a compaction.
+    fn append(&mut self, message: &Value) -> anyhow::Result<Value> {
         self.tally.messages += 1;
         let params = json!({ "sessionId": self.session_id, "message": message });
         let reply = self.sidecar.call("appendMessage", &params)?;
         if let Some(operation) = reply["compaction"]["operationId"].as_str() {
-            self.running = Some(operation.to_owned());
+            self.running = Some((operation.to_owned(), self.tally.messages));
         }
         // Half of the time the agent goes on while the summary is written.
-        if self.random.chance(500) { self.wait_for_compaction() } else { Ok(()) }
+        if self.random.chance(500) {
+            self.wait_for_compaction()?;
+        }
+        Ok(reply["compaction"].clone())
     }
 
     fn wait_for_compaction(&mut self) -> anyhow::Result<()> {
-        let Some(operation) = self.running.take() else {
+        let Some((operation, begun_at)) = self.running.take() else {
             return Ok(());
         };
         let end = self.sidecar.end_of(&operation)?;
@@ -196,11 +202,17 @@ impl Agent {
         if end["error"].is_object() {
             let kind = end["error"]["data"]["kind"].as_str();
             ensure!(kind.is_some(), "a compaction failed without a kind: {end}");
-            self.tally.failed_compactions += 1;
+            let message = end["error"]["message"].as_str().unwrap_or_default().to_owned();
+            *self.tally.failures.entry(message).or_default() += 1;
             return Ok(());
         }
         let (before, after) = (&end["result"]["tokensBefore"], &end["result"]["tokensAfter"]);
-        ensure!(after.as_u64() < before.as_u64(), "a compaction made the context no smaller: {before} to {after}");
+        // What came while the summary was written is in the context after and was not in the one before.
+        let is_alone = self.tally.messages == begun_at;
+        ensure!(
+            !is_alone || after.as_u64() < before.as_u64(),
+            "a compaction made the context no smaller: {before} to {after}"
+        );
         Ok(())
     }
 

@@ -21,7 +21,8 @@ fn two_thousand_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result
         "retry": { "baseDelayMs": 1 },
     });
     let mut agent = Agent::new(Sidecar::start(home.path(), &settings)?, 11)?;
-    agent.work(2_000)?;
+    let turns = std::env::var("TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(2_000);
+    agent.work(turns)?;
     let seen = provider.seen();
     let tally = agent.finish(&seen.marks)?;
     let compactions = tally.threshold_compactions + tally.overflow_compactions;
@@ -37,8 +38,12 @@ fn two_thousand_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result
     writeln!(
         table,
         "  for an overflow {:>16}\n  that failed {:>20}",
-        tally.overflow_compactions, tally.failed_compactions
+        tally.overflow_compactions,
+        tally.failures.values().sum::<u64>()
     )?;
+    for (message, count) in &tally.failures {
+        writeln!(table, "    {count} x {message}")?;
+    }
     writeln!(table, "largest context sent {:>13}\nrequests for summaries {:>11}", tally.largest_context, requests)?;
     for (outcome, count) in &seen.outcomes {
         writeln!(table, "  {outcome:<20}{count:>12}")?;

@@ -1756,6 +1756,12 @@ class UndoCompactionResult(TypedDict):
 class UpdateSettingsParams(TypedDict):
     """Parameters of `updateSettings`."""
 
+    # Compacts that session by itself for this model from now on; null ends it.
+    autoCompaction: NotRequired[AutoCompactionOptions | None]
+
+    # The session that `autoCompaction` is about.
+    sessionId: NotRequired[str | None]
+
     # Settings over all those in force: objects merge, other values replace.
     settings: NotRequired[FreeObject | None]
 

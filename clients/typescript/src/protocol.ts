@@ -1311,6 +1311,10 @@ export interface UndoCompactionResult {
 
 /** Parameters of `updateSettings`. */
 export interface UpdateSettingsParams {
+  /** Compacts that session by itself for this model from now on; null ends it. */
+  autoCompaction?: AutoCompactionOptions | null;
+  /** The session that `autoCompaction` is about. */
+  sessionId?: string | null;
   /** Settings over all those in force: objects merge, other values replace. */
   settings?: FreeObject | null;
 }
@@ -1333,7 +1337,10 @@ export interface WindowModel {
 export interface Methods {
   /** Starts the conversation with the server; the first request. */
   initialize: { params: InitializeParams; result: InitializeResult };
-  /** Lays settings over those in force, or tells them. */
+  /**
+   * Lays settings over those in force, or tells them; switches the automatic compaction of a
+   * session.
+   */
   updateSettings: { params: UpdateSettingsParams; result: UpdateSettingsResult };
   /** Ends all operations and closes all sessions; the notification `exit` follows. */
   shutdown: { params: NoParams; result: Null };

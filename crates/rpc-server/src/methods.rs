@@ -103,8 +103,8 @@ methods! {
         "Starts the conversation with the server; the first request.",
         ["invalidRequest", "invalidSettings"];
     "updateSettings" lifecycle::update_settings, UpdateSettingsParams => UpdateSettingsResult, Barrier,
-        "Lays settings over those in force, or tells them.",
-        ["invalidSettings"];
+        "Lays settings over those in force, or tells them; switches the automatic compaction of a session.",
+        ["invalidSettings", "sessionNotFound"];
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
         "Ends all operations and closes all sessions; the notification `exit` follows.",
         [];

@@ -247,13 +247,12 @@ impl Settings {
         let named = self.merged["compactd"].get("summarizer");
         let is_list = named.is_none_or(|value| value.is_string() || is_name_list(value));
         let names = self.summarizers();
-        let is_known = |name: &String| crate::summarizers::NAMES.contains(&name.as_str());
-        match is_list && !names.is_empty() && names.iter().all(is_known) {
+        let known = crate::summarizers::names(&self.merged);
+        match is_list && !names.is_empty() && names.iter().all(|name| known.contains(&name.as_str())) {
             true => Ok(()),
-            false => Err(invalid(
-                "compactd.summarizer",
-                &format!("a summarizer, or a list of them: {}", crate::summarizers::NAMES.join(", ")),
-            )),
+            false => {
+                Err(invalid("compactd.summarizer", &format!("a summarizer, or a list of them: {}", known.join(", "))))
+            }
         }
     }
 

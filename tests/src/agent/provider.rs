@@ -161,7 +161,8 @@ fn stream_of(pieces: &[&str], finish: Option<&str>) -> String {
 /// A summary in the format that the prompt asks for.
 fn summary(prompt: &str) -> String {
     let told = marks_in(prompt).len();
-    if prompt.contains("## Original Request") {
+    // The instructions stand behind the conversation and the summary to update.
+    if prompt.rfind("## Original Request") > prompt.rfind("## Goal") {
         return format!(
             "## Original Request\nThe {told} messages.\n\n## Early Progress\n- some\n\n## Context for Suffix\n- more"
         );

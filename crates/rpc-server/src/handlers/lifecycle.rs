@@ -1,15 +1,18 @@
 //! `initialize`, `updateSettings`, `shutdown`, `rpc.discover`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::handlers::sessions::auto_model;
 use crate::hooks;
 use crate::methods::{METHODS, NOTIFICATIONS};
 use crate::openrpc;
 use crate::server::{Configuration, Server, without_dots};
-use crate::settings::SettingsLayers;
+use crate::session::OpenSession;
+use crate::settings::{Settings, SettingsLayers};
 use crate::summarizers;
 use crate::wire::*;
 
@@ -27,7 +30,7 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
         server_info: ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        capabilities: capabilities(),
+        capabilities: capabilities(&settings),
         settings: convert::free_object(settings.as_json()),
         diagnostics,
     })
@@ -67,18 +70,35 @@ pub(crate) async fn update_settings(
     call: CallContext,
     params: UpdateSettingsParams,
 ) -> Result<UpdateSettingsResult, RpcError> {
+    let session = match &params.auto_compaction {
+        None => None,
+        Some(options) => Some((session_to_compact(&call, &params).await?, auto_model(options.as_ref())?)),
+    };
     blocking(move || {
         let layers = &call.server.configuration()?.settings;
         let settings = match &params.settings {
             Some(layer) => layers.update(&serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null))?,
             None => layers.current(),
         };
+        if let Some((session, model)) = session {
+            session.auto_compaction.set(model);
+        }
         Ok(UpdateSettingsResult {
             settings: convert::free_object(settings.as_json()),
             diagnostics: layers.diagnostics(),
         })
     })
     .await
+}
+
+/// The open session that shall be compacted by itself, or no more.
+async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -> Result<Arc<OpenSession>, RpcError> {
+    let session_id = params.session_id.clone();
+    let session_id =
+        session_id.ok_or_else(|| RpcError::invalid_params("sessionId", "the session that autoCompaction is about"))?;
+    // It may be about to be opened by a call that came before this one.
+    drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
+    call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
 }
 
 /// A path with a leading `~` replaced by the home directory.
@@ -90,12 +110,12 @@ pub(crate) fn expand_home(path: &str) -> PathBuf {
     }
 }
 
-fn capabilities() -> ServerCapabilities {
+fn capabilities(settings: &Settings) -> ServerCapabilities {
     ServerCapabilities {
         methods: METHODS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         notifications: NOTIFICATIONS.iter().map(|name| (*name).to_owned()).collect(),
         hooks: hooks::NAMES.iter().map(|name| (*name).to_owned()).collect(),
-        summarizers: summarizers::NAMES.iter().map(|name| (*name).to_owned()).collect(),
+        summarizers: summarizers::names(settings.as_json()).into_iter().map(str::to_owned).collect(),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use super::{Settings, merge};
+use super::{Settings, invalid, merge};
 use crate::errors::RpcError;
 
 /// Settings in force, and what they are merged from.
@@ -75,8 +75,9 @@ impl SettingsLayers {
     pub fn update(&self, layer: &Value) -> Result<Arc<Settings>, RpcError> {
         self.current();
         let mut state = self.lock();
-        // Checked by itself first, so that what is no object cannot replace what is there.
-        Settings::default().with(layer)?;
+        if !layer.is_object() {
+            return Err(invalid("settings", "an object"));
+        }
         let mut updates = state.updates.clone();
         merge(&mut updates, layer);
         let settings = merged(&self.files, &state.layers, self.given.as_ref(), &updates)?;
@@ -132,8 +133,29 @@ fn read_all(files: &[PathBuf]) -> (Vec<Option<Value>>, Vec<String>) {
             None
         }
     };
-    let layers = files.iter().map(&mut read).collect();
+    let mut layers: Vec<Option<Value>> = files.iter().map(&mut read).collect();
+    if let (Some(path), Some(Some(layer))) = (files.last(), layers.last_mut()) {
+        diagnostics.extend(without_what_a_project_may_not(layer, path));
+    }
     (layers, diagnostics)
+}
+
+/// Members of `compactd` that a working directory's own file cannot set: who opens a strange
+/// project must not by that run its programs, send keys to its addresses, or let secrets through.
+const NOT_OF_A_PROJECT: [&str; 2] = ["summarizers", "redaction"];
+
+fn without_what_a_project_may_not(layer: &mut Value, path: &Path) -> Vec<String> {
+    let Some(own) = layer.get_mut("compactd").and_then(Value::as_object_mut) else {
+        return Vec::new();
+    };
+    let taken = NOT_OF_A_PROJECT.iter().filter(|member| own.remove(**member).is_some());
+    let told = |member: &&str| {
+        let path = path.display();
+        format!(
+            "compactd.{member} in {path} is ignored: a project cannot set it, the agent's settings and the client can"
+        )
+    };
+    taken.map(told).collect()
 }
 
 fn merged(
@@ -230,6 +252,27 @@ mod tests {
         place.check(1, 5, 1);
         place.save(&compaction("keepRecentTokens", json!(3)).to_string());
         place.check(3, 5, 0);
+    }
+
+    #[test]
+    fn a_project_defines_no_models_and_lets_no_secrets_through() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(".pi")).unwrap();
+        let evil = json!({ "provider": "command", "command": ["sh", "-c", "true"] });
+        let own = json!({ "summarizers": { "evil": evil }, "redaction": { "enabled": false }, "deadlineMs": 5 });
+        let text = json!({ "compactd": own }).to_string();
+        std::fs::write(directory.path().join(".pi/settings.json"), text).unwrap();
+        let layers = SettingsLayers::open(None, directory.path(), None).unwrap();
+        let settings = layers.current();
+        assert!(settings.as_json()["compactd"].get("summarizers").is_none());
+        assert!(settings.redaction().redactor().is_some());
+        assert_eq!(settings.as_json()["compactd"]["deadlineMs"], json!(5));
+        assert_eq!(layers.diagnostics().len(), 2);
+        let chosen = json!({ "compactd": { "summarizer": "evil" } });
+        assert!(layers.update(&chosen).is_err(), "there is no such model");
+        let defined = json!({ "compactd": { "summarizer": "mine", "summarizers": { "mine": evil } } });
+        assert!(layers.update(&defined).is_ok(), "the client may");
+        assert!(layers.update(&chosen).is_err());
     }
 
     #[test]

@@ -144,8 +144,11 @@ pub trait Summarizer: Send + Sync + Debug {
 /// Summarizers in the order in which they are asked: the next one writes where one fails.
 pub type Chain = Vec<Arc<dyn Summarizer>>;
 
-/// Names of the summarizers that this server has without any setting.
-pub const NAMES: &[&str] = &["extractive", "host"];
+/// Names of the summarizers that can be chosen with these merged settings: those that need no model
+/// of their own, the providers, and the models that the settings define.
+pub fn names(settings: &Value) -> Vec<&str> {
+    ["extractive", "host"].into_iter().chain(configuration::model_names(settings)).collect()
+}
 
 /// The summarizers that a call names, or else the settings. `path` is that of the parameter.
 ///
@@ -174,6 +177,9 @@ fn by_name(name: &str, settings: &Settings, server: &Server) -> Result<Arc<dyn S
             Ok(Arc::new(Modelled::new("host", Arc::new(Host::new(settings)), settings)))
         }
         "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
-        _ => wrong(format!("one of: {}", NAMES.join(", "))),
+        _ if names(settings.as_json()).contains(&name) => {
+            Ok(Arc::new(Modelled::new(name, providers::model(name, settings)?, settings)))
+        }
+        _ => wrong(format!("one of: {}", names(settings.as_json()).join(", "))),
     }
 }

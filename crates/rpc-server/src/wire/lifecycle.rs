@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::json::FreeObject;
+use super::json::present;
+use super::sessions::AutoCompactionOptions;
 
 /// Parameters of `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -93,6 +95,11 @@ pub struct ServerCapabilities {
 pub struct UpdateSettingsParams {
     /// Settings over all those in force: objects merge, other values replace.
     pub settings: Option<FreeObject>,
+    /// The session that `autoCompaction` is about.
+    pub session_id: Option<String>,
+    /// Compacts that session by itself for this model from now on; null ends it.
+    #[serde(default, deserialize_with = "present")]
+    pub auto_compaction: Option<Option<AutoCompactionOptions>>,
 }
 
 /// Result of `updateSettings`.
