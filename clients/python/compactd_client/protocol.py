@@ -337,11 +337,27 @@ class CompactionResult(TypedDict):
     # Requests that were made, failed ones included.
     attempts: int
 
+    # One or two sentences for a user interface.
+    brief: NotRequired[str]
+
     # Summarizers that were asked before that one, and why they did not write it.
     failures: NotRequired[list[SummarizerFailure]]
 
+    # What the summary alone lacked, and what it says that nothing supports.
+    lossReport: NotRequired[LossReport]
+
     # Secrets that were taken out of what the model was told and said, by rule.
     redactions: NotRequired[dict[str, Any]]
+
+    # How much is there, by class.
+    retention: NotRequired[Retention]
+
+    # How much the summary alone held, before what it lacked was added.
+    retentionBeforeRepair: NotRequired[Retention]
+
+    # One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
+    # count twice.
+    score: NotRequired[float]
 
     # What the summary cost.
     usage: NotRequired[FreeObject | None]
@@ -544,6 +560,19 @@ class FileOperations(TypedDict):
 
     # Files that were edited.
     edited: list[str]
+
+
+@final
+class Forecast(TypedDict):
+    """What a compaction would keep by itself, as far as that is known before a summary is
+    written.
+    """
+
+    # How much any summary keeps at least, once it is repaired.
+    retention: Retention
+
+    # One figure for it, from 0 to 1.
+    score: float
 
 
 # Where a fork ends.
@@ -825,6 +854,60 @@ class ListSessionsResult(TypedDict):
     nextCursor: NotRequired[str | None]
 
 
+@final
+class LossReport(TypedDict):
+    """What a summary lacks, and what is doubtful in it; the most telling first."""
+
+    # Paths that are missing.
+    files: list[str]
+
+    # Identifiers that are missing.
+    identifiers: list[str]
+
+    # Errors that are missing.
+    errors: list[LostError]
+
+    # Requests whose first words are missing.
+    requests: list[LostItem]
+
+    # Constraints and preferences that are missing.
+    constraints: list[LostItem]
+
+    # Paths in the summary that nothing supports.
+    unsupported: list[str]
+
+    # Statements of the summary that are the reverse of what is known.
+    reversed: list[ReversedFact]
+
+
+@final
+class LostError(TypedDict):
+    """An error that a summary lacks."""
+
+    # The line that tells best why.
+    line: str
+
+    # Whether the same succeeded since.
+    resolved: bool
+
+    # The entries that it comes from.
+    entryIds: list[str]
+
+    # The path or command that failed.
+    subject: NotRequired[str | None]
+
+
+@final
+class LostItem(TypedDict):
+    """Words that a summary lacks."""
+
+    # The words.
+    text: str
+
+    # The entries that they come from.
+    entryIds: list[str]
+
+
 # A message as the session file stores it. Unknown members are carried through.
 Message: TypeAlias = dict[str, Any]
 
@@ -1083,7 +1166,7 @@ class Preparation(TypedDict):
 
 
 # Parts of a preparation that can be asked for.
-PreparationPart: TypeAlias = Literal["messages", "requests"]
+PreparationPart: TypeAlias = Literal["messages", "requests", "forecast"]
 
 
 @final
@@ -1099,7 +1182,7 @@ class PrepareCompactionParams(TypedDict):
     # The oldest entry that would stay verbatim, in place of the one that the settings give.
     firstKeptEntryId: NotRequired[str | None]
 
-    # What the result holds; both parts by default.
+    # What the result holds; all parts by default.
     include: NotRequired[list[PreparationPart] | None]
 
     # The end of the branch; the leaf by default.
@@ -1121,6 +1204,9 @@ class PrepareCompactionResult(TypedDict):
 
     # Tokens of the context, if nothing would be compacted.
     contextTokens: NotRequired[int | None]
+
+    # What would be kept at least of what the compacted part holds.
+    forecast: NotRequired[Forecast | None]
 
     # Tokens that are kept at least, if nothing would be compacted.
     keepRecentTokens: NotRequired[int | None]
@@ -1256,6 +1342,37 @@ ReplayedEntry = TypedDict(
 
 # What a request to a summarizer is about.
 RequestKind: TypeAlias = Literal["history", "turnPrefix", "branch"]
+
+
+@final
+class Retention(TypedDict):
+    """Parts that are there, from 0 to 1; 1 where there was nothing to keep."""
+
+    # Files that tools touched, and paths that were named again and again.
+    files: float
+
+    # Symbols, hashes, tickets and the like.
+    identifiers: float
+
+    # Lines of errors.
+    errors: float
+
+    # First words of requests.
+    requests: float
+
+    # Constraints and preferences.
+    constraints: float
+
+
+@final
+class ReversedFact(TypedDict):
+    """A statement that is the reverse of what is known."""
+
+    # What is known: `notModified`, `modified`, or `failed`.
+    fact: str
+
+    # The file or command.
+    subject: str
 
 
 @final

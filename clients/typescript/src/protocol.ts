@@ -245,10 +245,23 @@ export interface CompactionResult {
   summarizer: string;
   /** Requests that were made, failed ones included. */
   attempts: number;
+  /** One or two sentences for a user interface. */
+  brief?: string;
   /** Summarizers that were asked before that one, and why they did not write it. */
   failures?: Array<SummarizerFailure>;
+  /** What the summary alone lacked, and what it says that nothing supports. */
+  lossReport?: LossReport;
   /** Secrets that were taken out of what the model was told and said, by rule. */
   redactions?: Record<string, never>;
+  /** How much is there, by class. */
+  retention?: Retention;
+  /** How much the summary alone held, before what it lacked was added. */
+  retentionBeforeRepair?: Retention;
+  /**
+   * One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
+   * count twice.
+   */
+  score?: number;
   /** What the summary cost. */
   usage?: FreeObject | null;
 }
@@ -407,6 +420,14 @@ export interface FileOperations {
   written: Array<string>;
   /** Files that were edited. */
   edited: Array<string>;
+}
+
+/** What a compaction would keep by itself, as far as that is known before a summary is written. */
+export interface Forecast {
+  /** How much any summary keeps at least, once it is repaired. */
+  retention: Retention;
+  /** One figure for it, from 0 to 1. */
+  score: number;
 }
 
 /** Where a fork ends. */
@@ -619,6 +640,44 @@ export interface ListSessionsResult {
   nextCursor?: string | null;
 }
 
+/** What a summary lacks, and what is doubtful in it; the most telling first. */
+export interface LossReport {
+  /** Paths that are missing. */
+  files: Array<string>;
+  /** Identifiers that are missing. */
+  identifiers: Array<string>;
+  /** Errors that are missing. */
+  errors: Array<LostError>;
+  /** Requests whose first words are missing. */
+  requests: Array<LostItem>;
+  /** Constraints and preferences that are missing. */
+  constraints: Array<LostItem>;
+  /** Paths in the summary that nothing supports. */
+  unsupported: Array<string>;
+  /** Statements of the summary that are the reverse of what is known. */
+  reversed: Array<ReversedFact>;
+}
+
+/** An error that a summary lacks. */
+export interface LostError {
+  /** The line that tells best why. */
+  line: string;
+  /** Whether the same succeeded since. */
+  resolved: boolean;
+  /** The entries that it comes from. */
+  entryIds: Array<string>;
+  /** The path or command that failed. */
+  subject?: string | null;
+}
+
+/** Words that a summary lacks. */
+export interface LostItem {
+  /** The words. */
+  text: string;
+  /** The entries that they come from. */
+  entryIds: Array<string>;
+}
+
 /** A message as the session file stores it. Unknown members are carried through. */
 export interface Message {
   /**
@@ -824,7 +883,9 @@ export type PreparationPart =
   /** The messages; without them the lists hold entry ids. */
   | "messages"
   /** The requests that a summarizer would get. */
-  | "requests";
+  | "requests"
+  /** What would be kept at least of what the compacted part holds. */
+  | "forecast";
 
 /** Parameters of `prepareCompaction`. */
 export interface PrepareCompactionParams {
@@ -834,7 +895,7 @@ export interface PrepareCompactionParams {
   customInstructions?: string | null;
   /** The oldest entry that would stay verbatim, in place of the one that the settings give. */
   firstKeptEntryId?: string | null;
-  /** What the result holds; both parts by default. */
+  /** What the result holds; all parts by default. */
   include?: Array<PreparationPart> | null;
   /** The end of the branch; the leaf by default. */
   leafId?: string | null;
@@ -850,6 +911,8 @@ export interface PrepareCompactionResult {
   compactionId?: string | null;
   /** Tokens of the context, if nothing would be compacted. */
   contextTokens?: number | null;
+  /** What would be kept at least of what the compacted part holds. */
+  forecast?: Forecast | null;
   /** Tokens that are kept at least, if nothing would be compacted. */
   keepRecentTokens?: number | null;
   /** Messages that all would be kept, if nothing would be compacted. */
@@ -955,6 +1018,28 @@ export type RequestKind =
   | "turnPrefix"
   /** A branch that is left. */
   | "branch";
+
+/** Parts that are there, from 0 to 1; 1 where there was nothing to keep. */
+export interface Retention {
+  /** Files that tools touched, and paths that were named again and again. */
+  files: number;
+  /** Symbols, hashes, tickets and the like. */
+  identifiers: number;
+  /** Lines of errors. */
+  errors: number;
+  /** First words of requests. */
+  requests: number;
+  /** Constraints and preferences. */
+  constraints: number;
+}
+
+/** A statement that is the reverse of what is known. */
+export interface ReversedFact {
+  /** What is known: `notModified`, `modified`, or `failed`. */
+  fact: string;
+  /** The file or command. */
+  subject: string;
+}
 
 /** An entry that a search found. */
 export interface SearchHit {

@@ -263,8 +263,9 @@ impl FileLists {
     /// Reads `readFiles` and `modifiedFiles`; what is no list of strings is passed over, as other
     /// programs store details of their own (field bug 134).
     pub fn from_details(details: &str) -> Self {
-        let details = Json::parse(details).unwrap_or(Json::Null);
-        let list = |key: &str| match details.get(key) {
+        // Details may hold much else, which nobody asks for here.
+        let details = RawObject::parse(details).unwrap_or_default();
+        let list = |key: &str| match details.get(key).and_then(|list| Json::parse(list).ok()) {
             Some(Json::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
             _ => Vec::new(),
         };

@@ -4,6 +4,7 @@
 //! written, the session is free and appends go on. What is appended meanwhile lies after the cut
 //! and is kept.
 
+mod account;
 mod order;
 mod plan;
 mod written;
@@ -36,6 +37,7 @@ use crate::wire::*;
 
 pub(crate) use order::Order;
 use plan::Plan;
+pub(crate) use plan::kept;
 use written::Written;
 pub(crate) use written::jobs;
 
@@ -205,17 +207,18 @@ async fn work(
         Some(question) => ask_hook(operation, &question).await?,
         None => None,
     };
+    if let Some(given) = &given_by_hook {
+        plan.accept(operation, given, order).await?;
+    }
+    let plan = Arc::new(plan);
     let written = match (&given_by_hook, &order.summary) {
-        (Some(given), _) => {
-            plan.accept(operation, given, order).await?;
-            Written::by_hook(given, plan.preparation.as_ref(), order)?
-        }
-        (None, Some(given)) => Written::by_client(given, plan.preparation.as_ref(), order)?,
-        (None, None) => Written::by_summarizer(operation, plan.preparation.as_ref(), order).await?,
+        (Some(given), _) => Written::by_hook(given, &plan, order)?,
+        (None, Some(given)) => Written::by_client(given, &plan, order)?,
+        (None, None) => Written::by_summarizer(operation, &plan, order).await?,
     };
     let (session, guard) = operation.session_turn().await?;
     let order = Arc::clone(order);
-    change(Arc::clone(&operation.server), session, guard, move |access| commit(access, plan, written, &order)).await
+    change(Arc::clone(&operation.server), session, guard, move |access| commit(access, &plan, written, &order)).await
 }
 
 async fn ask_hook(
@@ -232,7 +235,7 @@ async fn ask_hook(
 /// Writes the compaction entry, if the branch still holds the prepared leaf.
 fn commit(
     access: &mut SessionAccess<'_>,
-    plan: Plan,
+    plan: &Plan,
     mut written: Written,
     order: &Order,
 ) -> Result<CompactionResult, RpcError> {
@@ -246,10 +249,10 @@ fn commit(
     written.details = with_path_state(access, &written.details)?;
     let time = epoch_milliseconds();
     let system_message = system_message(access, time)?;
-    let members = members(&plan, &written, system_message.as_ref());
+    let members = members(plan, &written, system_message.as_ref());
     let new = NewEntry { timestamp: Some(time), ..NewEntry::new("compaction", &members) };
     let entry = access.append(new, Parent::Leaf, &condition)?;
-    result(access, &entry, &plan, written)
+    result(access, &entry, plan, written)
 }
 
 /// Hides the failed attempt from the contexts to come: the call and its results together (field
@@ -295,6 +298,7 @@ fn result(
     written: Written,
 ) -> Result<CompactionResult, RpcError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    let account = written.account.as_ref().map(|account| account.told(&written.summary));
     let usage = written.usage.map(serde_json::value::RawValue::from_string).transpose();
     Ok(CompactionResult {
         entry_id: entry.id().to_string(),
@@ -309,6 +313,7 @@ fn result(
         attempts: written.attempts,
         failures: written.failures,
         redactions: written.redactions,
+        account,
     })
 }
 

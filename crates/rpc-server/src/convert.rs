@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::file_operations::FileOperations;
+use compaction_core::ledger::{ErrorRecord, LossReport, Retention, Sources, Suspicion};
 use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{Projection, ProjectionDiagnostic};
@@ -121,6 +122,7 @@ pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
     let mut result = wire::PrepareCompactionResult {
         preparation: None,
         requests: None,
+        forecast: None,
         reason: None,
         context_tokens: None,
         keep_recent_tokens: None,
@@ -195,5 +197,45 @@ pub(crate) fn stats(stats: &session_store::SessionStats) -> wire::SessionStats {
             total: stats.tokens.total,
         },
         cost: stats.cost,
+    }
+}
+
+/// How much is kept.
+pub(crate) fn retention(retention: &Retention) -> wire::Retention {
+    wire::Retention {
+        files: retention.files,
+        identifiers: retention.identifiers,
+        errors: retention.errors,
+        requests: retention.requests,
+        constraints: retention.constraints,
+    }
+}
+
+/// What a summary lacks.
+pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
+    let ids = |sources: &Sources| sources.ids().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let item = |text: &str, sources: &Sources| wire::LostItem { text: text.to_owned(), entry_ids: ids(sources) };
+    let reversed = |suspicion: &Suspicion| {
+        let (fact, subject) = match suspicion {
+            Suspicion::NotModified { path } => ("notModified", path),
+            Suspicion::Modified { path } => ("modified", path),
+            Suspicion::Failed { command } => ("failed", command),
+        };
+        wire::ReversedFact { fact: fact.to_owned(), subject: subject.clone() }
+    };
+    let error = |error: &ErrorRecord| wire::LostError {
+        subject: error.subject.clone(),
+        line: error.line.clone(),
+        resolved: error.is_resolved,
+        entry_ids: ids(&error.sources),
+    };
+    wire::LossReport {
+        files: report.files.clone(),
+        identifiers: report.identifiers.clone(),
+        errors: report.errors.iter().map(error).collect(),
+        requests: report.requests.iter().map(|request| item(&request.text, &request.sources)).collect(),
+        constraints: report.constraints.iter().map(|note| item(&note.text, &note.sources)).collect(),
+        unsupported: report.unsupported.clone(),
+        reversed: report.reversed.iter().map(reversed).collect(),
     }
 }

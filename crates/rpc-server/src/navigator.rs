@@ -153,7 +153,7 @@ fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
         return Ok(());
     };
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), &json!({}), given.details.as_ref(), "summary.details")?;
+    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details")?;
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
@@ -388,7 +388,7 @@ async fn go_after_hook(
 fn by_client(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, RpcError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = plan.preparation.file_operations.lists();
-    let details = operation::details(&files, &own, given.details.as_ref(), "summary.details")?;
+    let details = operation::details(&files, &own.to_string(), given.details.as_ref(), "summary.details")?;
     let usage = operation::usage(given.usage.as_ref(), "summary.usage")?;
     let mut members = summary_members(plan, &given.summary, &details, usage);
     if is_from_hook {
@@ -427,7 +427,7 @@ async fn by_summarizer(
     if !written.redactions.is_empty() {
         own["redactions"] = json!(written.redactions);
     }
-    let details = operation::details(&files, &own, None, "details")?;
+    let details = operation::details(&files, &own.to_string(), None, "details")?;
     Ok(summary_members(plan, &summary, &details, written.usage.map(|usage| usage.to_string())))
 }
 

@@ -224,12 +224,12 @@ pub(crate) fn sum_redactions(summaries: &[SummaryText]) -> Redactions {
 /// summaries build on.
 pub(crate) fn details(
     files: &compaction_core::entry::FileLists,
-    own: &Value,
+    own: &str,
     given: Option<&FreeObject>,
     path: &str,
 ) -> Result<String, RpcError> {
     let mut details = RawObject::default();
-    details.set("compactd", own.to_string());
+    details.set("compactd", own);
     let given = given.map(|given| RawObject::parse(given.get())).transpose();
     let given = given.map_err(|_| RpcError::invalid_params(path, "an object"))?.unwrap_or_default();
     let members: Vec<(String, String)> = given.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

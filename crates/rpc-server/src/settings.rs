@@ -197,6 +197,13 @@ impl Settings {
         self.merged["compactd"]["prompts"][name].as_str()
     }
 
+    /// Tokens that may be added to a summary for facts that it lacks (`compactd.repair: {enabled,
+    /// maxTokens}`); `None` where none are added.
+    pub fn repair_tokens(&self) -> Option<u64> {
+        let repair = &self.merged["compactd"]["repair"];
+        (repair["enabled"] != false).then(|| repair["maxTokens"].as_u64().unwrap_or(3_000))
+    }
+
     /// What is taken out of what goes to a summarizer and of what comes back
     /// (`compactd.redaction`).
     pub fn redaction(&self) -> RedactionSettings {
@@ -217,6 +224,9 @@ impl Settings {
         self.check_summarizers()?;
         crate::summarizers::configuration::check(root)?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.repair", "an object", Value::is_object)?;
+        expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
+        expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;
         expect(root, "compactd.pins", "an object", Value::is_object)?;
         expect(root, "compactd.pins.maxTokens", WHOLE, Value::is_u64)?;
         expect(root, "retry.enabled", "true or false", Value::is_boolean)?;

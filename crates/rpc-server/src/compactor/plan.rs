@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use compaction_core::cut_point;
 use compaction_core::entry::{EntryId, FileLists};
-use compaction_core::preparation::{Preparation, Refusal};
+use compaction_core::message::Message;
+use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::tokens;
-use serde_json::json;
 
 use super::Order;
+use super::account::Part;
 use crate::call::change;
 use crate::errors::RpcError;
 use crate::handlers::compaction::chosen_cut;
@@ -31,6 +32,8 @@ pub(super) struct Plan {
     /// Estimated tokens of what the summary replaces; `None` where a client's own cut brings back
     /// what an earlier compaction had taken out.
     pub(super) replaced_tokens: Option<u64>,
+    /// The messages that stay.
+    pub(super) kept: Vec<PreparedMessage>,
 }
 
 impl Plan {
@@ -49,12 +52,22 @@ impl Plan {
         }
     }
 
+    /// What goes and what stays, where that is known.
+    pub(super) fn part(&self) -> Option<Part<'_>> {
+        self.preparation.as_ref().map(|preparation| Part {
+            preparation,
+            kept: &self.kept,
+            replaced_tokens: self.replaced_tokens,
+        })
+    }
+
     fn prepared(preparation: Preparation, projection: &Projection) -> Self {
         Self {
             first_kept_entry_id: preparation.first_kept_entry_id.clone(),
             leaf_id: preparation.leaf_id.clone(),
             tokens_before: preparation.tokens_before,
             replaced_tokens: replaced_tokens(projection, &preparation.first_kept_entry_id),
+            kept: kept(projection, &preparation.first_kept_entry_id),
             preparation: Some(preparation),
         }
     }
@@ -74,6 +87,7 @@ impl Plan {
         check_first_kept(access, &first_kept, leaf)?;
         Ok(Self {
             replaced_tokens: replaced_tokens(projection, &first_kept),
+            kept: kept(projection, &first_kept),
             first_kept_entry_id: first_kept,
             leaf_id: leaf.clone(),
             tokens_before: tokens::context_tokens(projection).tokens,
@@ -123,6 +137,19 @@ fn prepare_at(
     chosen_cut(session, open, first_kept, prepared)
 }
 
+/// The messages of the context from `first_kept` on.
+pub(crate) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<PreparedMessage> {
+    let kept = projection.entries().iter().skip_while(|projected| projected.entry.id() != first_kept);
+    kept.flat_map(|projected| {
+        let prepared = |message: &Arc<Message>| PreparedMessage {
+            entry_id: projected.entry.id().clone(),
+            message: Arc::clone(message),
+        };
+        projected.messages.iter().map(prepared)
+    })
+    .collect()
+}
+
 /// Estimated tokens of the context before `first_kept`, an earlier summary included; `None` where
 /// that entry is not in the context.
 fn replaced_tokens(projection: &Projection, first_kept: &EntryId) -> Option<u64> {
@@ -133,7 +160,7 @@ fn replaced_tokens(projection: &Projection, first_kept: &EntryId) -> Option<u64>
 
 fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), &json!({}), given.details.as_ref(), "summary.details")?;
+    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details")?;
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use compaction_core::json::RawObject;
+use compaction_core::ledger::remove_retained_facts;
+use compaction_core::pins::remove_pinned_entries;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
-use compaction_core::summary::{append_file_blocks, join_split_turn, remove_file_blocks};
+use compaction_core::summary::{join_split_turn, remove_file_blocks};
 use serde_json::json;
 
 use super::Order;
-use super::plan::of_hook;
+use super::account::Account;
+use super::plan::{Plan, of_hook};
+use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
@@ -27,29 +32,25 @@ pub(super) struct Written {
     pub(super) from_hook: bool,
     /// Whether a client or a hook gave it, so that it is kept as it is.
     pub(super) is_given: bool,
+    /// What was kept, where it is known what was compacted away.
+    pub(super) account: Option<Account>,
 }
 
 impl Written {
     /// A hook's words are kept as they are, like a client's; readers of the format know them by
     /// `fromHook`.
-    pub(super) fn by_hook(
-        given: &GivenSummary,
-        preparation: Option<&Preparation>,
-        order: &Order,
-    ) -> Result<Self, RpcError> {
-        let written = Self::by_client(given, preparation, order).map_err(of_hook)?;
+    pub(super) fn by_hook(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
+        let written = Self::by_client(given, plan, order).map_err(of_hook)?;
         Ok(Self { summarizer: "hook".to_owned(), from_hook: true, ..written })
     }
 
     /// A client's own words are kept as they are; the lists of files are added to the details
     /// alone, where the next compaction finds them.
-    pub(super) fn by_client(
-        given: &GivenSummary,
-        preparation: Option<&Preparation>,
-        order: &Order,
-    ) -> Result<Self, RpcError> {
+    pub(super) fn by_client(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
+        let preparation = plan.preparation.as_ref();
         let files = preparation.map(|preparation| preparation.file_operations.lists()).unwrap_or_default();
-        let own = json!({ "reason": order.reason, "summarizer": "client" });
+        let account = plan.part().map(|part| Account::of_given(&part, &given.summary));
+        let own = own_details(order, "client", &Redactions::new(), account.as_ref());
         Ok(Self {
             summary: given.summary.clone(),
             details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
@@ -60,15 +61,17 @@ impl Written {
             attempts: 0,
             from_hook: false,
             is_given: true,
+            account,
         })
     }
 
     pub(super) async fn by_summarizer(
         operation: &SummaryOperation,
-        preparation: Option<&Preparation>,
-        order: &Order,
+        plan: &Arc<Plan>,
+        order: &Arc<Order>,
     ) -> Result<Self, RpcError> {
-        let preparation = preparation.ok_or_else(|| RpcError::Internal { message: "no preparation".to_owned() })?;
+        let no_preparation = || RpcError::Internal { message: "no preparation".to_owned() };
+        let preparation = plan.preparation.as_ref().ok_or_else(no_preparation)?;
         let texts = Arc::new(prompt_texts(&order.settings));
         let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, order.settings.citations());
         let written = operation.summarize(&jobs).await?;
@@ -83,15 +86,21 @@ impl Written {
             Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
             None => history.unwrap_or_default(),
         };
-        let files = preparation.file_operations.lists();
-        let summary = remove_file_blocks(&summary).into_owned();
+        // Blocks that a model wrote itself would be taken for ours.
+        let summary = remove_retained_facts(&remove_file_blocks(&summary)).into_owned();
         operation::checked(&summary)?;
-        let mut own = json!({ "reason": order.reason, "summarizer": written.summarizer });
-        if !redactions.is_empty() {
-            own["redactions"] = json!(redactions);
-        }
+        let (account, summary) = {
+            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
+            blocking(move || {
+                let part = plan.part().ok_or_else(no_preparation)?;
+                Ok(Account::complete(&part, &summary, &order.settings))
+            })
+            .await?
+        };
+        let files = preparation.file_operations.lists();
+        let own = own_details(order, &written.summarizer, &redactions, Some(&account));
         Ok(Self {
-            summary: append_file_blocks(&summary, &files.read_files, &files.modified_files),
+            summary,
             details: operation::details(&files, &own, None, "details")?,
             usage: usage.map(|usage| usage.to_string()),
             summarizer: written.summarizer,
@@ -100,8 +109,23 @@ impl Written {
             attempts,
             from_hook: false,
             is_given: false,
+            account: Some(account),
         })
     }
+}
+
+/// What `details.compactd` holds of a compaction: why, who wrote it, and the ledger.
+fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account: Option<&Account>) -> String {
+    let mut own = RawObject::default();
+    own.set("reason", json!(order.reason).to_string());
+    own.set("summarizer", json!(summarizer).to_string());
+    if !redactions.is_empty() {
+        own.set("redactions", json!(redactions).to_string());
+    }
+    if let Some(account) = account {
+        own.set("ledger", account.stored_ledger());
+    }
+    own.to_json()
 }
 
 /// The summaries to write: of the history, if there is new one, and of the turn's first part.
@@ -116,7 +140,7 @@ pub(crate) fn jobs(
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         kind,
         messages: prepared.to_vec(),
-        previous_summary: preparation.previous_summary.clone().filter(|_| is_history),
+        previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(said_by_a_model),
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
         citations,
@@ -133,4 +157,10 @@ pub(crate) fn jobs(
         jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, false));
     }
     jobs
+}
+
+/// A summary without the blocks that are not its words: facts that were brought back are in the
+/// ledger, and pinned entries are read again from the branch.
+fn said_by_a_model(summary: &str) -> String {
+    remove_pinned_entries(&remove_retained_facts(summary)).into_owned()
 }

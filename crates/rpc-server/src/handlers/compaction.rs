@@ -6,9 +6,9 @@ use compaction_core::entry::{EntryId, Role};
 use compaction_core::message::Message;
 use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
 use compaction_core::projection::Projection;
-use compaction_core::prompts::PromptTexts;
+use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
 use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
-use compaction_core::{prompts, trigger};
+use compaction_core::{extractive, prompts, trigger};
 use session_store::Session;
 
 use super::context::project;
@@ -112,9 +112,11 @@ pub(crate) async fn prepare(
         let requests = wants(PreparationPart::Requests)
             .then(|| requests(&preparation, &settings, params.custom_instructions.as_deref(), limits))
             .transpose()?;
+        let forecast = wants(PreparationPart::Forecast).then(|| forecast(&preparation, &projection));
         Ok(PrepareCompactionResult {
             preparation: Some(convert::preparation(&preparation, wants(PreparationPart::Messages))),
             requests,
+            forecast,
             reason: None,
             context_tokens: None,
             keep_recent_tokens: None,
@@ -162,6 +164,14 @@ fn requests(
         requests.extend((0..plan.requests()).filter_map(|index| plan.request(index, answer(index))).map(request));
     }
     Ok(requests)
+}
+
+/// What any summary keeps at least once it is repaired.
+fn forecast(preparation: &Preparation, projection: &Projection) -> wire::Forecast {
+    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+    let kept = compactor::kept(projection, &preparation.first_kept_entry_id);
+    let retention = extractive::forecast(&preparation.ledger(), limits.max_tokens(RequestKind::History), &kept);
+    wire::Forecast { score: retention.score(), retention: convert::retention(&retention) }
 }
 
 fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {

@@ -83,6 +83,8 @@ pub enum PreparationPart {
     Messages,
     /// The requests that a summarizer would get.
     Requests,
+    /// What would be kept at least of what the compacted part holds.
+    Forecast,
 }
 
 /// Parameters of `prepareCompaction`.
@@ -100,7 +102,7 @@ pub struct PrepareCompactionParams {
     pub custom_instructions: Option<String>,
     /// The oldest entry that would stay verbatim, in place of the one that the settings give.
     pub first_kept_entry_id: Option<String>,
-    /// What the result holds; both parts by default.
+    /// What the result holds; all parts by default.
     pub include: Option<Vec<PreparationPart>>,
 }
 
@@ -113,6 +115,9 @@ pub struct PrepareCompactionResult {
     /// What a summarizer would get, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<SummaryRequest>>,
+    /// What would be kept at least of what the compacted part holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// Why nothing would be compacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<RefusalReason>,
@@ -363,6 +368,106 @@ pub struct CompactionResult {
     /// Secrets that were taken out of what the model was told and said, by rule.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redactions: BTreeMap<String, u32>,
+    /// What was kept of what the compacted part held; absent where the client chose a cut at which
+    /// nothing new is compacted.
+    #[serde(flatten)]
+    pub account: Option<CompactionAccount>,
+}
+
+/// What the new context holds of what the compacted part held.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionAccount {
+    /// One or two sentences for a user interface.
+    pub brief: String,
+    /// How much is there, by class.
+    pub retention: Retention,
+    /// How much the summary alone held, before what it lacked was added.
+    pub retention_before_repair: Retention,
+    /// One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
+    /// count twice.
+    pub score: f64,
+    /// What the summary alone lacked, and what it says that nothing supports.
+    pub loss_report: LossReport,
+}
+
+/// Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Retention {
+    /// Files that tools touched, and paths that were named again and again.
+    pub files: f64,
+    /// Symbols, hashes, tickets and the like.
+    pub identifiers: f64,
+    /// Lines of errors.
+    pub errors: f64,
+    /// First words of requests.
+    pub requests: f64,
+    /// Constraints and preferences.
+    pub constraints: f64,
+}
+
+/// What a summary lacks, and what is doubtful in it; the most telling first.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct LossReport {
+    /// Paths that are missing.
+    pub files: Vec<String>,
+    /// Identifiers that are missing.
+    pub identifiers: Vec<String>,
+    /// Errors that are missing.
+    pub errors: Vec<LostError>,
+    /// Requests whose first words are missing.
+    pub requests: Vec<LostItem>,
+    /// Constraints and preferences that are missing.
+    pub constraints: Vec<LostItem>,
+    /// Paths in the summary that nothing supports.
+    pub unsupported: Vec<String>,
+    /// Statements of the summary that are the reverse of what is known.
+    pub reversed: Vec<ReversedFact>,
+}
+
+/// An error that a summary lacks.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LostError {
+    /// The path or command that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The line that tells best why.
+    pub line: String,
+    /// Whether the same succeeded since.
+    pub resolved: bool,
+    /// The entries that it comes from.
+    pub entry_ids: Vec<String>,
+}
+
+/// Words that a summary lacks.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LostItem {
+    /// The words.
+    pub text: String,
+    /// The entries that they come from.
+    pub entry_ids: Vec<String>,
+}
+
+/// A statement that is the reverse of what is known.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReversedFact {
+    /// What is known: `notModified`, `modified`, or `failed`.
+    pub fact: String,
+    /// The file or command.
+    pub subject: String,
+}
+
+/// What a compaction would keep by itself, as far as that is known before a summary is written.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Forecast {
+    /// How much any summary keeps at least, once it is repaired.
+    pub retention: Retention,
+    /// One figure for it, from 0 to 1.
+    pub score: f64,
 }
 
 /// Result of `abortCompaction`.

@@ -1,0 +1,109 @@
+//! The account of a compaction: what the compacted part held, what of it the new context lacks, and
+//! what is brought back (decision 0021).
+
+use compaction_core::ledger::{self, Brief, Check, Ledger, LossReport, Retention, STORED_BYTES};
+use compaction_core::preparation::{Preparation, PreparedMessage};
+use compaction_core::summary::append_file_blocks;
+use compaction_core::tokens::estimate_text;
+
+use crate::convert;
+use crate::settings::Settings;
+use crate::wire;
+
+/// What is known of a compacted part and of a summary of it.
+pub(super) struct Account {
+    ledger: Ledger,
+    loss: LossReport,
+    /// How much the context holds after the repair.
+    retention: Retention,
+    /// Messages that were compacted away, and their estimated tokens.
+    messages: usize,
+    tokens: u64,
+}
+
+/// A part that is compacted away, and what stays.
+pub(super) struct Part<'a> {
+    /// What goes.
+    pub(super) preparation: &'a Preparation,
+    /// What stays.
+    pub(super) kept: &'a [PreparedMessage],
+    /// Estimated tokens of what goes, an earlier summary included, if they are known.
+    pub(super) replaced_tokens: Option<u64>,
+}
+
+impl Account {
+    /// Takes the account of a summary that is stored as it is given.
+    pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
+        let ledger = part.preparation.ledger();
+        let loss = part.loss(&ledger, summary);
+        Self::new(part, ledger, loss)
+    }
+
+    /// Takes the account of a summary's text and completes the summary: with the facts that it
+    /// lacks, as far as the settings allow, and with the lists of files.
+    pub(super) fn complete(part: &Part<'_>, text: &str, settings: &Settings) -> (Self, String) {
+        let ledger = part.preparation.ledger();
+        let files = part.preparation.file_operations.lists();
+        let with_files = |text: &str| append_file_blocks(text, &files.read_files, &files.modified_files);
+        let loss = part.loss(&ledger, &with_files(text));
+        let budget = settings.repair_tokens().map(|most| most.min(part.room_beside(&with_files(text))));
+        let repair = budget.and_then(|budget| loss.repair(budget));
+        let mut account = Self::new(part, ledger, loss);
+        let Some(repair) = repair else {
+            return (account, with_files(text));
+        };
+        account.retention = repair.retention;
+        (account, with_files(&format!("{}\n\n{}", text.trim_end(), repair.block)))
+    }
+
+    fn new(part: &Part<'_>, ledger: Ledger, loss: LossReport) -> Self {
+        Self {
+            retention: loss.retention,
+            messages: part.preparation.evicted().count(),
+            tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
+            ledger,
+            loss,
+        }
+    }
+
+    /// What is stored for the next compaction.
+    pub(super) fn stored_ledger(&self) -> String {
+        self.ledger.to_json(STORED_BYTES)
+    }
+
+    /// The account as the client learns it.
+    pub(super) fn told(&self, summary: &str) -> wire::CompactionAccount {
+        let brief = ledger::brief(&Brief {
+            messages: self.messages,
+            tokens_before: self.tokens,
+            tokens_after: estimate_text(summary),
+            ledger: &self.ledger,
+        });
+        wire::CompactionAccount {
+            brief,
+            retention: convert::retention(&self.retention),
+            retention_before_repair: convert::retention(&self.loss.retention),
+            score: self.retention.score(),
+            loss_report: convert::loss_report(&self.loss),
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Tokens that can be added to a summary so that it stays clearly smaller than what it replaces.
+    fn room_beside(&self, summary: &str) -> u64 {
+        let most = self.replaced_tokens.map_or(u64::MAX, |replaced| replaced - replaced / 4);
+        most.saturating_sub(estimate_text(summary))
+    }
+
+    fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {
+        let evicted: Vec<PreparedMessage> = self.preparation.evicted().cloned().collect();
+        LossReport::of(&Check {
+            ledger,
+            summary,
+            evicted: &evicted,
+            previous_summary: self.preparation.previous_summary.as_deref(),
+            kept: self.kept,
+        })
+    }
+}
