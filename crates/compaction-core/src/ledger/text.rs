@@ -1,5 +1,7 @@
 //! Text made fit for one item of a summary.
 
+use std::borrow::Cow;
+
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -9,17 +11,53 @@ const LONGEST_GIST: usize = 280;
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(4096));
-    for word in text.split(|character: char| character.is_whitespace() || character.is_control()) {
-        if word.is_empty() {
-            continue;
+    let mut out = String::with_capacity(text.len());
+    let mut word = 0;
+    let mut at = 0;
+    while let Some(byte) = text.as_bytes().get(at) {
+        let width = match byte {
+            b'!'..=b'~' => 0,
+            ..0x80 => 1,
+            // Only these begin characters that are white space or control characters.
+            0xC2 | 0xE1..=0xE3 => blank_width(&text[at..]),
+            _ => 0,
+        };
+        if width > 0 {
+            push_word(&text[word..at], &mut out);
+            word = at + width;
         }
+        at += if width > 0 { width } else { character_width(*byte) };
+    }
+    push_word(&text[word..], &mut out);
+    match escape_tags(&out) {
+        Cow::Borrowed(_) => out,
+        Cow::Owned(escaped) => escaped,
+    }
+}
+
+fn push_word(word: &str, out: &mut String) {
+    if !word.is_empty() {
         if !out.is_empty() {
             out.push(' ');
         }
         out.push_str(word);
     }
-    escape_tags(&out).into_owned()
+}
+
+/// Bytes of the first character, if it is white space or a control character; else 0.
+fn blank_width(text: &str) -> usize {
+    let first = text.chars().next().filter(|character| character.is_whitespace() || character.is_control());
+    first.map_or(0, char::len_utf8)
+}
+
+/// Bytes of the character that starts with `byte`.
+fn character_width(byte: u8) -> usize {
+    match byte {
+        ..0xC0 => 1,
+        ..0xE0 => 2,
+        ..0xF0 => 3,
+        _ => 4,
+    }
 }
 
 /// `text` in at most `units` UTF-16 units, with `…` at its end where something was cut.
@@ -53,16 +91,33 @@ pub(crate) fn clip_middle(text: &str, units: usize) -> String {
 pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
+    let mut is_open = false;
     for character in text.chars() {
-        match character {
-            '\u{2019}' => out.push('\''),
-            '\'' => out.push('\''),
-            _ if character.is_alphanumeric() => out.extend(character.to_lowercase()),
-            _ if out.ends_with(' ') => {}
-            _ => out.push(' '),
+        let is_word = match character {
+            'a'..='z' | '0'..='9' | '\'' => {
+                out.push(character);
+                true
+            }
+            'A'..='Z' => {
+                out.push(character.to_ascii_lowercase());
+                true
+            }
+            '\u{2019}' => {
+                out.push('\'');
+                true
+            }
+            _ if !character.is_ascii() && character.is_alphanumeric() => {
+                out.extend(character.to_lowercase());
+                true
+            }
+            _ => false,
+        };
+        if !is_word && is_open {
+            out.push(' ');
         }
+        is_open = is_word;
     }
-    if !out.ends_with(' ') {
+    if is_open {
         out.push(' ');
     }
     out
@@ -70,11 +125,12 @@ pub(crate) fn normalised(text: &str) -> String {
 
 /// Whether `normalised` text holds one of `words`, each one word or several with single spaces.
 pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| {
-        normalised
-            .match_indices(word)
-            .any(|(at, _)| normalised[..at].ends_with(' ') && normalised[at + word.len()..].starts_with(' '))
-    })
+    let text = normalised.as_bytes();
+    let is_at = |rest: &[u8], word: &[u8]| {
+        rest.first() == word.first() && rest.starts_with(word) && rest.get(word.len()) == Some(&b' ')
+    };
+    let starts = text.iter().enumerate().filter(|(_, byte)| **byte == b' ').map(|(at, _)| at + 1);
+    starts.into_iter().any(|start| words.iter().any(|word| is_at(&text[start..], word.as_bytes())))
 }
 
 /// Whether `normalised` text starts with one of `words`.
@@ -155,4 +211,40 @@ pub(crate) fn quoted(text: &str) -> impl Iterator<Item = &str> {
 /// `text` as a quoted name, on one line.
 pub(crate) fn quote(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each function promises, said in the plainest way.
+    fn plain_line(text: &str) -> String {
+        let words = text.split(|character: char| character.is_whitespace() || character.is_control());
+        escape_tags(&words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")).into_owned()
+    }
+
+    fn plain_words(text: &str) -> String {
+        let words = text.replace('\u{2019}', "'");
+        let words = words.split(|character: char| !character.is_alphanumeric() && character != '\'');
+        let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        if words.is_empty() { " ".to_owned() } else { format!(" {} ", words.join(" ")) }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lines_and_words_are_what_they_seem(text in "\\PC*|[a-cZ9 \t\n'’é中\u{85}\u{a0}\u{2003}\u{3000}<>/]{0,40}|(</summary|x| ){0,6}") {
+            proptest::prop_assert_eq!(one_line(&text), plain_line(&text));
+            if !text.contains('Σ') {
+                proptest::prop_assert_eq!(normalised(&text), plain_words(&text));
+            }
+        }
+
+        #[test]
+        fn words_are_found_where_a_search_finds_them(text in "[ab' ]{0,20}", words in proptest::collection::vec("[ab']{1,3}( [ab]{1,2})?", 0..4)) {
+            let text = normalised(&text);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let expected = words.iter().any(|word| text.contains(&format!(" {word} ")));
+            proptest::prop_assert_eq!(has_any(&text, &words), expected);
+        }
+    }
 }
