@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-/// Bytes by which texts are told apart: their last ones.
+/// Bytes by which texts are told apart: their last eight, or four of shorter ones.
+const LONG: usize = 8;
 const WINDOW: usize = 4;
 const FILTER_BITS: u32 = 16;
 
@@ -20,42 +21,79 @@ pub(crate) struct Pattern<'a> {
 pub(crate) struct Finder<'a> {
     patterns: Vec<Pattern<'a>>,
     found: Vec<bool>,
-    by_window: HashMap<u32, Vec<usize>>,
+    long: Table,
+    middle: Table,
+    short: Vec<usize>,
+}
+
+/// Texts by the bytes that they end with.
+#[derive(Debug)]
+struct Table {
+    by_window: HashMap<u64, Vec<usize>>,
     /// A bit for each hash that a window of some text has.
     filter: Vec<u64>,
-    short: Vec<usize>,
+}
+
+impl Table {
+    fn new() -> Self {
+        Self { by_window: HashMap::new(), filter: vec![0; (1 << FILTER_BITS) / 64] }
+    }
+
+    fn add(&mut self, window: u64, index: usize) {
+        let (word, bit) = slot(window);
+        self.filter[word] |= bit;
+        self.by_window.entry(window).or_default().push(index);
+    }
+
+    fn may_have(&self, window: u64) -> bool {
+        let (word, bit) = slot(window);
+        self.filter[word] & bit != 0
+    }
+
+    /// Compares the texts that end with `window` with what ends at `end`.
+    fn check(&mut self, window: u64, bytes: &[u8], end: usize, patterns: &[Pattern<'_>], found: &mut [bool]) {
+        let Some(candidates) = self.by_window.get_mut(&window) else { return };
+        // What was found costs no more time.
+        candidates.retain(|index| {
+            let is_found = patterns[*index].ends_at(bytes, end);
+            found[*index] |= is_found;
+            !is_found
+        });
+    }
 }
 
 impl<'a> Finder<'a> {
     pub(crate) fn new(patterns: Vec<Pattern<'a>>) -> Self {
-        let mut finder = Self {
-            found: patterns.iter().map(|pattern| pattern.text.is_empty()).collect(),
-            by_window: HashMap::new(),
-            filter: vec![0; (1 << FILTER_BITS) / 64],
-            short: Vec::new(),
-            patterns,
-        };
-        for index in 0..finder.patterns.len() {
-            match finder.patterns[index].text.as_bytes().last_chunk::<WINDOW>() {
-                Some(window) => {
-                    let window = u32::from_le_bytes(*window);
-                    finder.filter[slot(window).0] |= slot(window).1;
-                    finder.by_window.entry(window).or_default().push(index);
-                }
-                None => finder.short.push(index),
+        let found = patterns.iter().map(|pattern| pattern.text.is_empty()).collect();
+        let (mut long, mut middle, mut short) = (Table::new(), Table::new(), Vec::new());
+        for (index, pattern) in patterns.iter().enumerate() {
+            let bytes = pattern.text.as_bytes();
+            match (bytes.last_chunk::<LONG>(), bytes.last_chunk::<WINDOW>()) {
+                (Some(window), _) => long.add(u64::from_le_bytes(*window), index),
+                (None, Some(window)) => middle.add(u32::from_le_bytes(*window).into(), index),
+                (None, None) => short.push(index),
             }
         }
-        finder
+        Self { patterns, found, long, middle, short }
     }
 
     /// Looks through one more text.
     pub(crate) fn search(&mut self, text: &str) {
         let bytes = text.as_bytes();
-        for (start, window) in bytes.windows(WINDOW).enumerate() {
-            let window = u32::from_le_bytes([window[0], window[1], window[2], window[3]]);
-            let (word, bit) = slot(window);
-            if self.filter[word] & bit != 0 {
-                self.check_window(window, bytes, start + WINDOW);
+        for end in WINDOW..bytes.len().min(LONG - 1) + 1 {
+            let window = last(&bytes[..end]).into();
+            self.middle.check(window, bytes, end, &self.patterns, &mut self.found);
+        }
+        for (start, window) in bytes.windows(LONG).enumerate() {
+            let end = start + LONG;
+            let long = window.first_chunk().map_or(0, |window| u64::from_le_bytes(*window));
+            // The last four bytes are the upper half.
+            let middle = long >> 32;
+            if self.long.may_have(long) {
+                self.long.check(long, bytes, end, &self.patterns, &mut self.found);
+            }
+            if self.middle.may_have(middle) {
+                self.middle.check(middle, bytes, end, &self.patterns, &mut self.found);
             }
         }
         for index in std::mem::take(&mut self.short) {
@@ -69,21 +107,14 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn check_window(&mut self, window: u32, bytes: &[u8], end: usize) {
-        let Some(candidates) = self.by_window.get_mut(&window) else { return };
-        let (patterns, found) = (&self.patterns, &mut self.found);
-        // What was found costs no more time.
-        candidates.retain(|index| {
-            let is_found = patterns[*index].ends_at(bytes, end);
-            found[*index] |= is_found;
-            !is_found
-        });
-    }
-
     /// For each text in the order given whether it was found.
     pub(crate) fn found(self) -> Vec<bool> {
         self.found
     }
+}
+
+fn last(bytes: &[u8]) -> u32 {
+    bytes.last_chunk().map_or(0, |window| u32::from_le_bytes(*window))
 }
 
 impl Pattern<'_> {
@@ -98,8 +129,8 @@ fn is_word_at(bytes: &[u8], start: usize, end: usize) -> bool {
     !continues(start.checked_sub(1).and_then(|before| bytes.get(before))) && !continues(bytes.get(end))
 }
 
-fn slot(window: u32) -> (usize, u64) {
-    let hash = window.wrapping_mul(0x9E37_79B1) >> (32 - FILTER_BITS);
+fn slot(window: u64) -> (usize, u64) {
+    let hash = window.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - FILTER_BITS);
     ((hash / 64) as usize, 1 << (hash % 64))
 }
 
@@ -127,7 +158,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn finds_what_a_plain_search_finds(texts in proptest::collection::vec("[ab]{1,7}", 1..12), searched in "[abc]{0,80}") {
+        fn finds_what_a_plain_search_finds(texts in proptest::collection::vec("[ab]{1,11}", 1..12), searched in "[abc]{0,80}|[ab]{0,200}") {
             let patterns = texts.iter().map(|text| Pattern { text, is_word: false }).collect();
             let mut finder = Finder::new(patterns);
             finder.search(&searched);
