@@ -22,7 +22,7 @@ fn goals_are_reached() {
 
 fn messages(character: &Character, seed: u64) -> Vec<PreparedMessage> {
     let entries = working(character, TURNS, seed);
-    let entries = entries.lines().skip(1).map(|line| Entry::parse(line).unwrap());
+    let entries = entries.lines().skip(1).map(|line| Entry::parse(line).expect("the line is made here"));
     let prepared = |entry: Entry| match entry.body() {
         EntryBody::Message(message) => {
             Some(PreparedMessage { entry_id: entry.id().clone(), message: Arc::clone(message) })

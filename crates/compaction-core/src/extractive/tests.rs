@@ -712,6 +712,47 @@ fn a_real_session_folds_into_the_next_summary() {
     assert!(document.body[Section::Done].iter().any(|item| item.contains("user-message-selector.ts")), "{text}");
 }
 
+#[test]
+fn items_cite_the_entries_that_they_come_from() {
+    let messages = prepared(&[
+        user("Port the parser to Rust. Never touch src/old.rs!"),
+        runs("1", "make"),
+        returns("1", "error: no rule", true),
+    ]);
+    let style = Style { citations: true, ..style(ENOUGH) };
+    let input = ExtractiveInput { style, ..history(&messages) };
+    let text = text_of(&input);
+    expect![[r#"
+        Goal: Latest request: Port the parser to Rust. Never touch src/old.rs! [entry 00000000]
+        Constraints: Never touch src/old.rs! [entry 00000000]
+        InProgress: Working on: Port the parser to Rust. Never touch src/old.rs! [entry 00000000]
+        Blocked: `make` failed: error: no rule [entry 00000002]
+        NextSteps: Go on with: Port the parser to Rust. Never touch src/old.rs!
+    "#]]
+    .assert_eq(&items(&text));
+    // Read as a summary without a ledger, the items are the same and cite nothing.
+    let again = ExtractiveInput { previous_summary: Some(&text), messages: &[], ..input };
+    assert!(!text_of(&again).contains("[entry"), "{}", text_of(&again));
+}
+
+#[test]
+fn the_previous_ledger_counts_and_not_the_previous_text() {
+    let first = prepared(&[user("Port the parser to Rust"), runs("1", "make"), returns("1", "error: no rule", true)]);
+    let ledger = Ledger::collect(&first, None, tools());
+    let second = prepared(&[runs("2", "make"), returns("2", "ok", false), user("now the printer of it, please")]);
+    let previous_summary = Some("## Goal\n- something that a model made up");
+    let input = ExtractiveInput { previous_ledger: Some(&ledger), previous_summary, ..history(&second) };
+    expect![[r#"
+        Goal: Port the parser to Rust
+        Goal: Latest request: now the printer of it, please
+        Done: Ran `make`
+        InProgress: Working on: now the printer of it, please
+        NextSteps: Go on with: now the printer of it, please
+        CriticalContext: Errors that were dealt with: `make` failed: error: no rule
+    "#]]
+    .assert_eq(&items(&text_of(&input)));
+}
+
 fn any_message() -> impl Strategy<Value = Arc<Message>> {
     let text = prop_oneof!["\\PC{0,60}", "[a-z`#\\n -]{0,80}", "(never|always|because|next|## Goal\\n|```\\n| ){0,12}"];
     prop_oneof![

@@ -53,9 +53,9 @@ fn blank_width(text: &str) -> usize {
 /// Bytes of the character that starts with `byte`.
 fn character_width(byte: u8) -> usize {
     match byte {
-        ..0xC0 => 1,
-        ..0xE0 => 2,
-        ..0xF0 => 3,
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
         _ => 4,
     }
 }

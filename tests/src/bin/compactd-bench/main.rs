@@ -5,6 +5,7 @@ mod appends;
 mod contexts;
 mod effort;
 mod indexes;
+mod ledgers;
 mod lists;
 mod machine;
 mod memory;
@@ -102,6 +103,7 @@ impl Bench {
         contexts::measure(self, sessions, report)?;
         preparations::measure(self, sessions, report)?;
         overheads::measure(self, sessions, report)?;
+        ledgers::measure(self, sessions, report)?;
         indexes::measure(self, sessions, report)?;
         appends::measure(self, sessions, report)?;
         syncs::measure(self, report)?;
