@@ -14,6 +14,7 @@ Usage: cargo xtask <chore>
     --keep DIRECTORY   generates the sessions there and leaves them
   quality [FILE]...    measures what compactions keep, of real and generated sessions or of these files
     --budget-tokens N  tokens of a summary with its file lists, 6000 without
+    --seed N           generates other sessions
     --missing          lists what is lost
     --check            fails where a goal is missed
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses

@@ -23,6 +23,7 @@ const BUDGET_TOKENS: u64 = 6000;
 struct Options {
     files: Vec<PathBuf>,
     budget_tokens: Option<u64>,
+    seed: u64,
     is_checked: bool,
     is_listing: bool,
 }
@@ -33,7 +34,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut all_reached = true;
     writeln!(out, "| session | passes | bytes | {} |", CLASSES.map(|class| class.name).join(" | "))?;
     writeln!(out, "|---|---|---|{}", "---|".repeat(CLASSES.len()))?;
-    for subject in session::subjects(&options.files)? {
+    for subject in session::subjects(&options.files, options.seed)? {
         all_reached &= measure(&subject, &options, &mut out)?;
     }
     writeln!(out, "\n{}", if all_reached { "all goals are reached: yes" } else { "all goals are reached: NO" })?;
@@ -52,6 +53,7 @@ impl Options {
                     let tokens = arguments.next().context("--budget-tokens needs a number")?;
                     options.budget_tokens = Some(tokens.parse()?);
                 }
+                "--seed" => options.seed = arguments.next().context("--seed needs a number")?.parse()?,
                 file => options.files.push(PathBuf::from(file)),
             }
         }

@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use compaction_core::extractive::{ExtractiveInput, Style, summarize};
 use compaction_core::file_operations::{FileOperations, FileTools};
 use compaction_core::ledger::{Ledger, STORED_BYTES};
+use compaction_core::message::Body;
 use compaction_core::preparation::PreparedMessage;
 use compaction_core::summary::{SummaryKind, append_file_blocks};
 use compaction_core::tokens::estimate_text;
@@ -21,13 +22,28 @@ pub(crate) fn cut(messages: &[PreparedMessage]) -> usize {
     messages.len() * 4 / 5
 }
 
+/// As many parts of about the same length; like every cut, none parts a call from its result.
+fn parts(messages: &[PreparedMessage], passes: usize) -> Vec<&[PreparedMessage]> {
+    let length = messages.len().div_ceil(passes).max(1);
+    let is_result = |prepared: &PreparedMessage| matches!(prepared.message.body(), Body::ToolResult { .. });
+    let mut parts = Vec::new();
+    let mut rest = messages;
+    while !rest.is_empty() {
+        let results = rest.iter().skip(length).take_while(|prepared| is_result(prepared)).count();
+        let (part, after) = rest.split_at(rest.len().min(length + results));
+        parts.push(part);
+        rest = after;
+    }
+    parts
+}
+
 /// What a model gets in place of the first four fifths.
 pub(crate) fn run(messages: &[PreparedMessage], plan: Plan) -> anyhow::Result<String> {
     let evicted = &messages[..cut(messages)];
     let tools = FileTools::default();
     let mut files = FileOperations::default();
     let mut previous: Option<(Ledger, String)> = None;
-    for part in evicted.chunks(evicted.len().div_ceil(plan.passes).max(1)) {
+    for part in parts(evicted, plan.passes) {
         part.iter().for_each(|prepared| files.add_message(&prepared.message, &tools));
         let lists = files.lists();
         let blocks = append_file_blocks("", &lists.read_files, &lists.modified_files);

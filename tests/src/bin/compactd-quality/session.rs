@@ -19,8 +19,9 @@ pub(crate) struct Subject {
     pub(crate) messages: Vec<PreparedMessage>,
 }
 
-/// The files given, or else the real session (where it is there) and generated ones.
-pub(crate) fn subjects(files: &[PathBuf]) -> anyhow::Result<Vec<Subject>> {
+/// The files given, or else the real session (where it is there) and generated ones, others with
+/// another seed.
+pub(crate) fn subjects(files: &[PathBuf], seed: u64) -> anyhow::Result<Vec<Subject>> {
     if !files.is_empty() {
         return files.iter().map(|file| read(file)).collect();
     }
@@ -32,12 +33,12 @@ pub(crate) fn subjects(files: &[PathBuf]) -> anyhow::Result<Vec<Subject>> {
         use std::io::Write as _;
         writeln!(std::io::stderr(), "note: no real session at {}", corpus.display())?;
     }
-    for (seed, character) in (1..).zip(&CHARACTERS) {
-        let text = working(character, TURNS, seed);
+    for (number, character) in (1..).zip(&CHARACTERS) {
+        let text = working(character, TURNS, 1000 * seed + number);
         subjects.push(Subject { name: character.name.to_owned(), messages: messages(&text) });
     }
     let mut text = Vec::new();
-    realistic(&Plan { compact_above_tokens: None, ..Plan::new(900_000, 3) }, &mut text)?;
+    realistic(&Plan { compact_above_tokens: None, ..Plan::new(900_000, 1000 * seed + 3) }, &mut text)?;
     let messages = messages(&String::from_utf8(text)?);
     subjects.push(Subject { name: "word soup".to_owned(), messages });
     Ok(subjects)
