@@ -84,6 +84,7 @@ impl<'a> Finder<'a> {
             let window = last(&bytes[..end]).into();
             self.middle.check(window, bytes, end, &self.patterns, &mut self.found);
         }
+        let has_middle = !self.middle.by_window.is_empty();
         for (start, window) in bytes.windows(LONG).enumerate() {
             let end = start + LONG;
             let long = window.first_chunk().map_or(0, |window| u64::from_le_bytes(*window));
@@ -92,7 +93,7 @@ impl<'a> Finder<'a> {
             if self.long.may_have(long) {
                 self.long.check(long, bytes, end, &self.patterns, &mut self.found);
             }
-            if self.middle.may_have(middle) {
+            if has_middle && self.middle.may_have(middle) {
                 self.middle.check(middle, bytes, end, &self.patterns, &mut self.found);
             }
         }

@@ -283,12 +283,14 @@ fn unsupported(check: &Check<'_>) -> Vec<String> {
     let known: HashSet<&str> = files.chain(ledger.paths.iter().map(|path| path.name.as_str())).collect();
     let mut claimed = Vec::new();
     let mut seen = HashSet::new();
-    scan(check.summary, |kind, name| {
-        let is_doubtful = kind == NameKind::Path && is_certain(name) && !is_known(name, &known);
-        if is_doubtful && claimed.len() < MOST_CLAIMS && seen.insert(name) {
-            claimed.push(name);
-        }
-    });
+    for part in uncut(check.summary) {
+        scan(part, |kind, name| {
+            let is_doubtful = kind == NameKind::Path && is_certain(name) && !is_known(name, &known);
+            if is_doubtful && claimed.len() < MOST_CLAIMS && seen.insert(name) {
+                claimed.push(name);
+            }
+        });
+    }
     if claimed.is_empty() {
         return Vec::new();
     }
@@ -304,6 +306,17 @@ fn unsupported(check: &Check<'_>) -> Vec<String> {
     told.chain(ledger.requests.iter().map(|request| request.text.as_str())).for_each(|text| finder.search(text));
     let found = finder.found();
     claimed.into_iter().zip(found).filter(|(_, is_found)| !is_found).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The parts of a text between the marks of cuts, without the words that were cut: half a path is
+/// not made up.
+fn uncut(text: &str) -> impl Iterator<Item = &str> {
+    let mut parts = text.split('\u{2026}').peekable();
+    std::iter::from_fn(move || {
+        let part = parts.next()?;
+        let is_last = parts.peek().is_none();
+        Some(if is_last { part } else { part.trim_end_matches(|character: char| !character.is_whitespace()) })
+    })
 }
 
 fn is_certain(path: &str) -> bool {

@@ -275,6 +275,16 @@ fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
 }
 
 #[test]
+fn a_path_that_was_cut_is_not_made_up() {
+    let path = format!("/var/{}shot.png", "folders/".repeat(30));
+    let messages = prepared(vec![user(&format!("look at {path}")), user("go on")]);
+    let ledger = collect(&messages);
+    let summary = format!("- look at {}\u{2026}\n- and at /made/up.png \u{2026} twice", &path[..40]);
+    let check = Check { ledger: &ledger, summary: &summary, evicted: &messages, previous_summary: None, kept: &[] };
+    assert_eq!(LossReport::of(&check).unsupported, ["/made/up.png"]);
+}
+
+#[test]
 fn what_is_kept_is_not_lost() {
     let messages = session();
     let ledger = collect(&messages);
