@@ -13,7 +13,7 @@ use crate::file_operations::FileTools;
 use crate::ledger::{Check, Collector, Ledger, LossReport, Retention, text};
 use crate::message::{Body, Message};
 use crate::preparation::PreparedMessage;
-use crate::summary::{Section, SummaryKind};
+use crate::summary::{Section, ShownFiles, SummaryKind, append_shown_files};
 
 use candidates::Told;
 use pool::{Origin, Pool, Rank};
@@ -87,11 +87,12 @@ pub fn render(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> String {
 
 /// How much of what `ledger` holds a summary of `max_tokens` would keep by itself: the least that
 /// any summary keeps once it is repaired within that budget. `kept` are the messages that stay.
-pub fn forecast(ledger: &Ledger, max_tokens: u64, kept: &[PreparedMessage]) -> Retention {
+/// `reserve_tokens` bound the lists of files behind it.
+pub fn forecast(ledger: &Ledger, max_tokens: u64, reserve_tokens: u64, kept: &[PreparedMessage]) -> Retention {
     let style = Style { custom_instructions: None, max_tokens, citations: false };
     let text = render(ledger, SummaryKind::History, &style);
     let lists = ledger.file_lists();
-    let summary = crate::summary::append_file_blocks(&text, &lists.read_files, &lists.modified_files);
+    let summary = append_shown_files(&text, &ShownFiles::within(&lists, &ledger.last_touched(), reserve_tokens));
     let check = Check { ledger, summary: &summary, evicted: &[], previous_summary: None, kept };
     LossReport::of(&check).retention
 }

@@ -1,6 +1,6 @@
 //! Which files a conversation touched (compaction spec, Preparation, File operations).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::entry::FileLists;
 use crate::json::Json;
@@ -33,6 +33,10 @@ pub struct FileOperations {
     read: BTreeSet<String>,
     written: BTreeSet<String>,
     edited: BTreeSet<String>,
+    /// Which touch was the last one of each path.
+    touches: HashMap<String, usize>,
+    /// How many touches there were.
+    count: usize,
 }
 
 impl FileOperations {
@@ -47,13 +51,23 @@ impl FileOperations {
         let Some(path) = path_of(call, tools) else {
             return;
         };
+        let mut is_known = false;
         for (names, paths) in
             [(&tools.read, &mut self.read), (&tools.write, &mut self.written), (&tools.edit, &mut self.edited)]
         {
             if names.contains(&call.name) {
                 paths.insert(path.to_owned());
+                is_known = true;
             }
         }
+        if is_known {
+            self.touch(path);
+        }
+    }
+
+    fn touch(&mut self, path: &str) {
+        self.count += 1;
+        self.touches.insert(path.to_owned(), self.count);
     }
 
     /// Adds what an earlier summary named. Its modified files count as edited, since a summary
@@ -61,6 +75,14 @@ impl FileOperations {
     pub fn add_lists(&mut self, lists: &FileLists) {
         self.read.extend(lists.read_files.iter().cloned());
         self.edited.extend(lists.modified_files.iter().cloned());
+        lists.read_files.iter().chain(&lists.modified_files).for_each(|path| self.touch(path));
+    }
+
+    /// The paths in the order of their last touch.
+    pub fn last_touched(&self) -> Vec<&str> {
+        let mut paths: Vec<(usize, &str)> = self.touches.iter().map(|(path, at)| (*at, path.as_str())).collect();
+        paths.sort_unstable();
+        paths.into_iter().map(|(_, path)| path).collect()
     }
 
     /// Files that were read, sorted by UTF-16 units.

@@ -294,6 +294,11 @@ impl Ledger {
         lists
     }
 
+    /// The paths of the files in the order of their last touch.
+    pub fn last_touched(&self) -> Vec<&str> {
+        self.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
     /// What a person asked last.
     pub fn last_request(&self) -> Option<&Request> {
         self.requests.last()

@@ -1,16 +1,20 @@
 //! Summaries: their headings, and a summary read from text and written back
 //! (compaction spec, Summaries).
 
+mod files;
 mod headings;
 mod parse;
 mod parts;
+mod shown_files;
 
 use std::ops::{Index, IndexMut};
 
 use crate::entry::FileLists;
 
+pub use files::{append_file_blocks, append_shown_files, remove_file_blocks};
 pub use headings::{Section, SummaryKind, missing_headings};
-pub use parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER, append_file_blocks, join_split_turn, remove_file_blocks};
+pub use parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER, join_split_turn};
+pub use shown_files::ShownFiles;
 
 pub(crate) use headings::is_section_heading;
 

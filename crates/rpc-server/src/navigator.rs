@@ -6,7 +6,7 @@ use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
 use compaction_core::json;
 use compaction_core::navigation::{BranchPreparation, branch_budget};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
-use compaction_core::summary::{append_file_blocks, remove_file_blocks};
+use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
 use futures_util::FutureExt;
 use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition};
@@ -76,6 +76,8 @@ struct Plan {
     route: Route,
     preparation: BranchPreparation,
     texts: Arc<PromptTexts>,
+    /// Tokens that are reserved for branch summaries.
+    reserve_tokens: u64,
 }
 
 /// Claims the session. Without a hook, and where nothing is to be summarised, the leaf moves at
@@ -125,7 +127,8 @@ fn go(
                 preparation.tokens,
             );
             let texts = Arc::new(prompt_texts(settings));
-            return Ok(Step::Summarize(Box::new(Plan { route, preparation, texts })));
+            let reserve_tokens = settings.branch_reserve_tokens();
+            return Ok(Step::Summarize(Box::new(Plan { route, preparation, texts, reserve_tokens })));
         }
     }
     move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
@@ -421,8 +424,10 @@ async fn by_summarizer(
     };
     let text = remove_file_blocks(&written.text).into_owned();
     operation::checked(&text)?;
-    let files = plan.preparation.file_operations.lists();
-    let summary = append_file_blocks(&text, &files.read_files, &files.modified_files);
+    let operations = &plan.preparation.file_operations;
+    let files = operations.lists();
+    let shown = ShownFiles::within(&files, &operations.last_touched(), plan.reserve_tokens);
+    let summary = append_shown_files(&text, &shown);
     let mut own = json!({ "summarizer": summarizer });
     if !written.redactions.is_empty() {
         own["redactions"] = json!(written.redactions);

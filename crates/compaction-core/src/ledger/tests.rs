@@ -227,7 +227,7 @@ fn a_summary_of_ones_own_loses_nothing() {
     assert!(report.is_clean(), "{report:?}\n{summary}");
     assert_eq!(report.retention.score(), 1.0);
     assert_eq!(report.repair(1000), None);
-    assert_eq!(extractive::forecast(&ledger, 4000, &[]), report.retention);
+    assert_eq!(extractive::forecast(&ledger, 4000, 16_384, &[]), report.retention);
 }
 
 #[test]

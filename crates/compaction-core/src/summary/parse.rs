@@ -1,7 +1,8 @@
 //! Reading a summary, however it is laid out.
 
+use super::files::split_file_blocks;
 use super::headings::{HeadingLine, Section, heading_of};
-use super::parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER, split_file_blocks};
+use super::parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER};
 use super::{NONE, OtherSection, Sections, SummaryDocument};
 use crate::entry::FileLists;
 

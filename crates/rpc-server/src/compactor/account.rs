@@ -3,7 +3,7 @@
 
 use compaction_core::ledger::{self, Brief, Check, Ledger, LossReport, Retention, STORED_BYTES};
 use compaction_core::preparation::{Preparation, PreparedMessage};
-use compaction_core::summary::append_file_blocks;
+use compaction_core::summary::{ShownFiles, append_shown_files};
 use compaction_core::tokens::estimate_text;
 
 use crate::convert;
@@ -40,11 +40,13 @@ impl Account {
     }
 
     /// Takes the account of a summary's text and completes the summary: with the facts that it
-    /// lacks, as far as the settings allow, and with the lists of files.
+    /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
     pub(super) fn complete(part: &Part<'_>, text: &str, settings: &Settings) -> (Self, String) {
         let ledger = part.preparation.ledger();
         let files = part.preparation.file_operations.lists();
-        let with_files = |text: &str| append_file_blocks(text, &files.read_files, &files.modified_files);
+        let reserve_tokens = part.preparation.settings.reserve_tokens;
+        let shown = ShownFiles::within(&files, &ledger.last_touched(), reserve_tokens);
+        let with_files = |text: &str| append_shown_files(text, &shown);
         let loss = part.loss(&ledger, &with_files(text));
         let budget = settings.repair_tokens().map(|most| most.min(part.room_beside(&with_files(text))));
         let repair = budget.and_then(|budget| loss.repair(budget));

@@ -170,7 +170,8 @@ fn requests(
 fn forecast(preparation: &Preparation, projection: &Projection) -> wire::Forecast {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let kept = compactor::kept(projection, &preparation.first_kept_entry_id);
-    let retention = extractive::forecast(&preparation.ledger(), limits.max_tokens(RequestKind::History), &kept);
+    let (ledger, max_tokens) = (preparation.ledger(), limits.max_tokens(RequestKind::History));
+    let retention = extractive::forecast(&ledger, max_tokens, limits.reserve_tokens, &kept);
     wire::Forecast { score: retention.score(), retention: convert::retention(&retention) }
 }
 
