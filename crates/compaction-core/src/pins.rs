@@ -6,12 +6,12 @@
 //! copy.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
 use crate::json::{self, Json};
 use crate::message::Body;
-use crate::projection::Branch;
+use crate::projection::{Branch, PathState};
 use crate::tokens;
 use crate::verbatim::message_text;
 
@@ -46,24 +46,30 @@ pub struct Pins {
 
 impl Pins {
     /// Finds the pinned entries of `branch`: of several pins and unpins of one entry the last one on
-    /// the branch counts. Reads the headers of the whole branch, and the bodies of pins, edits and
-    /// pinned entries.
+    /// the branch counts. Reads the headers up to a compaction that tells what was pinned before it
+    /// and on to the pinned entries, and the bodies of these, of pins and of edits.
     pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
-        let mut pinned: HashMap<EntryId, bool> = HashMap::new();
-        let mut edits: HashMap<EntryId, Replacement> = HashMap::new();
+        let mut search = Search::default();
         let mut entries = Vec::new();
         let mut depth = 0;
-        while let Some(header) = branch.header(depth)? {
-            if matches!(header.kind, EntryKind::Custom | EntryKind::ContextEdit) {
-                note(&*branch.entry(depth)?, &mut pinned, &mut edits);
-            } else if pinned.get(&header.id) == Some(&true) && may_be_pinned(&header) {
+        while !search.is_over()
+            && let Some(header) = branch.header(depth)?
+        {
+            if search.wants(&header) {
+                search.note(&*branch.entry(depth)?);
+            } else if search.open.remove(&header.id) && may_be_pinned(&header) {
                 let entry = branch.entry(depth)?;
-                entries.extend(PinnedEntry::of(&entry, depth, edits.get(&header.id)));
+                entries.extend(PinnedEntry::of(&entry, depth, search.edits.get(&header.id)));
             }
             depth += 1;
         }
         entries.reverse();
         Ok(Self { entries })
+    }
+
+    /// The ids of the pinned entries, root first.
+    pub fn ids(&self) -> Vec<EntryId> {
+        self.entries.iter().map(|pinned| pinned.entry_id.clone()).collect()
     }
 
     /// The pinned entries, root first.
@@ -193,19 +199,62 @@ fn may_be_pinned(header: &EntryHeader) -> bool {
     }
 }
 
-/// Notes what a pin or an edit says, unless a later one has said something else.
-fn note(entry: &Entry, pinned: &mut HashMap<EntryId, bool>, edits: &mut HashMap<EntryId, Replacement>) {
-    match entry.body() {
-        EntryBody::Custom { custom_type, data: Some(data) } if custom_type == PIN => {
-            let Ok(data) = Json::parse(data.get()) else { return };
-            let is_pinned = data.get("pinned").and_then(Json::as_bool);
-            if let (Some(id), Some(is_pinned)) = (data.get("entryId").and_then(Json::as_str), is_pinned) {
-                pinned.entry(EntryId::new(id)).or_insert(is_pinned);
+/// What a walk from the leaf has found out about pins.
+#[derive(Debug, Default)]
+struct Search {
+    /// What the last pin or unpin of an entry says.
+    pinned: HashMap<EntryId, bool>,
+    /// Pinned entries that the walk has not come to.
+    open: HashSet<EntryId>,
+    /// The last edit of an entry.
+    edits: HashMap<EntryId, Replacement>,
+    /// Whether a compaction has told what was pinned before it, so that no further pin counts.
+    is_told: bool,
+}
+
+impl Search {
+    fn is_over(&self) -> bool {
+        self.is_told && self.open.is_empty()
+    }
+
+    /// Whether the entry's body may say something about pins.
+    fn wants(&self, header: &EntryHeader) -> bool {
+        match header.kind {
+            EntryKind::ContextEdit => true,
+            EntryKind::Custom | EntryKind::Compaction => !self.is_told,
+            _ => false,
+        }
+    }
+
+    /// Notes what an entry says, unless a later one has said something else.
+    fn note(&mut self, entry: &Entry) {
+        match entry.body() {
+            EntryBody::Custom { custom_type, data: Some(data) } if custom_type == PIN => {
+                let Ok(data) = Json::parse(data.get()) else { return };
+                let is_pinned = data.get("pinned").and_then(Json::as_bool);
+                if let (Some(id), Some(is_pinned)) = (data.get("entryId").and_then(Json::as_str), is_pinned) {
+                    self.note_pin(EntryId::new(id), is_pinned);
+                }
             }
+            EntryBody::ContextEdit { target_id, replacement } => {
+                self.edits.entry(target_id.clone()).or_insert_with(|| replacement.clone());
+            }
+            EntryBody::Compaction(_) => {
+                if let Some(pinned) = PathState::before(entry).and_then(|state| state.pinned) {
+                    pinned.into_iter().for_each(|id| self.note_pin(id, true));
+                    self.is_told = true;
+                }
+            }
+            _ => {}
         }
-        EntryBody::ContextEdit { target_id, replacement } => {
-            edits.entry(target_id.clone()).or_insert_with(|| replacement.clone());
+    }
+
+    fn note_pin(&mut self, id: EntryId, is_pinned: bool) {
+        if !self.pinned.contains_key(&id) {
+            if is_pinned {
+                self.open.insert(id.clone());
+            }
+            self.pinned.insert(id, is_pinned);
         }
-        _ => {}
     }
 }

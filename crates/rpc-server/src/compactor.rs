@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json;
 use compaction_core::message::Message;
+use compaction_core::pins::Pins;
 use compaction_core::{system_state, tokens};
 use session_store::{NewEntry, Parent, Precondition};
 use tokio::task::JoinHandle;
@@ -27,7 +28,7 @@ use crate::errors::RpcError;
 use crate::handlers::compaction::settings_of_call;
 use crate::handlers::context::{project, with_path_state};
 use crate::handlers::entries::member;
-use crate::handlers::pins::with_pinned_entries;
+use crate::handlers::pins::{pins_of, with_pinned_entries};
 use crate::hooks::{self, Decision};
 use crate::operation::SummaryOperation;
 use crate::server::Server;
@@ -242,17 +243,25 @@ fn commit(
     access.refresh()?;
     // What was pinned while the summary was written counts as well.
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
-    written.summary = with_pinned_entries(access, &written.summary, first_kept, is_given)?;
+    let mut pins = pins_at_leaf(access)?;
+    written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
     order.check_progress(&written.summary, plan.replaced_tokens)?;
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
-    hide(access, &order.hidden, &condition)?;
-    written.details = with_path_state(access, &written.details)?;
+    if !order.hidden.is_empty() {
+        hide(access, &order.hidden, &condition)?;
+        pins = pins_at_leaf(access)?;
+    }
+    written.details = with_path_state(access, &written.details, &pins)?;
     let time = epoch_milliseconds();
     let system_message = system_message(access, time)?;
     let members = members(plan, &written, system_message.as_ref());
     let new = NewEntry { timestamp: Some(time), ..NewEntry::new("compaction", &members) };
     let entry = access.append(new, Parent::Leaf, &condition)?;
     result(access, &entry, plan, written)
+}
+
+fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, RpcError> {
+    pins_of(access.session(), access.open(), access.session().leaf_id())
 }
 
 /// Hides the failed attempt from the contexts to come: the call and its results together (field

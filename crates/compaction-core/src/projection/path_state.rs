@@ -1,5 +1,5 @@
-//! Model and thinking level at a compaction, kept in its entry, so that nobody has to walk to the
-//! root of a long session for them.
+//! Model, thinking level and pins at a compaction, kept in its entry, so that nobody has to walk to
+//! the root of a long session for them.
 
 use crate::entry::{Entry, EntryId};
 use crate::json::{self, Json, RawObject};
@@ -14,6 +14,8 @@ pub struct PathState {
     pub model: Option<ModelName>,
     /// The thinking level, `off` where the path sets none.
     pub thinking_level: String,
+    /// The pinned entries of the path, where they are known.
+    pub pinned: Option<Vec<EntryId>>,
 }
 
 impl PathState {
@@ -23,11 +25,18 @@ impl PathState {
             leaf_id: leaf_id.clone(),
             model: projection.model().cloned(),
             thinking_level: projection.thinking_level().to_owned(),
+            pinned: None,
         }
     }
 
-    /// The `details` of a compaction, a JSON object, with this state in `compactd.state`. Details of
-    /// another form stay as they are.
+    /// This state with the pinned entries of its path.
+    #[must_use]
+    pub fn with_pinned(self, pinned: Vec<EntryId>) -> Self {
+        Self { pinned: Some(pinned), ..self }
+    }
+
+    /// The `details` of a compaction, a JSON object, with this state in `compactd.state`, and the
+    /// pins in `compactd.pins`. Details of another form stay as they are.
     pub fn add_to(&self, details: &str) -> String {
         let Ok(mut details) = RawObject::parse(details) else {
             return details.to_owned();
@@ -35,12 +44,15 @@ impl PathState {
         let own = details.get("compactd").unwrap_or("{}").to_owned();
         if let Ok(mut own) = RawObject::parse(&own) {
             own.set("state", self.to_json());
+            if let Some(pinned) = &self.pinned {
+                own.set("pins", ids_to_json(pinned));
+            }
             details.set("compactd", own.to_json());
         }
         details.to_json()
     }
 
-    /// The state as JSON.
+    /// Leaf, model and thinking level as JSON.
     pub fn to_json(&self) -> String {
         let text = json::encode_string;
         let model = self.model.as_ref().map_or_else(
@@ -60,7 +72,8 @@ impl PathState {
             return None;
         }
         let details = Json::parse(details.get()).ok()?;
-        let state = Self::read(details.get("compactd")?.get("state")?)?;
+        let own = details.get("compactd")?;
+        let state = Self { pinned: own.get("pins").and_then(ids), ..Self::read(own.get("state")?)? };
         (compaction.header().parent_id.as_ref() == Some(&state.leaf_id)).then_some(state)
     }
 
@@ -71,6 +84,19 @@ impl PathState {
             model => Some(ModelName { provider: text(model, "provider")?, model_id: text(model, "modelId")? }),
         };
         let leaf_id = EntryId::new(text(state, "leafId")?);
-        Some(Self { leaf_id, model, thinking_level: text(state, "thinkingLevel")? })
+        Some(Self { leaf_id, model, thinking_level: text(state, "thinkingLevel")?, pinned: None })
+    }
+}
+
+fn ids_to_json(ids: &[EntryId]) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| json::encode_string(id.as_str())).collect();
+    format!("[{}]", ids.join(","))
+}
+
+/// A list of ids; `None` for anything else, and as a whole if one of them is none.
+fn ids(list: &Json<'_>) -> Option<Vec<EntryId>> {
+    match list {
+        Json::Array(items) => items.iter().map(|item| item.as_str().map(EntryId::new)).collect(),
+        _ => None,
     }
 }

@@ -5,10 +5,13 @@
 //! `usage 900` (an assistant with usage), `pin 3`, `unpin 3`, `said some words` (a user), `error` (an assistant that failed). Numbers after a
 //! role are tokens. Entries get the ids `0`, `1`, `2`, … in their order.
 
+use std::cell::Cell;
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryId, iso_timestamp};
-use compaction_core::projection::Projection;
+use compaction_core::entry::{Entry, EntryHeader, EntryId, iso_timestamp};
+use compaction_core::json::RawObject;
+use compaction_core::projection::{Branch, PathState, Projection};
 
 /// Reads a branch, one entry a line; the first line is the root.
 pub(crate) fn branch(text: &str) -> Vec<Arc<Entry>> {
@@ -26,6 +29,30 @@ pub(crate) fn project(branch: &[Arc<Entry>]) -> Projection {
 /// The id of the last entry.
 pub(crate) fn leaf(branch: &[Arc<Entry>]) -> Option<&EntryId> {
     branch.last().map(|entry| entry.id())
+}
+
+/// The compaction `entry` with a state among its details.
+pub(crate) fn carrying(entry: &Entry, state: &PathState) -> Arc<Entry> {
+    let details = state.add_to(r#"{"readFiles":["a"],"compactd":{"summarizer":"x"}}"#);
+    let mut members = RawObject::parse(entry.line()).expect("an entry is an object");
+    members.set("details", details);
+    Arc::new(Entry::parse(&members.to_json()).expect("only details were added"))
+}
+
+/// Counts how far a walk goes.
+pub(crate) struct Counted<'a>(pub(crate) &'a [Arc<Entry>], pub(crate) &'a Cell<usize>);
+
+impl Branch for Counted<'_> {
+    type Error = Infallible;
+
+    fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, Infallible> {
+        self.1.set(self.1.get().max(depth));
+        self.0.header(depth)
+    }
+
+    fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Infallible> {
+        self.0.entry(depth)
+    }
 }
 
 /// One entry of a branch, at its position.

@@ -1,14 +1,13 @@
 //! Model and thinking level that compactions carry: the answer is that of the walk to the root.
 
 use std::cell::Cell;
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use crate::common::{branch, project};
+use crate::common::{Counted, branch, carrying, project};
 use crate::promises::lines;
-use compaction_core::entry::{Entry, EntryHeader, EntryKind};
+use compaction_core::entry::{Entry, EntryKind};
 use compaction_core::json::RawObject;
-use compaction_core::projection::{Branch, PathState, Projection};
+use compaction_core::projection::{PathState, Projection};
 use proptest::prelude::*;
 
 /// The branch with the state of its path in each compaction that `is_ours` chooses.
@@ -25,32 +24,9 @@ fn with_states(branch: &[Arc<Entry>], is_ours: impl Fn(usize) -> bool) -> Vec<Ar
     made
 }
 
-fn carrying(entry: &Entry, state: &PathState) -> Arc<Entry> {
-    let details = state.add_to(r#"{"readFiles":["a"],"compactd":{"summarizer":"x"}}"#);
-    let mut members = RawObject::parse(entry.line()).expect("an entry is an object");
-    members.set("details", details);
-    Arc::new(Entry::parse(&members.to_json()).expect("only details were added"))
-}
-
 fn shown(projection: &Projection) -> (Vec<String>, &str, Option<&compaction_core::projection::ModelName>) {
     let messages = projection.messages().map(|message| message.raw().get().to_owned()).collect();
     (messages, projection.thinking_level(), projection.model())
-}
-
-/// Counts how far a walk goes.
-struct Counted<'a>(&'a [Arc<Entry>], &'a Cell<usize>);
-
-impl Branch for Counted<'_> {
-    type Error = Infallible;
-
-    fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, Infallible> {
-        self.1.set(self.1.get().max(depth));
-        self.0.header(depth)
-    }
-
-    fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Infallible> {
-        self.0.entry(depth)
-    }
 }
 
 #[test]

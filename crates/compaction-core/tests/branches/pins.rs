@@ -1,13 +1,15 @@
 //! Pins: what is pinned, and that it stays.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::common::{branch, entry, leaf, project};
+use crate::common::{Counted, branch, carrying, entry, leaf, project};
 use crate::promises::{lines, settings};
-use compaction_core::entry::{Entry, EntryId, new_entry_line};
-use compaction_core::json;
+use compaction_core::entry::{Entry, EntryId, EntryKind, new_entry_line};
+use compaction_core::json::{self, RawObject};
 use compaction_core::pins::{PinnedEntry, Pins, add_pinned_entries, remove_pinned_entries};
 use compaction_core::preparation::Preparation;
+use compaction_core::projection::PathState;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -103,7 +105,86 @@ fn half_a_block_goes_without_what_follows() {
     }
 }
 
+/// The branch with what is pinned in each compaction that `is_ours` chooses.
+fn telling(branch: &[Arc<Entry>], is_ours: impl Fn(usize) -> bool) -> Vec<Arc<Entry>> {
+    let mut made: Vec<Arc<Entry>> = Vec::new();
+    for (position, entry) in branch.iter().enumerate() {
+        let parent = made.last().map(|parent| parent.id().clone());
+        let state = parent.filter(|_| entry.kind() == EntryKind::Compaction && is_ours(position));
+        made.push(match state {
+            Some(parent) => carrying(entry, &PathState::of(&project(&made), &parent).with_pinned(pins(&made).ids())),
+            None => Arc::clone(entry),
+        });
+    }
+    made
+}
+
+#[test]
+fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
+    let past = "user 1\n".repeat(500);
+    for (text, most) in [
+        (format!("{past}compaction keeps 499\nuser 1"), 2),
+        (format!("{past}pin 3\nunpin 3\ncompaction keeps 499\nuser 1"), 2),
+        (format!("{past}pin 490\ncompaction keeps 499\nuser 1"), 20),
+        (format!("{past}pin 490\ncompaction keeps 499\nunpin 490\nuser 1"), 3),
+        (format!("{past}compaction keeps 499\nuser 1\npin 490"), 20),
+        // Only the root tells that there is no such entry.
+        (format!("{past}compaction keeps 499\nuser 1\npin 9999"), 504),
+    ] {
+        let stored = branch(&text);
+        let told = telling(&stored, |_| true);
+        let steps = Cell::new(0);
+        let found = match Pins::of(Counted(&told, &steps)) {
+            Ok(found) => found,
+        };
+        assert_eq!(found, pins(&stored));
+        assert!(steps.get() <= most, "{} entries were looked at, at most {most} should", steps.get());
+    }
+}
+
+#[test]
+fn pins_that_are_told_of_another_path_are_not_believed() {
+    let stored = branch("said one\npin 0\nuser 1\ncompaction keeps 2\nuser 1");
+    let told = |leaf: &str, pins: &str| {
+        format!(r#"{{"compactd":{{"pins":{pins},"state":{{"leafId":"{leaf}","model":null,"thinkingLevel":"off"}}}}}}"#)
+    };
+    for (details, expected) in [
+        (told("2", "[]"), 0),
+        (told("1", "[]"), 1),
+        (told("2", "{}"), 1),
+        (told("2", "null"), 1),
+        (told("2", "[7]"), 1),
+        (told("2", r#"["0","gone"]"#), 1),
+        (r#"{"compactd":{"pins":[]}}"#.to_owned(), 1),
+    ] {
+        let mut branch = stored.clone();
+        let mut members = RawObject::parse(branch[3].line()).unwrap();
+        members.set("details", details.as_str());
+        branch[3] = Arc::new(Entry::parse(&members.to_json()).unwrap());
+        assert_eq!(pins(&branch).entries().len(), expected, "{details}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn what_compactions_tell_of_pins_changes_no_answer(
+        lines in lines(),
+        placed in proptest::collection::vec((0..40usize, any::<bool>(), 0..40usize), 0..20),
+        ours in any::<u64>(),
+    ) {
+        let mut lines = lines;
+        for (position, is_pinned, target) in placed {
+            if let Some(place) = lines.get_mut(position) {
+                *place = format!("{} {target}", if is_pinned { "pin" } else { "unpin" });
+            }
+        }
+        let stored = branch(&lines.join("\n"));
+        let told = telling(&stored, |position| ours >> (position % 64) & 1 == 1);
+        for end in 0..=stored.len() {
+            prop_assert_eq!(pins(&told[..end]), pins(&stored[..end]));
+        }
+    }
+
     #[test]
     fn a_block_comes_out_as_it_went_in(text in "[a-c<>/\n -]{0,20}|</?pinned-entries>|a\n\n<pinned-entries>\n", summary in "[a-c\n]{0,20}") {
         prop_assume!(!text.trim().is_empty());

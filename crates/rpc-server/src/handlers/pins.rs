@@ -80,19 +80,19 @@ pub(crate) fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&Entry
     Pins::of(&mut session.branch(leaf).map_err(store_error)?).map_err(store_error)
 }
 
-/// `summary` with the pinned entries that a compaction evicts which keeps the branch to the leaf from
+/// `summary` with those of the pinned entries that a compaction evicts which keeps the branch to the leaf from
 /// `first_kept` on; an id that is not on it keeps nothing. A summary that somebody gave gets only
 /// those that it does not have already, as it is.
 pub(crate) fn with_pinned_entries(
     access: &SessionAccess<'_>,
     summary: &str,
+    pins: &Pins,
     first_kept: &EntryId,
     is_given: bool,
 ) -> Result<String, RpcError> {
     let (session, open) = (access.session(), access.open());
     // A block that the model wrote itself would be taken for one of ours.
     let summary = if is_given { Cow::Borrowed(summary) } else { pins::remove_pinned_entries(summary) };
-    let pins = pins_of(session, open, session.leaf_id())?;
     if pins.entries().is_empty() {
         return Ok(summary.into_owned());
     }
