@@ -180,6 +180,17 @@ pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.join("\n").trim_end().to_owned())
 }
 
+/// `text` without the lines that begin and end a block of pinned entries, for a text whose writer was
+/// shown no such block: what stands between them are words of its own.
+pub fn remove_pinned_tags(text: &str) -> Cow<'_, str> {
+    let is_tag = |line: &&str| matches!(line.trim_end(), OPEN | CLOSE);
+    if !text.lines().any(|line| is_tag(&line)) {
+        return Cow::Borrowed(text);
+    }
+    let kept: Vec<&str> = text.lines().filter(|line| !is_tag(line)).collect();
+    Cow::Owned(kept.join("\n").trim_end().to_owned())
+}
+
 fn start_of_file_blocks(summary: &str) -> usize {
     let mut end = summary.trim_end().len();
     for (open, close) in FILE_BLOCKS {

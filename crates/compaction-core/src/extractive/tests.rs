@@ -210,7 +210,6 @@ fn merges_the_previous_summary_item_by_item() {
             CriticalContext: Risks: we know
             CriticalContext: Answer: All done.
             CriticalContext: Errors that were dealt with: `cargo test` failed: error E1
-            CriticalContext: Paths in use: /read-files
         "#]],
     );
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::finder::{Finder, Pattern};
 use super::notes::{Note, NoteKind};
 use super::scan::{NameKind, ending, scan};
-use super::text::one_line;
+use super::text::{one_line, without_marker};
 use super::{ErrorRecord, Ledger, NameRecord, Outcome, Places, Request};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
@@ -281,21 +281,21 @@ fn unsupported(check: &Check<'_>) -> Vec<String> {
     let ledger = check.ledger;
     let files = ledger.files.iter().map(|file| file.path.as_str());
     let known: HashSet<&str> = files.chain(ledger.paths.iter().map(|path| path.name.as_str())).collect();
-    let mut claimed = Vec::new();
+    let mut claimed: Vec<Pattern<'_>> = Vec::new();
     let mut seen = HashSet::new();
-    for part in uncut(check.summary) {
-        scan(part, |kind, name| {
+    for part in cut_parts(check.summary) {
+        scan(part.text, |kind, name| {
             let is_doubtful = kind == NameKind::Path && is_certain(name) && !is_known(name, &known);
             if is_doubtful && claimed.len() < MOST_CLAIMS && seen.insert(name) {
-                claimed.push(name);
+                claimed.push(Pattern { text: name, is_word: !part.cuts(name) });
             }
         });
     }
     if claimed.is_empty() {
         return Vec::new();
     }
-    let patterns = claimed.iter().map(|text| Pattern { text, is_word: true }).collect();
-    let mut finder = Finder::new(patterns);
+    let names: Vec<&str> = claimed.iter().map(|pattern| pattern.text).collect();
+    let mut finder = Finder::new(claimed);
     check.previous_summary.into_iter().for_each(|summary| finder.search(summary));
     for prepared in check.evicted.iter().chain(check.kept) {
         texts(&prepared.message, &mut |text| finder.search(text));
@@ -305,18 +305,30 @@ fn unsupported(check: &Check<'_>) -> Vec<String> {
     let told = notes.chain(commands).chain(ledger.errors.iter().map(|error| error.line.as_str()));
     told.chain(ledger.requests.iter().map(|request| request.text.as_str())).for_each(|text| finder.search(text));
     let found = finder.found();
-    claimed.into_iter().zip(found).filter(|(_, is_found)| !is_found).map(|(name, _)| name.to_owned()).collect()
+    names.into_iter().zip(found).filter(|(_, is_found)| !is_found).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The parts of a text between the marks of cuts, without the words that were cut: half a path is
-/// not made up.
-fn uncut(text: &str) -> impl Iterator<Item = &str> {
-    let mut parts = text.split('\u{2026}').peekable();
+/// A part of a text in which the mark of a cut stands for what was left out.
+struct CutPart<'a> {
+    text: &'a str,
+    follows_cut: bool,
+    precedes_cut: bool,
+}
+
+fn cut_parts(text: &str) -> impl Iterator<Item = CutPart<'_>> {
+    let mut parts = text.split('\u{2026}').enumerate().peekable();
     std::iter::from_fn(move || {
-        let part = parts.next()?;
-        let is_last = parts.peek().is_none();
-        Some(if is_last { part } else { part.trim_end_matches(|character: char| !character.is_whitespace()) })
+        let (number, text) = parts.next()?;
+        Some(CutPart { text, follows_cut: number > 0, precedes_cut: parts.peek().is_some() })
     })
+}
+
+impl CutPart<'_> {
+    /// Whether a name of this part lies at a cut, so that it may be the rest of a longer one.
+    fn cuts(&self, name: &str) -> bool {
+        self.follows_cut && self.text.trim_start().starts_with(name)
+            || self.precedes_cut && self.text.trim_end().ends_with(name)
+    }
 }
 
 fn is_certain(path: &str) -> bool {
@@ -343,7 +355,7 @@ fn reversed_line(line: &str, ledger: &Ledger) -> Option<Suspicion> {
         ["edited ", "modified ", "updated ", "changed ", "wrote ", "rewrote ", "created ", "refactored "];
     const UNCHANGED: [&str; 4] = ["unchanged", "not modified", "untouched", "only read"];
     const SUCCEEDED: [&str; 4] = [" passes", " passed", " succeeds", " succeeded"];
-    let item = line.trim_start_matches(|character: char| !character.is_alphabetic() && character != '`');
+    let item = without_box(without_marker(line));
     let lower = item.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let name = super::text::quoted(item).next()?;
@@ -358,6 +370,12 @@ fn reversed_line(line: &str, ledger: &Ledger) -> Option<Suspicion> {
     let command = || ledger.commands.iter().find(|command| command.command == name);
     let failed = || command().filter(|command| command.outcome == Outcome::Failed && command.succeeded == 0);
     (says(&SUCCEEDED) && !is_negated).then(failed)?.map(|_| Suspicion::Failed { command: name.to_owned() })
+}
+
+/// An item without the box that tells whether it is done.
+fn without_box(item: &str) -> &str {
+    let rest = ["[x]", "[X]", "[ ]"].iter().find_map(|mark| item.strip_prefix(mark));
+    rest.unwrap_or(item).trim_start_matches(|character: char| !character.is_alphabetic() && character != '`')
 }
 
 fn not_modified(path: &str) -> Suspicion {

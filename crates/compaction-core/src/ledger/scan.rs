@@ -80,12 +80,19 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
             marks |= mark;
             at += if byte >= 0x80 { 2 } else { 1 };
         }
+        let start = if is_closing_tag(bytes, start, at) { start + 1 } else { start };
         // A word of small letters alone is by far the most frequent case, and never a name.
         if marks & !LOWER != 0 && at - start <= LONGEST_RUN {
             read_run(&text[start..at], marks, &mut found);
         }
         at += 1;
     }
+}
+
+/// Whether a run is the slash and the name of `</name>`, which is no path.
+fn is_closing_tag(bytes: &[u8], start: usize, end: usize) -> bool {
+    let is_between = start > 0 && bytes[start - 1] == b'<' && bytes.get(end) == Some(&b'>');
+    is_between && bytes[start] == b'/' && !bytes[start + 1..end].contains(&b'/')
 }
 
 fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a str)) {
@@ -262,6 +269,7 @@ mod tests {
             ("@scope/package-name", &["path @scope/package-name"]),
             ("\\d+\\w a\\b \\n\\nType /\\x1b/", &["nType", "x1b"]),
             ("//// ---- .... ::", &[]),
+            ("<div></div></userName> </usr/lib/x.h>", &["userName", "path /usr/lib/x.h"]),
         ] {
             assert_eq!(names(text), expected, "{text}");
         }

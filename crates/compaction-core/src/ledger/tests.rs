@@ -285,6 +285,35 @@ fn a_path_that_was_cut_is_not_made_up() {
 }
 
 #[test]
+fn the_rest_of_a_path_that_was_cut_is_supported() {
+    let messages = prepared(vec![user("it crashes in /home/ada/workspaces/pi/src/list.ts")]);
+    for (summary, expected) in [
+        ("- it \u{2026} paces/pi/src/list.ts", &[][..]),
+        ("- it crashes in /home/ada/wor\u{2026}", &[]),
+        ("- crashes \u{2026} paces/pi/src/list.ts \u{2026} over", &[]),
+        ("- it crashes in paces/pi/src/list.ts", &["paces/pi/src/list.ts"]),
+        ("- it \u{2026} crashes in paces/pi/src/list.ts here \u{2026}", &["paces/pi/src/list.ts"]),
+        ("- it \u{2026} laces/pi/src/list.ts", &["laces/pi/src/list.ts"]),
+    ] {
+        let ledger = Ledger::default();
+        let check = Check { ledger: &ledger, summary, evicted: &messages, previous_summary: None, kept: &[] };
+        assert_eq!(LossReport::of(&check).unsupported, expected, "{summary}");
+    }
+}
+
+#[test]
+fn items_of_every_form_are_judged() {
+    let messages = session();
+    let ledger = collect(&messages);
+    for item in ["- [x] Edited", "- [X] **Rewrote all of**", "2. changed", "\u{2705} Updated", "### Modified"] {
+        let summary = format!("{item} `src/parser.rs`");
+        let check = Check { ledger: &ledger, summary: &summary, evicted: &[], previous_summary: None, kept: &[] };
+        let expected = [Suspicion::NotModified { path: "src/parser.rs".to_owned() }];
+        assert_eq!(LossReport::of(&check).reversed, expected, "{item}");
+    }
+}
+
+#[test]
 fn what_is_kept_is_not_lost() {
     let messages = session();
     let ledger = collect(&messages);

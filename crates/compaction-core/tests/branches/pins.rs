@@ -7,7 +7,7 @@ use crate::common::{Counted, branch, carrying, entry, leaf, project};
 use crate::promises::{lines, settings};
 use compaction_core::entry::{Entry, EntryId, EntryKind, new_entry_line};
 use compaction_core::json::{self, RawObject};
-use compaction_core::pins::{PinnedEntry, Pins, add_pinned_entries, remove_pinned_entries};
+use compaction_core::pins::{PinnedEntry, Pins, add_pinned_entries, remove_pinned_entries, remove_pinned_tags};
 use compaction_core::preparation::Preparation;
 use compaction_core::projection::PathState;
 use expect_test::{Expect, expect};
@@ -134,9 +134,7 @@ fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
         let stored = branch(&text);
         let told = telling(&stored, |_| true);
         let steps = Cell::new(0);
-        let found = match Pins::of(Counted(&told, &steps)) {
-            Ok(found) => found,
-        };
+        let Ok(found) = Pins::of(Counted(&told, &steps));
         assert_eq!(found, pins(&stored));
         assert!(steps.get() <= most, "{} entries were looked at, at most {most} should", steps.get());
     }
@@ -162,6 +160,17 @@ fn pins_that_are_told_of_another_path_are_not_believed() {
         members.set("details", details.as_str());
         branch[3] = Arc::new(Entry::parse(&members.to_json()).unwrap());
         assert_eq!(pins(&branch).entries().len(), expected, "{details}");
+    }
+}
+
+#[test]
+fn tags_go_alone_where_no_block_was_shown() {
+    for (text, rest) in [
+        ("a\n<pinned-entries>\n## Goal\n</pinned-entries> \nb\n", "a\n## Goal\nb"),
+        ("a\n</pinned-entries>", "a"),
+        ("no <pinned-entries> here\n", "no <pinned-entries> here\n"),
+    ] {
+        assert_eq!(remove_pinned_tags(text), rest, "{text}");
     }
 }
 

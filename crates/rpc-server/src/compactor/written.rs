@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::json::RawObject;
 use compaction_core::ledger::remove_retained_facts;
-use compaction_core::pins::remove_pinned_entries;
+use compaction_core::pins::{remove_pinned_entries, remove_pinned_tags};
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
 use compaction_core::summary::{join_split_turn, remove_file_blocks};
@@ -87,7 +87,7 @@ impl Written {
             None => history.unwrap_or_default(),
         };
         // Blocks that a model wrote itself would be taken for ours.
-        let summary = remove_retained_facts(&remove_file_blocks(&summary)).into_owned();
+        let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         operation::checked(&summary)?;
         let (account, summary) = {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));

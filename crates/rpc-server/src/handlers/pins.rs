@@ -1,7 +1,5 @@
 //! `pinEntry`, `getPins`.
 
-use std::borrow::Cow;
-
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::pins::{self, Pins, pin_members};
 use compaction_core::projection::Branch;
@@ -91,15 +89,13 @@ pub(crate) fn with_pinned_entries(
     is_given: bool,
 ) -> Result<String, RpcError> {
     let (session, open) = (access.session(), access.open());
-    // A block that the model wrote itself would be taken for one of ours.
-    let summary = if is_given { Cow::Borrowed(summary) } else { pins::remove_pinned_entries(summary) };
     if pins.entries().is_empty() {
-        return Ok(summary.into_owned());
+        return Ok(summary.to_owned());
     }
     let first_kept_depth = depth_of(session, first_kept).map_err(|error| open.store_error(&error))?;
     let evicted = pins.evicted(first_kept_depth);
-    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(&summary));
-    Ok(pins::add_pinned_entries(&summary, missing))
+    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(summary));
+    Ok(pins::add_pinned_entries(summary, missing))
 }
 
 /// Distance of an entry from the leaf; `None` if it is not on the path.
