@@ -75,7 +75,7 @@ fn what_careless_models_lose_is_found_and_comes_back() {
         let ledger = Ledger::collect(evicted, None, &FileTools::default());
         let style = Style { custom_instructions: None, max_tokens: 6000, citations: false };
         let good = render(&ledger, SummaryKind::History, &style);
-        let own = forecast(&ledger, 6000, kept);
+        let own = forecast(&ledger, 6000, 16_384, kept);
         let invented = ["src/made/up.rs", "/nowhere/at/all.toml", "C:\\Made\\Up.cs"];
         for text in [careless(&good, &mut random, &invented), careless("## Goal", &mut random, &invented)] {
             let check = Check { ledger: &ledger, summary: &text, evicted, previous_summary: None, kept: &[] };
