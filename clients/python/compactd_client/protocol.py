@@ -93,8 +93,8 @@ class AutomaticCompaction(TypedDict):
     # Names the operation; its outcome comes with `compactionEnd`.
     operationId: NotRequired[str | None]
 
-    # Why it was not begun: `operationInProgress` (it is looked at again when that operation ends)
-    # or `failedRepeatedly`.
+    # Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
+    # `failedRepeatedly`, or `undone` (a compaction was undone since the last request of a person).
     skipped: NotRequired[str | None]
 
     # Until when it is not tried, after several failures in a row.

@@ -61,8 +61,8 @@ export interface AutomaticCompaction {
   /** Names the operation; its outcome comes with `compactionEnd`. */
   operationId?: string | null;
   /**
-   * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends)
-   * or `failedRepeatedly`.
+   * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
+   * `failedRepeatedly`, or `undone` (a compaction was undone since the last request of a person).
    */
   skipped?: string | null;
   /** Until when it is not tried, after several failures in a row. */

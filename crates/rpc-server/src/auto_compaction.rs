@@ -9,6 +9,7 @@ use compaction_core::entry::{Entry, EntryId, Role};
 use compaction_core::message::{Body, Message};
 use compaction_core::projection::Projection;
 use compaction_core::trigger::{self, TriggerAction, TriggerDecision, TriggerInput, TriggerModel, TriggerReason};
+use compaction_core::undo::Mark;
 
 use crate::call::change;
 use crate::compactor::{self, Begun, Order};
@@ -104,6 +105,7 @@ fn decide(
     let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
         return Outcome::default();
     };
+    let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
@@ -118,6 +120,9 @@ fn decide(
         };
         Outcome { told: Some(told), ..Outcome::default() }
     };
+    if is_undone {
+        return skipped("undone", None);
+    }
     let open = access.open();
     if open.is_busy() {
         open.auto_compaction.is_check_missed.store(true, Ordering::Relaxed);
@@ -143,6 +148,18 @@ fn decide(
             Outcome { told: Some(told(operation_id)), ..Outcome::default() }
         }
     }
+}
+
+/// Whether a compaction of this branch was undone and nobody has asked for anything since: who
+/// undoes one would not see it made again at the next message.
+fn was_undone(projection: &Projection) -> bool {
+    let entries = projection.entries();
+    let mark = entries.iter().enumerate().rev().find_map(|(at, entry)| Some((at, Mark::of(&entry.entry)?)));
+    let Some((at, mark)) = mark else {
+        return false;
+    };
+    let new = entries.iter().skip(at.saturating_add(1).saturating_add(mark.entries));
+    !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
 fn decision(projection: &Projection, message: Option<&Message>, model: &Model, settings: &Settings) -> TriggerDecision {

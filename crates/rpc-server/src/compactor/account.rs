@@ -10,12 +10,17 @@ use crate::convert;
 use crate::settings::Settings;
 use crate::wire;
 
+/// Bytes that every stored ledger may take.
+const LEAST_STORED_BYTES: usize = 8 * 1024;
+
 /// What is known of a compacted part and of a summary of it.
 pub(super) struct Account {
     ledger: Ledger,
     loss: LossReport,
     /// How much the context holds after the repair.
     retention: Retention,
+    /// Bytes of the ledger that are stored.
+    stored_bytes: usize,
     /// Messages that were compacted away, and their estimated tokens.
     messages: usize,
     tokens: u64,
@@ -61,6 +66,7 @@ impl Account {
     fn new(part: &Part<'_>, ledger: Ledger, loss: LossReport) -> Self {
         Self {
             retention: loss.retention,
+            stored_bytes: stored_bytes(part.preparation.settings.reserve_tokens),
             messages: part.preparation.evicted().count(),
             tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
             ledger,
@@ -70,7 +76,7 @@ impl Account {
 
     /// What is stored for the next compaction.
     pub(super) fn stored_ledger(&self) -> String {
-        self.ledger.to_json(STORED_BYTES)
+        self.ledger.to_json(self.stored_bytes)
     }
 
     /// The account as the client learns it.
@@ -89,6 +95,13 @@ impl Account {
             loss_report: convert::loss_report(&self.loss),
         }
     }
+}
+
+/// What a ledger may take in the file: as much as the largest summary about, so that sessions of
+/// models with small windows, which are compacted often, do not grow by their ledgers.
+fn stored_bytes(reserve_tokens: u64) -> usize {
+    let bytes = usize::try_from(reserve_tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+    bytes.clamp(LEAST_STORED_BYTES, STORED_BYTES)
 }
 
 impl Part<'_> {

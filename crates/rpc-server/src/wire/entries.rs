@@ -45,8 +45,8 @@ pub struct AutomaticCompaction {
     pub reason: CompactionReason,
     /// Whether the request that failed is worth another try once the compaction is done.
     pub will_retry: bool,
-    /// Why it was not begun: `operationInProgress` (it is looked at again when that operation ends)
-    /// or `failedRepeatedly`.
+    /// Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
+    /// `failedRepeatedly`, or `undone` (a compaction was undone since the last request of a person).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Until when it is not tried, after several failures in a row.
