@@ -54,12 +54,28 @@ impl Scrubber {
         Self { secrets }
     }
 
-    /// `text` with `[secret]` in place of every secret.
+    /// `text` with `[secret]` in place of every secret, also of one of which the end was cut away.
     pub(super) fn scrub(&self, text: &str) -> String {
         let without = |text: String, secret: &Secret| text.replace(&*secret.0, "[secret]");
-        self.secrets.iter().fold(text.to_owned(), without)
+        let whole = self.secrets.iter().fold(text.to_owned(), without);
+        whole.split(CUT).map(|part| self.without_beginning(part)).collect::<Vec<_>>().join(CUT)
+    }
+
+    /// A part of a text that may end within a secret: others' long texts are cut before they come here.
+    fn without_beginning(&self, part: &str) -> String {
+        let beginning = |secret: &Secret| {
+            let lengths = (SHORTEST_SECRET..secret.0.len()).rev().filter(|length| secret.0.is_char_boundary(*length));
+            lengths.map(|length| &secret.0[..length]).find(|start| part.ends_with(*start)).map(str::len)
+        };
+        match self.secrets.iter().filter_map(beginning).max() {
+            Some(length) => format!("{}[secret]", &part[..part.len() - length]),
+            None => part.to_owned(),
+        }
     }
 }
+
+/// What stands where a text was cut.
+const CUT: &str = "…";
 
 #[cfg(test)]
 mod tests {
@@ -79,5 +95,13 @@ mod tests {
     fn secrets_leave_texts_longest_first() {
         let scrubber = Scrubber::new(["sk-12345", "sk-12345-67890", "x"].map(Secret::new));
         assert_eq!(scrubber.scrub("sk-12345-67890 and sk-12345, x"), "[secret] and [secret], x");
+    }
+
+    #[test]
+    fn what_a_cut_leaves_of_a_secret_is_none_of_the_text() {
+        let scrubber = Scrubber::new(["sk-12345-67890", "schlüssel"].map(Secret::new));
+        assert_eq!(scrubber.scrub("key sk-12345-6789… (invalid)"), "key [secret]… (invalid)");
+        assert_eq!(scrubber.scrub("a sk-1… b schlü…"), "a [secret]… b [secret]…");
+        assert_eq!(scrubber.scrub("sk-… text…"), "sk-… text…");
     }
 }

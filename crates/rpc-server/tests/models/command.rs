@@ -61,6 +61,18 @@ fn its_end_decides() {
 }
 
 #[test]
+fn no_part_of_a_key_is_left_where_a_long_text_is_cut() {
+    let key = "printf ' sk-sen%s-3c1d77 end' tinel >&2; exit 1";
+    let script = format!("head -c 590 /dev/zero | tr '\\0' x >&2; {key}");
+    let error = shell(&script).0.unwrap_err();
+    assert!(error.cause.ends_with("x [secret]…"), "{error}");
+    // Of a long output the end is kept, from a whole word on.
+    let script = format!("printf 'sk-sen%s-3c' tinel >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; {key}");
+    let error = shell(&script).0.unwrap_err();
+    assert_eq!(error.cause, "mine: /bin/sh: it ended with status 1: [secret] end");
+}
+
+#[test]
 fn a_program_that_is_not_there_is_named() {
     let settings = json!({ "provider": "command", "command": ["/no/such/program"] });
     let error = ask(model("mine", &settings).as_ref(), &request()).0.unwrap_err();

@@ -189,15 +189,22 @@ impl Output {
     }
 }
 
-/// Reads to the end and keeps the last bytes.
+/// Reads to the end and keeps the last bytes, from the beginning of a word on: the rest of a key
+/// could not be told from other text.
 async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut pipe) = pipe else {
         return;
     };
+    let mut is_cut = false;
     while let Ok(1..) = pipe.read_buf(kept).await {
         if kept.len() > 2 * MAX_ERROR_BYTES {
             kept.drain(..kept.len() - MAX_ERROR_BYTES);
+            is_cut = true;
         }
+    }
+    if is_cut {
+        let word = kept.iter().position(u8::is_ascii_whitespace);
+        kept.drain(..word.unwrap_or(kept.len()));
     }
 }
 
