@@ -94,7 +94,8 @@ class AutomaticCompaction(TypedDict):
     operationId: NotRequired[str | None]
 
     # Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-    # `failedRepeatedly`, or `undone` (a compaction was undone since the last request of a person).
+    # `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
+    # `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
     skipped: NotRequired[str | None]
 
     # Until when it is not tried, after several failures in a row.
@@ -1937,7 +1938,7 @@ ERROR_CODES: Final[dict[str, int]] = {
     "serverBusy": 1008,
     # Another open file has the same session id; `path` says which.
     "sessionIdInUse": 1009,
-    # Everything would be kept; the numbers say why.
+    # Everything would be kept, or compacting did not help; `reason` and the numbers say why.
     "nothingToCompact": 1101,
     # Nothing that the model sees follows the last compaction.
     "alreadyCompacted": 1102,

@@ -62,7 +62,8 @@ export interface AutomaticCompaction {
   operationId?: string | null;
   /**
    * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-   * `failedRepeatedly`, or `undone` (a compaction was undone since the last request of a person).
+   * `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
+   * `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
    */
   skipped?: string | null;
   /** Until when it is not tried, after several failures in a row. */
@@ -1554,7 +1555,7 @@ export const errorCodes = {
   serverBusy: 1008,
   /** Another open file has the same session id; `path` says which. */
   sessionIdInUse: 1009,
-  /** Everything would be kept; the numbers say why. */
+  /** Everything would be kept, or compacting did not help; `reason` and the numbers say why. */
   nothingToCompact: 1101,
   /** Nothing that the model sees follows the last compaction. */
   alreadyCompacted: 1102,

@@ -102,6 +102,11 @@ fn decide(
     settings: &Settings,
 ) -> Outcome {
     let decision = decision(projection, message, model, settings);
+    // Only the answer that failed says so; what comes after it asks about the same one.
+    let has_failed_again = message.is_some_and(|message| message.as_assistant().is_some());
+    if decision.skipped == Some(RECOVERY_TRIED) && has_failed_again {
+        return still_too_large(access, &decision, projection, settings);
+    }
     let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
         return Outcome::default();
     };
@@ -144,6 +149,7 @@ fn decide(
             Outcome { told: Some(told(begun.guard.id.clone())), begun: Some(Due { begun, order, chain }), usage: None }
         }
         Err(error) => {
+            access.open().breaker.failed(SystemTime::now());
             let operation_id = tell_failure(access, &order, decision.context_tokens, error);
             Outcome { told: Some(told(operation_id)), ..Outcome::default() }
         }
@@ -160,6 +166,30 @@ fn was_undone(projection: &Projection) -> bool {
     };
     let new = entries.iter().skip(at.saturating_add(1).saturating_add(mark.entries));
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
+}
+
+/// The guard that one overflow of an answer is recovered from, and no second one.
+const RECOVERY_TRIED: &str = "overflowRecoveryTried";
+
+/// Tells a person that compacting does not help (compaction spec, Triggers, Guards).
+fn still_too_large(
+    access: &SessionAccess<'_>,
+    decision: &TriggerDecision,
+    projection: &Projection,
+    settings: &Settings,
+) -> Outcome {
+    let order = order(&access.open().id, CompactionReason::Overflow, decision, projection, settings);
+    let (context_tokens, threshold) = (decision.context_tokens, decision.threshold);
+    let error = RpcError::StillTooLarge { context_tokens, threshold };
+    let operation_id = tell_failure(access, &order, context_tokens, error);
+    let told = AutomaticCompaction {
+        operation_id: Some(operation_id),
+        reason: CompactionReason::Overflow,
+        will_retry: false,
+        skipped: Some(RECOVERY_TRIED.to_owned()),
+        until: None,
+    };
+    Outcome { told: Some(told), ..Outcome::default() }
 }
 
 fn decision(projection: &Projection, message: Option<&Message>, model: &Model, settings: &Settings) -> TriggerDecision {
@@ -227,10 +257,8 @@ fn begin(access: &mut SessionAccess<'_>, order: &Order) -> Result<(Begun, Chain)
 /// would learn why the context grows (field bug 73).
 fn tell_failure(access: &SessionAccess<'_>, order: &Order, tokens_before: u64, error: RpcError) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
-    let breaker = &access.open().breaker;
-    breaker.failed(SystemTime::now());
     compactor::tell_start(access.server(), order, &operation_id, tokens_before);
-    let paused_until = breaker.open_until(SystemTime::now());
+    let paused_until = access.open().breaker.open_until(SystemTime::now());
     compactor::tell_end(access.server(), order, operation_id.clone(), &Err(error), false, paused_until);
     operation_id
 }

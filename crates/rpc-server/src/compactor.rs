@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::auto_compaction;
-use crate::call::{CallContext, change};
+use crate::call::{CallContext, blocking, change};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::compaction::settings_of_call;
@@ -160,11 +160,9 @@ async fn run(
     };
     match &outcome {
         Ok(_) => session.breaker.succeeded(),
-        Err(error) if matches!(error.kind(), "summarizerFailed" | "summaryRejected") => {
-            session.breaker.failed(SystemTime::now());
-        }
-        // What says nothing about the summarizer: a cancellation, a moved leaf, a full disk.
-        Err(_) => {}
+        // What somebody wanted so is no failure; whatever else went wrong may do so at every message.
+        Err(error) if is_wanted(error) => {}
+        Err(_) => session.breaker.failed(SystemTime::now()),
     }
     let paused_until = session.breaker.open_until(SystemTime::now());
     // The claim ends before the client hears of the end, so that it may start the next one at once.
@@ -172,6 +170,11 @@ async fn run(
     tell_end(&server, &order, operation_id, &outcome, cancel.is_cancelled(), paused_until);
     auto_compaction::check_again(&server, &session).await;
     outcome
+}
+
+/// Whether a compaction ended because of what the client did meanwhile.
+fn is_wanted(error: &RpcError) -> bool {
+    matches!(error.kind(), "requestCancelled" | "cancelledByHook" | "leafMoved" | "sessionNotFound")
 }
 
 /// Tells the client that a compaction has ended.
@@ -212,14 +215,22 @@ async fn work(
         plan.accept(operation, given, order).await?;
     }
     let plan = Arc::new(plan);
-    let written = match (&given_by_hook, &order.summary) {
-        (Some(given), _) => Written::by_hook(given, &plan, order)?,
-        (None, Some(given)) => Written::by_client(given, &plan, order)?,
-        (None, None) => Written::by_summarizer(operation, &plan, order).await?,
+    let written = match given_by_hook.is_some() || order.summary.is_some() {
+        true => {
+            let (plan, order) = (Arc::clone(&plan), Arc::clone(order));
+            // Taking account of a long conversation takes a while.
+            let giving = blocking(move || Written::as_given(given_by_hook.as_ref(), &plan, &order));
+            operation.unless_cancelled(giving).await?
+        }
+        false => Written::by_summarizer(operation, &plan, order).await?,
     };
     let (session, guard) = operation.session_turn().await?;
-    let order = Arc::clone(order);
-    change(Arc::clone(&operation.server), session, guard, move |access| commit(access, &plan, written, &order)).await
+    let (order, cancel) = (Arc::clone(order), operation.guard.cancel.clone());
+    let commit = move |access: &mut SessionAccess<'_>| match cancel.is_cancelled() {
+        true => Err(RpcError::Cancelled),
+        false => commit(access, &plan, written, &order),
+    };
+    change(Arc::clone(&operation.server), session, guard, commit).await
 }
 
 async fn ask_hook(
@@ -243,39 +254,39 @@ fn commit(
     access.refresh()?;
     // What was pinned while the summary was written counts as well.
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
-    let mut pins = pins_at_leaf(access)?;
+    let pins = pins_at_leaf(access)?;
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
     order.check_progress(&written.summary, plan.replaced_tokens)?;
-    let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
-    if !order.hidden.is_empty() {
-        hide(access, &order.hidden, &condition)?;
-        pins = pins_at_leaf(access)?;
-    }
-    written.details = with_path_state(access, &written.details, &pins)?;
+    let edits: Vec<String> = order.hidden.iter().map(hiding).collect();
+    let edits: Vec<NewEntry<'_>> = edits.iter().map(|edit| new_edit(access, edit)).collect();
+    let parent_id = edits.last().map_or_else(|| access.session().leaf_id().cloned(), |edit| edit.id.clone());
+    // What is hidden is pinned no more.
+    let pinned = pins.ids().into_iter().filter(|id| !order.hidden.contains(id)).collect();
+    written.details = with_path_state(access, &written.details, parent_id.as_ref(), pinned)?;
     let time = epoch_milliseconds();
     let system_message = system_message(access, time)?;
     let members = members(plan, &written, system_message.as_ref());
-    let new = NewEntry { timestamp: Some(time), ..NewEntry::new("compaction", &members) };
-    let entry = access.append(new, Parent::Leaf, &condition)?;
-    result(access, &entry, plan, written)
+    let compaction = NewEntry { timestamp: Some(time), ..NewEntry::new("compaction", &members) };
+    let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
+    // All of them or none: an attempt that is hidden without a compaction would be lost.
+    let new: Vec<NewEntry<'_>> = edits.into_iter().chain([compaction]).collect();
+    let appended = access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?;
+    let entry = appended.last().ok_or_else(|| RpcError::Internal { message: "nothing was appended".to_owned() })?;
+    result(access, entry, plan, written)
 }
 
 fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, RpcError> {
     pins_of(access.session(), access.open(), access.session().leaf_id())
 }
 
-/// Hides the failed attempt from the contexts to come: the call and its results together (field
-/// bugs 47 and 84).
-fn hide(access: &mut SessionAccess<'_>, hidden: &[EntryId], condition: &Precondition) -> Result<(), RpcError> {
-    for target in hidden {
-        let members = format!(
-            "{{{},{}}}",
-            member("targetId", &json::encode_string(target.as_str())),
-            member("replacement", "null")
-        );
-        access.append(NewEntry::new("context_edit", &members), Parent::Leaf, condition)?;
-    }
-    Ok(())
+/// The members of an edit that hides an entry of the failed attempt from the contexts to come: the
+/// call and its results together (field bugs 47 and 84).
+fn hiding(target: &EntryId) -> String {
+    format!("{{{},{}}}", member("targetId", &json::encode_string(target.as_str())), member("replacement", "null"))
+}
+
+fn new_edit<'a>(access: &SessionAccess<'_>, members: &'a str) -> NewEntry<'a> {
+    NewEntry { id: Some(access.session().new_entry_id()), ..NewEntry::new("context_edit", members) }
 }
 
 /// The prompt and tools at the leaf: readers drop the system messages that a compaction keeps, so

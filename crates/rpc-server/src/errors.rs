@@ -2,6 +2,7 @@
 //! become them (protocol spec, Calls in general).
 
 use compaction_core::preparation::Refusal;
+use compaction_core::trigger;
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 use session_store::StoreError;
@@ -56,6 +57,8 @@ pub enum RpcError {
     SessionIdInUse { session_id: String, path: Option<String> },
     #[error("failed to {message}")]
     NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
+    #[error("{}", trigger::OVERFLOW_ADVICE)]
+    StillTooLarge { context_tokens: u64, threshold: u64 },
     #[error("already compacted: nothing that the model sees follows compaction {compaction_id}")]
     AlreadyCompacted { compaction_id: String, context_tokens: u64 },
     #[error("operation {operation_id} is in progress on this session")]
@@ -105,7 +108,11 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     (1007, "readOnly", "The session is open for reading alone."),
     (1008, "serverBusy", "Too many requests wait; send fewer at once."),
     (1009, "sessionIdInUse", "Another open file has the same session id; `path` says which."),
-    (1101, "nothingToCompact", "Everything would be kept; the numbers say why."),
+    (
+        1101,
+        "nothingToCompact",
+        "Everything would be kept, or compacting did not help; `reason` and the numbers say why.",
+    ),
     (1102, "alreadyCompacted", "Nothing that the model sees follows the last compaction."),
     (1103, "operationInProgress", "A compaction, navigation or fork runs on the session; `operationId` says which."),
     (1104, "summarizerFailed", "The summarizer failed: `cause`, `retryable`, `attempts`."),
@@ -171,7 +178,7 @@ impl RpcError {
             Self::ReadOnly { .. } => "readOnly",
             Self::ServerBusy { .. } | Self::BatchTooLarge => "serverBusy",
             Self::SessionIdInUse { .. } => "sessionIdInUse",
-            Self::NothingToCompact { .. } => "nothingToCompact",
+            Self::NothingToCompact { .. } | Self::StillTooLarge { .. } => "nothingToCompact",
             Self::AlreadyCompacted { .. } => "alreadyCompacted",
             Self::OperationInProgress { .. } => "operationInProgress",
             Self::SummarizerFailed { .. } | Self::EverySummarizerFailed { .. } | Self::DeadlinePassed { .. } => {
@@ -239,6 +246,11 @@ impl RpcError {
                 "messages": messages,
                 "contextTokens": context_tokens,
                 "keepRecentTokens": keep_recent_tokens,
+            }),
+            Self::StillTooLarge { context_tokens, threshold } => json!({
+                "reason": "overflowRecoveryTried",
+                "contextTokens": context_tokens,
+                "threshold": threshold,
             }),
             Self::AlreadyCompacted { compaction_id, context_tokens } => {
                 json!({ "compactionId": compaction_id, "contextTokens": context_tokens })

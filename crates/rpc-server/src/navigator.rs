@@ -12,6 +12,7 @@ use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio_util::sync::CancellationToken;
 
+use crate::auto_compaction;
 use crate::call::{CallContext, change};
 use crate::convert;
 use crate::errors::RpcError;
@@ -260,6 +261,7 @@ async fn run(
     request_cancel: CancellationToken,
 ) -> Result<NavigationResult, RpcError> {
     let server = Arc::clone(&operation.server);
+    let session = Arc::clone(&operation.guard.session);
     let operation_id = operation.guard.id.clone();
     let cancel = operation.guard.cancel.clone();
     let mut has_started = matches!(step, Step::Summarize(_));
@@ -279,12 +281,23 @@ async fn run(
         outcome => outcome,
     };
     let waits = params.wait.unwrap_or(true);
-    if !has_started && waits {
-        return outcome;
+    if has_started || !waits {
+        if !has_started {
+            tell_start(&server, &params, &operation_id, old_leaf_id, 0);
+        }
+        tell_end(&server, params, operation_id, &outcome, is_aborted);
     }
-    if !has_started {
-        tell_start(&server, &params, &operation_id, old_leaf_id, 0);
-    }
+    auto_compaction::check_again(&server, &session).await;
+    outcome
+}
+
+fn tell_end(
+    server: &Server,
+    params: NavigateTreeParams,
+    operation_id: String,
+    outcome: &Result<NavigationResult, RpcError>,
+    is_aborted: bool,
+) {
     server.notify(
         "branchSummaryEnd",
         &BranchSummaryEnd {
@@ -295,7 +308,6 @@ async fn run(
             error: outcome.as_ref().err().map(RpcError::to_body),
         },
     );
-    outcome
 }
 
 /// The result of a navigation that somebody called off.
@@ -334,9 +346,12 @@ async fn work(
         None => by_summarizer(operation, &plan, params).await?,
     };
     let (session, guard) = operation.session_turn().await?;
-    let label = params.label.clone();
-    let server = Arc::clone(&operation.server);
-    change(server, session, guard, move |access| commit(access, &plan.route, &members, label.as_deref())).await
+    let (label, cancel) = (params.label.clone(), operation.guard.cancel.clone());
+    let commit = move |access: &mut SessionAccess<'_>| match cancel.is_cancelled() {
+        true => Err(RpcError::Cancelled),
+        false => commit(access, &plan.route, &members, label.as_deref()),
+    };
+    change(Arc::clone(&operation.server), session, guard, commit).await
 }
 
 /// Puts what the hook gives in the place of what the caller gave; whether the summary is the
@@ -419,9 +434,11 @@ async fn by_summarizer(
     };
     let written = operation.summarize(&[job]).await?;
     let summarizer = written.summarizer;
+    let failed_usage = written.failed_usage;
     let Some(written) = written.summaries.into_iter().next() else {
         return Err(RpcError::Internal { message: "there is no summary".to_owned() });
     };
+    let usage = operation::sum_usage(failed_usage, written.usage);
     let text = remove_file_blocks(&written.text).into_owned();
     operation::checked(&text)?;
     let operations = &plan.preparation.file_operations;
@@ -433,7 +450,7 @@ async fn by_summarizer(
         own["redactions"] = json!(written.redactions);
     }
     let details = operation::details(&files, &own.to_string(), None, "details")?;
-    Ok(summary_members(plan, &summary, &details, written.usage.map(|usage| usage.to_string())))
+    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string())))
 }
 
 fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>) -> Vec<String> {

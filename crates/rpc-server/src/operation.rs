@@ -41,6 +41,8 @@ pub(crate) struct WrittenSummaries {
     pub(crate) summarizer: String,
     /// Those that were asked before it, and why they did not.
     pub(crate) failures: Vec<SummarizerFailure>,
+    /// What these cost.
+    pub(crate) failed_usage: Option<Value>,
 }
 
 impl SummaryOperation {
@@ -88,14 +90,20 @@ impl SummaryOperation {
         let mut failures = Vec::new();
         let mut last = None;
         for summarizer in &self.chain {
+            let (requests, failed_usage) = (occasion.progress.requests_begun(), occasion.progress.usage());
             match self.summarize_by(&**summarizer, jobs, &occasion).await {
                 Ok(summaries) => {
                     occasion.progress.committing();
-                    return Ok(WrittenSummaries { summaries, summarizer: summarizer.name().to_owned(), failures });
+                    return Ok(WrittenSummaries {
+                        summaries,
+                        summarizer: summarizer.name().to_owned(),
+                        failures,
+                        failed_usage,
+                    });
                 }
                 Err(RpcError::Cancelled) => return Err(RpcError::Cancelled),
                 Err(error) => {
-                    failures.push(failure(summarizer.name(), &error));
+                    failures.push(failure(summarizer.name(), &error, occasion.progress.requests_begun() - requests));
                     last = Some(error);
                 }
             }
@@ -170,13 +178,14 @@ impl SummaryOperation {
     }
 }
 
-fn failure(summarizer: &str, error: &RpcError) -> SummarizerFailure {
+/// Why a summarizer did not write, after at least so many `requests`.
+fn failure(summarizer: &str, error: &RpcError, requests: u32) -> SummarizerFailure {
     let attempts = error.data()["attempts"].as_u64().and_then(|attempts| u32::try_from(attempts).ok());
     SummarizerFailure {
         summarizer: summarizer.to_owned(),
         kind: error.kind().to_owned(),
         cause: error.to_string(),
-        attempts: attempts.unwrap_or(1),
+        attempts: attempts.unwrap_or(1).max(requests),
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use compaction_core::text::utf16_len;
+use serde_json::Value;
 
+use crate::operation::sum_usage;
 use crate::server::Server;
 use crate::wire::{OperationPhase, OperationProgress};
 
@@ -27,6 +29,8 @@ pub struct Progress {
 struct State {
     request: u32,
     requests: u32,
+    /// What all answers cost.
+    usage: Option<Value>,
     /// UTF-16 units of the answer so far.
     units: usize,
     untold: String,
@@ -48,13 +52,36 @@ impl Progress {
             session_id: session_id.to_owned(),
             operation_id: operation_id.to_owned(),
             is_wanted: server.configuration().is_ok_and(|configuration| configuration.wants_progress),
-            state: Mutex::new(State { request: 0, requests, units: 0, untold: String::new(), told: Instant::now() }),
+            state: Mutex::new(State {
+                request: 0,
+                requests,
+                usage: None,
+                units: 0,
+                untold: String::new(),
+                told: Instant::now(),
+            }),
         }
     }
 
     /// There will be more requests than was thought.
     pub(crate) fn add_requests(&self, more: u32) {
         self.lock().requests += more;
+    }
+
+    /// How many requests were begun.
+    pub(crate) fn requests_begun(&self) -> u32 {
+        self.lock().request
+    }
+
+    /// An answer has cost this, whatever becomes of it.
+    pub(crate) fn spent(&self, usage: Option<Value>) {
+        let mut state = self.lock();
+        state.usage = sum_usage(state.usage.take(), usage);
+    }
+
+    /// What all answers have cost so far.
+    pub(crate) fn usage(&self) -> Option<Value> {
+        self.lock().usage.clone()
     }
 
     /// The next request begins.

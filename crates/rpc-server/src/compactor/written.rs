@@ -37,16 +37,25 @@ pub(super) struct Written {
 }
 
 impl Written {
+    /// The summary of a hook, or else the one that the client gave with the call.
+    pub(super) fn as_given(by_hook: Option<&GivenSummary>, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
+        let no_summary = || RpcError::Internal { message: "no summary was given".to_owned() };
+        match by_hook {
+            Some(given) => Self::by_hook(given, plan, order),
+            None => Self::by_client(order.summary.as_ref().ok_or_else(no_summary)?, plan, order),
+        }
+    }
+
     /// A hook's words are kept as they are, like a client's; readers of the format know them by
     /// `fromHook`.
-    pub(super) fn by_hook(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
+    fn by_hook(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
         let written = Self::by_client(given, plan, order).map_err(of_hook)?;
         Ok(Self { summarizer: "hook".to_owned(), from_hook: true, ..written })
     }
 
     /// A client's own words are kept as they are; the lists of files are added to the details
     /// alone, where the next compaction finds them.
-    pub(super) fn by_client(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
+    fn by_client(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
         let preparation = plan.preparation.as_ref();
         let files = preparation.map(|preparation| preparation.file_operations.lists()).unwrap_or_default();
         let account = plan.part().map(|part| Account::of_given(&part, &given.summary));
@@ -77,8 +86,8 @@ impl Written {
         let written = operation.summarize(&jobs).await?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
-        let usage =
-            written.summaries.iter().map(|summary| summary.usage.clone()).reduce(operation::sum_usage).flatten();
+        let usages = written.summaries.iter().map(|summary| summary.usage.clone());
+        let usage = usages.fold(written.failed_usage, operation::sum_usage);
         let redactions = operation::sum_redactions(&written.summaries);
         let mut texts = written.summaries.into_iter().map(|summary| summary.text);
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
@@ -91,11 +100,11 @@ impl Written {
         operation::checked(&summary)?;
         let (account, summary) = {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            blocking(move || {
+            let completing = blocking(move || {
                 let part = plan.part().ok_or_else(no_preparation)?;
                 Ok(Account::complete(&part, &summary, &order.settings))
-            })
-            .await?
+            });
+            operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();
         let own = own_details(order, &written.summarizer, &redactions, Some(&account));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use compaction_core::conversation::{self, llm_message};
 use compaction_core::entry::{EntryBody, EntryId};
 use compaction_core::message::Message;
-use compaction_core::pins::Pins;
 use compaction_core::projection::{PathState, ProjectedEntry, Projection};
 use compaction_core::tokens;
 use session_store::Session;
@@ -53,13 +52,19 @@ pub(crate) fn project(
     session.context(leaf).map(|context| context.projection).map_err(|error| open.store_error(&error))
 }
 
-/// The details of a compaction that comes next, with model, thinking level and pins at the leaf.
-pub(crate) fn with_path_state(access: &SessionAccess<'_>, details: &str, pins: &Pins) -> Result<String, RpcError> {
-    let Some(leaf) = access.session().leaf_id() else {
+/// The details of a compaction that will hang on `parent_id`, with model, thinking level and pins at
+/// the leaf.
+pub(crate) fn with_path_state(
+    access: &SessionAccess<'_>,
+    details: &str,
+    parent_id: Option<&EntryId>,
+    pinned: Vec<EntryId>,
+) -> Result<String, RpcError> {
+    let (Some(leaf), Some(parent_id)) = (access.session().leaf_id(), parent_id) else {
         return Ok(details.to_owned());
     };
     let projection = project(access.session(), access.open(), Some(leaf))?;
-    Ok(PathState::of(&projection, leaf).with_pinned(pins.ids()).add_to(details))
+    Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
 }
 
 fn whole_context(projection: &Projection, format: ContextFormat) -> Vec<Arc<Message>> {

@@ -1,6 +1,6 @@
 //! `appendMessage`, `appendEntry`, `getEntry`, `getEntries`, `getBranch`, `getTree`, `setLabel`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::json::{self, RawObject};
@@ -26,17 +26,22 @@ pub(crate) async fn append_message(
         return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
     }
     let is_short = message.raw().get().len() <= SHORT_BYTES;
+    let due = Arc::new(Mutex::new(None));
+    let begun = Arc::clone(&due);
     let append = move |access: &mut SessionAccess<'_>| {
         let members = format!("{{\"message\":{}}}", message.raw().get());
         let entry = append(access, NewEntry::new("message", &members), params.expected_leaf_id)?;
-        let outcome = auto_compaction::after_append(access, &entry);
+        let mut outcome = auto_compaction::after_append(access, &entry);
+        *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
         Ok((appended(&entry), outcome))
     };
     let appended = if is_short { call.write_briefly(append).await } else { call.write(append).await };
-    let (AppendedResult { entry_id, leaf_id }, outcome) = appended?;
-    if let Some(due) = outcome.begun {
+    // What was told to have started must end, also if the disk has refused the message since.
+    let due = due.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(due) = due {
         due.start(&call.server);
     }
+    let (AppendedResult { entry_id, leaf_id }, outcome) = appended?;
     Ok(AppendMessageResult { entry_id, leaf_id, context_usage: outcome.usage, compaction: outcome.told })
 }
 

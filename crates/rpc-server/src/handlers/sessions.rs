@@ -9,6 +9,7 @@ use compaction_core::navigation::Destination;
 use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
 
 use super::entries::appended;
+use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -229,6 +230,16 @@ fn on_one_line(name: &str) -> String {
 
 /// Copies one branch of a session into a new file and opens it.
 pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
+    let (server, session_id) = (Arc::clone(&call.server), params.session_id.clone());
+    let forked = fork_claimed(call, params).await;
+    // Messages that came while the hook thought may have made a compaction due.
+    if let Some(session) = server.sessions.get(&session_id) {
+        auto_compaction::check_again(&server, &session).await;
+    }
+    forked
+}
+
+async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
     let (turn, source) = call.opening_guards().await?;
     let session_id = params.session_id.clone();
     let (open, slot) = match source {

@@ -174,7 +174,7 @@ impl Run<'_> {
         let request = self.without_secrets(request).await?;
         let answer = self.answer(&request).await?;
         if answer.stop != StopReason::Length {
-            return self.checked(answer);
+            return self.checked(answer).await;
         }
         let max_tokens = part.plan.largest_answer(&request);
         if max_tokens <= request.max_tokens {
@@ -184,7 +184,7 @@ impl Run<'_> {
         let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
         match answer.stop {
             StopReason::Length => Err(cut_off(max_tokens)),
-            _ => self.checked(answer),
+            _ => self.checked(answer).await,
         }
     }
 
@@ -204,13 +204,16 @@ impl Run<'_> {
         Ok(request)
     }
 
-    fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
+    async fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
         let text = checked(answer, self.cost.attempts)?;
-        let Some(redactor) = &self.summarizer.redactor else {
+        let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(text);
         };
-        let redacted = redactor.redact(&text);
-        let (text, counts) = (redacted.text.into_owned(), redacted.counts);
+        let redacting = blocking(move || {
+            let redacted = redactor.redact(&text);
+            Ok((redacted.text.into_owned(), redacted.counts))
+        });
+        let (text, counts) = redacting.await.map_err(Failure::Final)?;
         add(&mut self.cost.redactions, counts);
         Ok(text)
     }
@@ -226,6 +229,7 @@ impl Run<'_> {
             let error = match self.summarizer.model.complete(request, self.occasion, &deltas).await {
                 Ok(answer) => {
                     progress.end_request();
+                    progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
                     return Ok(answer);
                 }

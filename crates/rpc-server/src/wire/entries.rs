@@ -46,7 +46,8 @@ pub struct AutomaticCompaction {
     /// Whether the request that failed is worth another try once the compaction is done.
     pub will_retry: bool,
     /// Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-    /// `failedRepeatedly`, or `undone` (a compaction was undone since the last request of a person).
+    /// `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
+    /// `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Until when it is not tried, after several failures in a row.
