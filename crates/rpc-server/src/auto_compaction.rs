@@ -149,7 +149,10 @@ fn decide(
             Outcome { told: Some(told(begun.guard.id.clone())), begun: Some(Due { begun, order, chain }), usage: None }
         }
         Err(error) => {
-            access.open().breaker.failed(SystemTime::now());
+            // What cannot be compacted now may be at the next message, and has cost nothing.
+            if !matches!(error.kind(), "nothingToCompact" | "alreadyCompacted") {
+                access.open().breaker.failed(SystemTime::now());
+            }
             let operation_id = tell_failure(access, &order, decision.context_tokens, error);
             Outcome { told: Some(told(operation_id)), ..Outcome::default() }
         }

@@ -59,6 +59,11 @@ pub enum RpcError {
     NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
     #[error("{}", trigger::OVERFLOW_ADVICE)]
     StillTooLarge { context_tokens: u64, threshold: u64 },
+    #[error(
+        "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay, since neither a message \
+         nor a tool call and its results can be parted"
+    )]
+    KeptTooLarge { kept_tokens: u64, replaced_tokens: u64, threshold: u64 },
     #[error("already compacted: nothing that the model sees follows compaction {compaction_id}")]
     AlreadyCompacted { compaction_id: String, context_tokens: u64 },
     #[error("operation {operation_id} is in progress on this session")]
@@ -178,7 +183,9 @@ impl RpcError {
             Self::ReadOnly { .. } => "readOnly",
             Self::ServerBusy { .. } | Self::BatchTooLarge => "serverBusy",
             Self::SessionIdInUse { .. } => "sessionIdInUse",
-            Self::NothingToCompact { .. } | Self::StillTooLarge { .. } => "nothingToCompact",
+            Self::NothingToCompact { .. } | Self::StillTooLarge { .. } | Self::KeptTooLarge { .. } => {
+                "nothingToCompact"
+            }
             Self::AlreadyCompacted { .. } => "alreadyCompacted",
             Self::OperationInProgress { .. } => "operationInProgress",
             Self::SummarizerFailed { .. } | Self::EverySummarizerFailed { .. } | Self::DeadlinePassed { .. } => {
@@ -250,6 +257,12 @@ impl RpcError {
             Self::StillTooLarge { context_tokens, threshold } => json!({
                 "reason": "overflowRecoveryTried",
                 "contextTokens": context_tokens,
+                "threshold": threshold,
+            }),
+            Self::KeptTooLarge { kept_tokens, replaced_tokens, threshold } => json!({
+                "reason": "keptTooLarge",
+                "keptTokens": kept_tokens,
+                "replacedTokens": replaced_tokens,
                 "threshold": threshold,
             }),
             Self::AlreadyCompacted { compaction_id, context_tokens } => {

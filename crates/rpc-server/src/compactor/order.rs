@@ -99,6 +99,18 @@ impl Order {
         }
     }
 
+    /// Fails if a compaction that shall reach a threshold cannot, and would gain next to nothing: no
+    /// model is asked for that.
+    pub(super) fn check_worth(&self, kept_tokens: u64, replaced_tokens: Option<u64>) -> Result<(), RpcError> {
+        let threshold = self.threshold.filter(|threshold| kept_tokens > *threshold);
+        match (threshold, replaced_tokens) {
+            (Some(threshold), Some(replaced_tokens)) if replaced_tokens <= ALWAYS_ALLOWED_TOKENS => {
+                Err(RpcError::KeptTooLarge { kept_tokens, replaced_tokens, threshold })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the compaction that gave `result` has made room for another try.
     pub(super) fn has_room_for(&self, result: &CompactionResult) -> bool {
         self.threshold.is_none_or(|threshold| result.tokens_after <= threshold)

@@ -47,7 +47,12 @@ impl Plan {
             None => order.prepare(&projection, leaf),
         };
         match &order.summary {
-            None => Ok(Self::prepared(preparation?, &projection)),
+            None => {
+                let plan = Self::prepared(preparation?, &projection);
+                let kept_tokens = plan.kept.iter().map(|kept| kept.message.tokens()).sum();
+                order.check_worth(kept_tokens, plan.replaced_tokens)?;
+                Ok(plan)
+            }
             Some(given) => Self::given(access, given, &projection, preparation),
         }
     }
