@@ -20,7 +20,7 @@ pub use sidecar::Sidecar;
 /// Window of the agent's model, in tokens.
 pub const WINDOW: u64 = 32_000;
 /// The model counts more tokens than the estimate of four units each, so that some contexts overflow.
-const UNITS_PER_TOKEN: f64 = 2.9;
+const UNITS_PER_TOKEN: f64 = 2.6;
 
 /// What a run came to.
 #[derive(Debug, Default, Clone)]

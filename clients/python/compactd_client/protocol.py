@@ -90,7 +90,8 @@ class AutomaticCompaction(TypedDict):
     # Whether the request that failed is worth another try once the compaction is done.
     willRetry: bool
 
-    # Names the operation; its outcome comes with `compactionEnd`.
+    # Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
+    # the one that runs already.
     operationId: NotRequired[str | None]
 
     # Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),

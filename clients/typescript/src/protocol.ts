@@ -58,7 +58,10 @@ export interface AutomaticCompaction {
   reason: CompactionReason;
   /** Whether the request that failed is worth another try once the compaction is done. */
   willRetry: boolean;
-  /** Names the operation; its outcome comes with `compactionEnd`. */
+  /**
+   * Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
+   * the one that runs already.
+   */
   operationId?: string | null;
   /**
    * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),

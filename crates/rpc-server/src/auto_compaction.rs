@@ -115,9 +115,9 @@ fn decide(
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
-    let skipped = |why: &str, until| {
+    let skipped = |why: &str, operation_id, until| {
         let told = AutomaticCompaction {
-            operation_id: None,
+            operation_id,
             reason,
             will_retry: decision.will_retry,
             skipped: Some(why.to_owned()),
@@ -126,15 +126,15 @@ fn decide(
         Outcome { told: Some(told), ..Outcome::default() }
     };
     if is_undone {
-        return skipped("undone", None);
+        return skipped("undone", None, None);
     }
     let open = access.open();
-    if open.is_busy() {
+    if let Some(running) = open.operation_id() {
         open.auto_compaction.is_check_missed.store(true, Ordering::Relaxed);
-        return skipped("operationInProgress", None);
+        return skipped("operationInProgress", Some(running), None);
     }
     if let Some(until) = open.breaker.open_until(SystemTime::now()) {
-        return skipped("failedRepeatedly", Some(until));
+        return skipped("failedRepeatedly", None, Some(until));
     }
     let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
     let told = |operation_id| AutomaticCompaction {

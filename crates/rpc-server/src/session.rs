@@ -98,9 +98,9 @@ impl OpenSession {
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
     }
 
-    /// Whether a structural operation runs.
-    pub fn is_busy(&self) -> bool {
-        self.running().is_some()
+    /// The id of the structural operation that runs, if there is one.
+    pub fn operation_id(&self) -> Option<String> {
+        self.running().as_ref().map(|running| running.id.clone())
     }
 
     /// Cancels the operation that runs; whether there was one.

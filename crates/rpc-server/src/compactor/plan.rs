@@ -39,12 +39,17 @@ pub(super) struct Plan {
 impl Plan {
     /// Plans the compaction that was ordered.
     pub(super) fn of(access: &SessionAccess<'_>, order: &Order) -> Result<Self, RpcError> {
-        let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-        let projection = projection.hiding(&order.hidden);
+        let whole = project(access.session(), access.open(), access.session().leaf_id())?;
+        let projection = whole.hiding(&order.hidden);
         let leaf = access.session().leaf_id();
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
-            None => order.prepare(&projection, leaf),
+            None => order.prepare(&projection, leaf).or_else(|refusal| match refusal {
+                // Messages that came while the last summary was written lie before its compaction,
+                // and may be too many all the same: the attempt that failed is what follows it.
+                Refusal::AlreadyCompacted { .. } if !order.hidden.is_empty() => order.prepare(&whole, leaf),
+                refusal => Err(refusal),
+            }),
         };
         match &order.summary {
             None => {

@@ -38,7 +38,8 @@ pub struct AppendMessageResult {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutomaticCompaction {
-    /// Names the operation; its outcome comes with `compactionEnd`.
+    /// Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
+    /// the one that runs already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation_id: Option<String>,
     /// Why it is due: `threshold` or `overflow`.
