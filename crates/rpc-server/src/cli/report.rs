@@ -123,6 +123,9 @@ pub(super) fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: T
     report.line("written by", &author(result));
     let headings = headings(&text(&result["summary"])).join(", ");
     report.line("headings", &cut(&headings, terminal.columns().saturating_sub(14)));
+    if let Some(retained) = retained(&result["retention"]) {
+        report.line("holds on to", &retained);
+    }
     report.oddities(&plan.oddities);
     report.closing("The summarised entries are still in the file; only the model does not see them any more.");
     report.text
@@ -188,6 +191,14 @@ fn author(result: &Value) -> String {
         Some(attempts) if attempts > 1 => format!("{name}, {}", count(attempts, "request")),
         _ => name,
     }
+}
+
+/// How much of what was compacted away is still said, by class.
+fn retained(retention: &Value) -> Option<String> {
+    let class = |name: &str| Some(format!("{name} {:.0} %", retention[name].as_f64()? * 100.0));
+    let classes = ["files", "requests", "errors", "identifiers", "constraints"].map(class);
+    let classes: Option<Vec<String>> = classes.into_iter().collect();
+    classes.map(|classes| classes.join(", "))
 }
 
 fn place(entry_id: &str, line: Option<u64>) -> String {

@@ -58,6 +58,7 @@ fn a_compaction_says_what_it_did() {
     let result = json!({
         "entryId": "deadbeef", "line": 390, "firstKeptEntryId": "0a1b2c3d", "tokensBefore": 43552, "tokensAfter": 21806,
         "summary": "## Goal\n- x\n\n## Next Steps\n1. y\n", "summarizer": "anthropic", "attempts": 2,
+        "retention": { "files": 1.0, "requests": 0.985, "errors": 1, "identifiers": 0.5, "constraints": 0 },
         "details": { "readFiles": ["evil\u{1b}[31m\n.md"], "modifiedFiles": modified },
     });
     check(
@@ -72,6 +73,7 @@ fn a_compaction_says_what_it_did() {
               summary     entry deadbeef (line 390)
               written by  anthropic, 2 requests
               headings    Goal, Next Steps
+              holds on to files 100 %, requests 98 %, errors 100 %, identifiers 50 %, constraints 0 %
             The summarised entries are still in the file; only the model does not see them any more.
         "#]],
     );
