@@ -73,7 +73,7 @@ pub enum RpcError {
     #[error("every summarizer failed: {}", shown_failures(.failures))]
     EverySummarizerFailed { failures: Vec<SummarizerFailure>, retryable: bool },
     #[error("the operation took longer than compactd.deadlineMs, {milliseconds} ms")]
-    DeadlinePassed { milliseconds: u128 },
+    DeadlinePassed { milliseconds: u128, attempts: u32 },
     #[error("the summary was rejected: {reason}")]
     SummaryRejected { reason: String },
     #[error(
@@ -157,6 +157,18 @@ impl RpcError {
         match self {
             Self::InvalidSettings { path, expected, .. } => {
                 Self::InvalidSettings { path, expected, file: Some(settings_file.display().to_string()) }
+            }
+            error => error,
+        }
+    }
+
+    /// The error of a summarizer that has made so many requests in all: it may know only of those for
+    /// the summary that it wrote last.
+    pub(crate) fn with_attempts(self, requests: u32) -> Self {
+        match self {
+            Self::DeadlinePassed { milliseconds, .. } => Self::DeadlinePassed { milliseconds, attempts: requests },
+            Self::SummarizerFailed { cause, retryable, attempts } => {
+                Self::SummarizerFailed { cause, retryable, attempts: attempts.max(requests) }
             }
             error => error,
         }
@@ -278,9 +290,9 @@ impl RpcError {
                 "attempts": failures.iter().map(|failure| failure.attempts).sum::<u32>(),
                 "failures": failures,
             }),
-            Self::DeadlinePassed { milliseconds } => {
+            Self::DeadlinePassed { milliseconds, attempts } => {
                 let milliseconds = u64::try_from(*milliseconds).unwrap_or(u64::MAX);
-                json!({ "cause": self.to_string(), "retryable": true, "attempts": 1, "deadlineMs": milliseconds })
+                json!({ "cause": self.to_string(), "retryable": true, "attempts": attempts, "deadlineMs": milliseconds })
             }
             Self::SummaryRejected { reason } => json!({ "reason": reason }),
             Self::NotSmaller { summary_tokens, replaced_tokens } => {

@@ -103,7 +103,9 @@ impl SummaryOperation {
                 }
                 Err(RpcError::Cancelled) => return Err(RpcError::Cancelled),
                 Err(error) => {
-                    failures.push(failure(summarizer.name(), &error, occasion.progress.requests_begun() - requests));
+                    let requests = occasion.progress.requests_begun() - requests;
+                    let error = error.with_attempts(requests);
+                    failures.push(failure(summarizer.name(), &error, requests));
                     last = Some(error);
                 }
             }
@@ -140,7 +142,7 @@ impl SummaryOperation {
     /// Runs `work`, or drops it and fails with `requestCancelled` when the operation is cancelled,
     /// with `summarizerFailed` when its time is over.
     pub(crate) async fn in_time<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
-        let passed = || RpcError::DeadlinePassed { milliseconds: self.time.as_millis() };
+        let passed = || RpcError::DeadlinePassed { milliseconds: self.time.as_millis(), attempts: 0 };
         let limited = async { tokio::time::timeout_at(self.deadline, work).await.unwrap_or_else(|_| Err(passed())) };
         self.unless_cancelled(limited).await
     }
