@@ -340,26 +340,26 @@ class CompactionResult(TypedDict):
     attempts: int
 
     # One or two sentences for a user interface.
-    brief: NotRequired[str]
+    brief: str
+
+    # How much is there, by class.
+    retention: Retention
+
+    # How much the summary alone held, before what it lacked was added.
+    retentionBeforeRepair: Retention
+
+    # One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
+    # count twice.
+    score: float
+
+    # What the summary alone lacked, and what it says that nothing supports.
+    lossReport: LossReport
 
     # Summarizers that were asked before that one, and why they did not write it.
     failures: NotRequired[list[SummarizerFailure]]
 
-    # What the summary alone lacked, and what it says that nothing supports.
-    lossReport: NotRequired[LossReport]
-
     # Secrets that were taken out of what the model was told and said, by rule.
     redactions: NotRequired[dict[str, Any]]
-
-    # How much is there, by class.
-    retention: NotRequired[Retention]
-
-    # How much the summary alone held, before what it lacked was added.
-    retentionBeforeRepair: NotRequired[Retention]
-
-    # One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
-    # count twice.
-    score: NotRequired[float]
 
     # What the summary cost.
     usage: NotRequired[FreeObject | None]

@@ -250,22 +250,22 @@ export interface CompactionResult {
   /** Requests that were made, failed ones included. */
   attempts: number;
   /** One or two sentences for a user interface. */
-  brief?: string;
-  /** Summarizers that were asked before that one, and why they did not write it. */
-  failures?: Array<SummarizerFailure>;
-  /** What the summary alone lacked, and what it says that nothing supports. */
-  lossReport?: LossReport;
-  /** Secrets that were taken out of what the model was told and said, by rule. */
-  redactions?: Record<string, never>;
+  brief: string;
   /** How much is there, by class. */
-  retention?: Retention;
+  retention: Retention;
   /** How much the summary alone held, before what it lacked was added. */
-  retentionBeforeRepair?: Retention;
+  retentionBeforeRepair: Retention;
   /**
    * One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
    * count twice.
    */
-  score?: number;
+  score: number;
+  /** What the summary alone lacked, and what it says that nothing supports. */
+  lossReport: LossReport;
+  /** Summarizers that were asked before that one, and why they did not write it. */
+  failures?: Array<SummarizerFailure>;
+  /** Secrets that were taken out of what the model was told and said, by rule. */
+  redactions?: Record<string, never>;
   /** What the summary cost. */
   usage?: FreeObject | null;
 }

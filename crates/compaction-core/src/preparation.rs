@@ -109,6 +109,21 @@ impl Preparation {
         let cut = cut_point::chosen(span.entries, first_kept)?;
         Ok(span.prepare(&cut, leaf_id, tools)?)
     }
+
+    /// What a summary stands for that somebody has written, with a cut of their own: all that the
+    /// model saw before `first_kept`. An entry that is not in the context keeps all of it.
+    pub fn of_given(
+        projection: &Projection,
+        leaf_id: &EntryId,
+        first_kept: &EntryId,
+        settings: CompactionSettings,
+        tools: &FileTools,
+    ) -> Self {
+        let span = Span::unchecked(projection, settings);
+        let position = span.entries.iter().position(|projected| projected.entry.id() == first_kept);
+        let evicted = &span.entries[..position.unwrap_or(0)];
+        span.build((evicted, &[]), first_kept, leaf_id, tools)
+    }
 }
 
 /// Why no compaction can be made at the cut that a caller chose.
@@ -132,11 +147,16 @@ struct Span<'a> {
 
 impl<'a> Span<'a> {
     fn of(projection: &'a Projection, settings: CompactionSettings) -> Result<Self, Refusal> {
+        let span = Self::unchecked(projection, settings);
+        refuse_if_compacted(projection, span.tokens_before)?;
+        Ok(span)
+    }
+
+    fn unchecked(projection: &'a Projection, settings: CompactionSettings) -> Self {
         let tokens_before = tokens::context_tokens(projection).tokens;
-        refuse_if_compacted(projection, tokens_before)?;
         let previous = projection.compaction().filter(|compaction| !compaction.messages.is_empty());
         let entries = &projection.entries()[usize::from(previous.is_some())..];
-        Ok(Self { entries, previous, tokens_before, settings })
+        Self { entries, previous, tokens_before, settings }
     }
 
     fn nothing(&self) -> Refusal {
@@ -152,19 +172,33 @@ impl<'a> Span<'a> {
         if conversation(history).chain(conversation(turn_prefix)).next().is_none() {
             return Err(self.nothing());
         }
-        Ok(Preparation {
-            first_kept_entry_id: self.entries[cut.first_kept].entry.id().clone(),
+        let first_kept = self.entries[cut.first_kept].entry.id();
+        let leaf_id = leaf_id.ok_or_else(|| self.nothing())?;
+        let prepared = self.build((history, turn_prefix), first_kept, leaf_id, tools);
+        Ok(Preparation { is_split_turn: cut.turn_start.is_some(), ..prepared })
+    }
+
+    fn build(
+        &self,
+        (history, turn_prefix): (&[ProjectedEntry], &[ProjectedEntry]),
+        first_kept: &EntryId,
+        leaf_id: &EntryId,
+        tools: &FileTools,
+    ) -> Preparation {
+        let evicted = history.iter().chain(turn_prefix);
+        Preparation {
+            first_kept_entry_id: first_kept.clone(),
             messages_to_summarize: conversation(history).collect(),
             turn_prefix_messages: conversation(turn_prefix).collect(),
-            is_split_turn: cut.turn_start.is_some(),
+            is_split_turn: false,
             tokens_before: self.tokens_before,
             previous_summary: self.previous.and_then(summary_of),
             previous_details: self.previous.and_then(details_of),
-            file_operations: file_operations(self.previous, &self.entries[..cut.first_kept], tools),
+            file_operations: file_operations(self.previous.into_iter().chain(evicted), tools),
             file_tools: tools.clone(),
             settings: self.settings,
-            leaf_id: leaf_id.ok_or_else(|| self.nothing())?.clone(),
-        })
+            leaf_id: leaf_id.clone(),
+        }
     }
 }
 
@@ -221,13 +255,12 @@ fn details_of(compaction: &ProjectedEntry) -> Option<Box<RawValue>> {
     compaction.entry.compaction()?.details.clone()
 }
 
-fn file_operations(
-    previous: Option<&ProjectedEntry>,
-    summarised: &[ProjectedEntry],
+fn file_operations<'a>(
+    previous_and_evicted: impl Iterator<Item = &'a ProjectedEntry>,
     tools: &FileTools,
 ) -> FileOperations {
     let mut operations = FileOperations::default();
-    for projected in previous.into_iter().chain(summarised) {
+    for projected in previous_and_evicted {
         match projected.entry.body() {
             EntryBody::Compaction(compaction) if !compaction.from_hook && !projected.messages.is_empty() => {
                 operations.add_lists(&compaction.files);

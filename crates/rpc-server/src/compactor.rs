@@ -125,16 +125,15 @@ fn question(
     plan: &Plan,
     guard: &OperationGuard,
 ) -> Result<Option<Box<SessionBeforeCompact>>, RpcError> {
-    let preparation = plan.preparation.as_ref().filter(|_| order.summary.is_none());
-    let Some(preparation) = preparation.filter(|_| access.server().has_hook(hooks::BEFORE_COMPACT)) else {
+    if order.summary.is_some() || !access.server().has_hook(hooks::BEFORE_COMPACT) {
         return Ok(None);
-    };
+    }
     let branch = access.session().branch_entries(Some(&plan.leaf_id));
     let branch = branch.map_err(|error| access.open().store_error(&error))?;
     Ok(Some(Box::new(SessionBeforeCompact {
         session_id: order.session_id.clone(),
         operation_id: guard.id.clone(),
-        preparation: convert::preparation(preparation, true),
+        preparation: convert::preparation(&plan.preparation, true),
         branch_entries: branch.iter().map(convert::entry).collect(),
         custom_instructions: order.custom_instructions.clone(),
         reason: order.reason,
@@ -318,7 +317,7 @@ fn result(
     written: Written,
 ) -> Result<CompactionResult, RpcError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let account = written.account.as_ref().map(|account| account.told(&written.summary));
+    let account = written.account.told(&written.summary);
     let usage = written.usage.map(serde_json::value::RawValue::from_string).transpose();
     Ok(CompactionResult {
         entry_id: entry.id().to_string(),

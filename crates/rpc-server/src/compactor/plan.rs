@@ -7,7 +7,6 @@ use compaction_core::entry::{EntryId, FileLists};
 use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::Projection;
-use compaction_core::tokens;
 
 use super::Order;
 use super::account::Part;
@@ -27,8 +26,7 @@ pub(super) struct Plan {
     pub(super) leaf_id: EntryId,
     /// Tokens of the context.
     pub(super) tokens_before: u64,
-    /// `None` where the client gave summary and cut and nothing else would be compacted.
-    pub(super) preparation: Option<Preparation>,
+    pub(super) preparation: Preparation,
     /// Estimated tokens of what the summary replaces; `None` where a client's own cut brings back
     /// what an earlier compaction had taken out.
     pub(super) replaced_tokens: Option<u64>,
@@ -58,17 +56,13 @@ impl Plan {
                 order.check_worth(kept_tokens, plan.replaced_tokens)?;
                 Ok(plan)
             }
-            Some(given) => Self::given(access, given, &projection, preparation),
+            Some(given) => Self::given(access, order, given, &projection, preparation),
         }
     }
 
-    /// What goes and what stays, where that is known.
-    pub(super) fn part(&self) -> Option<Part<'_>> {
-        self.preparation.as_ref().map(|preparation| Part {
-            preparation,
-            kept: &self.kept,
-            replaced_tokens: self.replaced_tokens,
-        })
+    /// What goes and what stays.
+    pub(super) fn part(&self) -> Part<'_> {
+        Part { preparation: &self.preparation, kept: &self.kept, replaced_tokens: self.replaced_tokens }
     }
 
     fn prepared(preparation: Preparation, projection: &Projection) -> Self {
@@ -78,13 +72,14 @@ impl Plan {
             tokens_before: preparation.tokens_before,
             replaced_tokens: replaced_tokens(projection, &preparation.first_kept_entry_id),
             kept: kept(projection, &preparation.first_kept_entry_id),
-            preparation: Some(preparation),
+            preparation,
         }
     }
 
     /// Checks a summary that the client wrote, and the cut that it chose, if it did.
     fn given(
         access: &SessionAccess<'_>,
+        order: &Order,
         given: &GivenSummary,
         projection: &Projection,
         preparation: Result<Preparation, Refusal>,
@@ -95,14 +90,13 @@ impl Plan {
         };
         let first_kept = EntryId::new(first_kept.as_str());
         check_first_kept(access, &first_kept, leaf)?;
-        Ok(Self {
-            replaced_tokens: replaced_tokens(projection, &first_kept),
-            kept: kept(projection, &first_kept),
-            first_kept_entry_id: first_kept,
-            leaf_id: leaf.clone(),
-            tokens_before: tokens::context_tokens(projection).tokens,
-            preparation: preparation.ok(),
-        })
+        Ok(Self::at_given_cut(order, projection, leaf, &first_kept))
+    }
+
+    /// The plan for a summary that somebody has written, with a cut of their own.
+    fn at_given_cut(order: &Order, projection: &Projection, leaf: &EntryId, first_kept: &EntryId) -> Self {
+        let (compaction, tools) = (order.compaction_of(projection), order.settings.file_tools());
+        Self::prepared(Preparation::of_given(projection, leaf, first_kept, compaction, &tools), projection)
     }
 
     /// Takes over the cut that a hook chose, once it is checked.
@@ -110,21 +104,20 @@ impl Plan {
         &mut self,
         operation: &SummaryOperation,
         given: &GivenSummary,
-        order: &Order,
+        order: &Arc<Order>,
     ) -> Result<(), RpcError> {
         check_given(given).map_err(of_hook)?;
         if let Some(first_kept) = &given.first_kept_entry_id {
             let first_kept = EntryId::new(first_kept.as_str());
-            let (chosen, leaf, hidden) = (first_kept.clone(), self.leaf_id.clone(), order.hidden.clone());
+            let (leaf, order) = (self.leaf_id.clone(), Arc::clone(order));
             let (session, guard) = operation.session_turn().await?;
             let check = move |access: &mut SessionAccess<'_>| {
-                check_first_kept(access, &chosen, &leaf)?;
+                check_first_kept(access, &first_kept, &leaf)?;
                 let projection = project(access.session(), access.open(), Some(&leaf))?;
-                Ok(replaced_tokens(&projection.hiding(&hidden), &chosen))
+                Ok(Self::at_given_cut(&order, &projection.hiding(&order.hidden), &leaf, &first_kept))
             };
-            let replaced = change(Arc::clone(&operation.server), session, guard, check).await;
-            self.replaced_tokens = replaced.map_err(of_hook)?;
-            self.first_kept_entry_id = first_kept;
+            let plan = change(Arc::clone(&operation.server), session, guard, check).await;
+            *self = plan.map_err(of_hook)?;
         }
         self.tokens_before = given.tokens_before.unwrap_or(self.tokens_before);
         Ok(())
@@ -147,17 +140,21 @@ fn prepare_at(
     chosen_cut(session, open, first_kept, prepared)
 }
 
-/// The messages of the context from `first_kept` on.
+/// The messages of the context from `first_kept` on; all but the summary of the last compaction where
+/// that entry lies before them.
 pub(crate) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<PreparedMessage> {
-    let kept = projection.entries().iter().skip_while(|projected| projected.entry.id() != first_kept);
-    kept.flat_map(|projected| {
-        let prepared = |message: &Arc<Message>| PreparedMessage {
-            entry_id: projected.entry.id().clone(),
-            message: Arc::clone(message),
-        };
-        projected.messages.iter().map(prepared)
-    })
-    .collect()
+    let entries = projection.entries();
+    let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
+    let kept = &entries[position.unwrap_or(usize::from(projection.compaction().is_some()))..];
+    kept.iter()
+        .flat_map(|projected| {
+            let prepared = |message: &Arc<Message>| PreparedMessage {
+                entry_id: projected.entry.id().clone(),
+                message: Arc::clone(message),
+            };
+            projected.messages.iter().map(prepared)
+        })
+        .collect()
 }
 
 /// Estimated tokens of the context before `first_kept`, an earlier summary included; `None` where

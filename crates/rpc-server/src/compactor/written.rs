@@ -32,8 +32,8 @@ pub(super) struct Written {
     pub(super) from_hook: bool,
     /// Whether a client or a hook gave it, so that it is kept as it is.
     pub(super) is_given: bool,
-    /// What was kept, where it is known what was compacted away.
-    pub(super) account: Option<Account>,
+    /// What was kept of what was compacted away.
+    pub(super) account: Account,
 }
 
 impl Written {
@@ -56,10 +56,9 @@ impl Written {
     /// A client's own words are kept as they are; the lists of files are added to the details
     /// alone, where the next compaction finds them.
     fn by_client(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
-        let preparation = plan.preparation.as_ref();
-        let files = preparation.map(|preparation| preparation.file_operations.lists()).unwrap_or_default();
-        let account = plan.part().map(|part| Account::of_given(&part, &given.summary));
-        let own = own_details(order, "client", &Redactions::new(), account.as_ref());
+        let files = plan.preparation.file_operations.lists();
+        let account = Account::of_given(&plan.part(), &given.summary);
+        let own = own_details(order, "client", &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
             details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
@@ -79,8 +78,7 @@ impl Written {
         plan: &Arc<Plan>,
         order: &Arc<Order>,
     ) -> Result<Self, RpcError> {
-        let no_preparation = || RpcError::Internal { message: "no preparation".to_owned() };
-        let preparation = plan.preparation.as_ref().ok_or_else(no_preparation)?;
+        let preparation = &plan.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
         let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, order.settings.citations());
         let written = operation.summarize(&jobs).await?;
@@ -100,14 +98,11 @@ impl Written {
         operation::checked(&summary)?;
         let (account, summary) = {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            let completing = blocking(move || {
-                let part = plan.part().ok_or_else(no_preparation)?;
-                Ok(Account::complete(&part, &summary, &order.settings))
-            });
+            let completing = blocking(move || Ok(Account::complete(&plan.part(), &summary, &order.settings)));
             operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();
-        let own = own_details(order, &written.summarizer, &redactions, Some(&account));
+        let own = own_details(order, &written.summarizer, &redactions, &account);
         Ok(Self {
             summary,
             details: operation::details(&files, &own, None, "details")?,
@@ -118,22 +113,20 @@ impl Written {
             attempts,
             from_hook: false,
             is_given: false,
-            account: Some(account),
+            account,
         })
     }
 }
 
 /// What `details.compactd` holds of a compaction: why, who wrote it, and the ledger.
-fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account: Option<&Account>) -> String {
+fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account: &Account) -> String {
     let mut own = RawObject::default();
     own.set("reason", json!(order.reason).to_string());
     own.set("summarizer", json!(summarizer).to_string());
     if !redactions.is_empty() {
         own.set("redactions", json!(redactions).to_string());
     }
-    if let Some(account) = account {
-        own.set("ledger", account.stored_ledger());
-    }
+    own.set("ledger", account.stored_ledger());
     own.to_json()
 }
 

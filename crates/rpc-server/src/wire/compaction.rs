@@ -368,10 +368,9 @@ pub struct CompactionResult {
     /// Secrets that were taken out of what the model was told and said, by rule.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redactions: BTreeMap<String, u32>,
-    /// What was kept of what the compacted part held; absent where the client chose a cut at which
-    /// nothing new is compacted.
+    /// What was kept of what the compacted part held.
     #[serde(flatten)]
-    pub account: Option<CompactionAccount>,
+    pub account: CompactionAccount,
 }
 
 /// What the new context holds of what the compacted part held.
