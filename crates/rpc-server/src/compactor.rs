@@ -17,6 +17,7 @@ use compaction_core::json;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::{system_state, tokens};
+use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -73,7 +74,7 @@ pub(crate) struct Begun {
     pub(crate) guard: OperationGuard,
     plan: Plan,
     /// What the client's hook is asked, if it has one.
-    question: Option<Box<SessionBeforeCompact>>,
+    question: Option<Box<RawValue>>,
 }
 
 /// Claims the session and prepares; tells the client that the compaction has started.
@@ -124,13 +125,14 @@ fn question(
     order: &Order,
     plan: &Plan,
     guard: &OperationGuard,
-) -> Result<Option<Box<SessionBeforeCompact>>, RpcError> {
+) -> Result<Option<Box<RawValue>>, RpcError> {
     if order.summary.is_some() || !access.server().has_hook(hooks::BEFORE_COMPACT) {
         return Ok(None);
     }
     let branch = access.session().branch_entries(Some(&plan.leaf_id));
     let branch = branch.map_err(|error| access.open().store_error(&error))?;
-    Ok(Some(Box::new(SessionBeforeCompact {
+    // Written here, on the turn's thread, since it may be as large as the session.
+    let question = serde_json::value::to_raw_value(&SessionBeforeCompact {
         session_id: order.session_id.clone(),
         operation_id: guard.id.clone(),
         preparation: convert::preparation(&plan.preparation, true),
@@ -138,14 +140,15 @@ fn question(
         custom_instructions: order.custom_instructions.clone(),
         reason: order.reason,
         will_retry: order.will_retry,
-    })))
+    });
+    question.map(Some).map_err(|error| RpcError::Internal { message: error.to_string() })
 }
 
 /// Runs a compaction to its end and tells the client, whatever the end is.
 async fn run(
     operation: SummaryOperation,
     plan: Plan,
-    question: Option<Box<SessionBeforeCompact>>,
+    question: Option<Box<RawValue>>,
     order: Arc<Order>,
 ) -> Result<CompactionResult, RpcError> {
     let server = Arc::clone(&operation.server);
@@ -203,7 +206,7 @@ pub(crate) fn tell_end(
 async fn work(
     operation: &SummaryOperation,
     mut plan: Plan,
-    question: Option<Box<SessionBeforeCompact>>,
+    question: Option<Box<RawValue>>,
     order: &Arc<Order>,
 ) -> Result<CompactionResult, RpcError> {
     let given_by_hook = match question {
@@ -232,10 +235,7 @@ async fn work(
     change(Arc::clone(&operation.server), session, guard, commit).await
 }
 
-async fn ask_hook(
-    operation: &SummaryOperation,
-    question: &SessionBeforeCompact,
-) -> Result<Option<GivenSummary>, RpcError> {
+async fn ask_hook(operation: &SummaryOperation, question: &RawValue) -> Result<Option<GivenSummary>, RpcError> {
     let asking = hooks::before_compact(&operation.server, question);
     match operation.in_time(asking).await? {
         Decision::Cancel => Err(RpcError::CancelledByHook),
@@ -318,7 +318,7 @@ fn result(
 ) -> Result<CompactionResult, RpcError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
     let account = written.account.told(&written.summary);
-    let usage = written.usage.map(serde_json::value::RawValue::from_string).transpose();
+    let usage = written.usage.map(RawValue::from_string).transpose();
     Ok(CompactionResult {
         entry_id: entry.id().to_string(),
         summary: written.summary,

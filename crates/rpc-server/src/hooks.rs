@@ -11,10 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
 use crate::server::Server;
-use crate::wire::{
-    GivenBranchSummary, GivenSummary, SessionBeforeCompact, SessionBeforeFork, SessionBeforeTree,
-    SessionBeforeTreeResult,
-};
+use crate::wire::{GivenBranchSummary, GivenSummary, SessionBeforeFork, SessionBeforeTree, SessionBeforeTreeResult};
 
 /// Before a compaction.
 pub(crate) const BEFORE_COMPACT: &str = "sessionBeforeCompact";
@@ -34,12 +31,14 @@ pub(crate) enum Decision<T> {
     Go(T),
 }
 
-/// Asks before a compaction; the hook may give the summary.
+/// Asks before a compaction; the hook may give the summary. `params` is a [`SessionBeforeCompact`].
+///
+/// [`SessionBeforeCompact`]: crate::wire::SessionBeforeCompact
 pub(crate) async fn before_compact(
     server: &Arc<Server>,
-    params: &SessionBeforeCompact,
+    params: &RawValue,
 ) -> Result<Decision<Option<GivenSummary>>, RpcError> {
-    let answer = ask(server, BEFORE_COMPACT, params).await?;
+    let answer = ask(server, BEFORE_COMPACT, &params).await?;
     match decide(&answer)? {
         Decision::Cancel => Ok(Decision::Cancel),
         Decision::Go(()) => Ok(Decision::Go(member(&answer, "compaction")?)),
