@@ -7,6 +7,7 @@ use compaction_core::summary::{ShownFiles, append_shown_files};
 use compaction_core::tokens::estimate_text;
 
 use crate::convert;
+use crate::redaction::Redactor;
 use crate::settings::Settings;
 use crate::wire;
 
@@ -46,7 +47,13 @@ impl Account {
 
     /// Takes the account of a summary's text and completes the summary: with the facts that it
     /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
-    pub(super) fn complete(part: &Part<'_>, text: &str, settings: &Settings) -> (Self, String) {
+    /// What `redactor` takes out of a model's words is not brought back.
+    pub(super) fn complete(
+        part: &Part<'_>,
+        text: &str,
+        settings: &Settings,
+        redactor: Option<&Redactor>,
+    ) -> (Self, String) {
         let ledger = part.preparation.ledger();
         let files = part.preparation.file_operations.lists();
         let reserve_tokens = part.preparation.settings.reserve_tokens;
@@ -59,8 +66,11 @@ impl Account {
         let Some(repair) = repair else {
             return (account, with_files(text));
         };
-        account.retention = repair.retention;
-        (account, with_files(&format!("{}\n\n{}", text.trim_end(), repair.block)))
+        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
+        let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
+        let is_whole = block == repair.block;
+        account.retention = if is_whole { repair.retention } else { part.loss(&account.ledger, &summary).retention };
+        (account, summary)
     }
 
     fn new(part: &Part<'_>, ledger: Ledger, loss: LossReport) -> Self {
@@ -102,6 +112,13 @@ impl Account {
 fn stored_bytes(reserve_tokens: u64) -> usize {
     let bytes = usize::try_from(reserve_tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     bytes.clamp(LEAST_STORED_BYTES, STORED_BYTES)
+}
+
+/// A block without secrets. Its lines are looked at one by one, as a secret that is cut off would
+/// take the end of the block along.
+fn redacted(block: &str, redactor: &Redactor) -> String {
+    let lines: Vec<_> = block.lines().map(|line| redactor.redact(line).text).collect();
+    lines.join("\n")
 }
 
 impl Part<'_> {

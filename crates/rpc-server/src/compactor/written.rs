@@ -17,7 +17,7 @@ use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
-use crate::summarizers::{Redactions, SummaryJob};
+use crate::summarizers::{Redactions, SummaryJob, extractive};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
 /// A summary that was written.
@@ -98,7 +98,10 @@ impl Written {
         operation::checked(&summary)?;
         let (account, summary) = {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            let completing = blocking(move || Ok(Account::complete(&plan.part(), &summary, &order.settings)));
+            // Decision 13: what never leaves the process keeps its facts exact.
+            let redactor = order.settings.redaction().redactor().filter(|_| written.summarizer != extractive::NAME);
+            let completing =
+                blocking(move || Ok(Account::complete(&plan.part(), &summary, &order.settings, redactor.as_deref())));
             operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();

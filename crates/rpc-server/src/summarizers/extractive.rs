@@ -7,6 +7,9 @@ use super::{ModelLimits, Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
 use crate::errors::RpcError;
 
+/// The name of the summarizer without a model.
+pub(crate) const NAME: &str = "extractive";
+
 /// Fills the summary format from the conversation itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Extractive;
@@ -14,7 +17,7 @@ pub struct Extractive;
 #[async_trait]
 impl Summarizer for Extractive {
     fn name(&self) -> &str {
-        "extractive"
+        NAME
     }
 
     fn limits(&self) -> ModelLimits {

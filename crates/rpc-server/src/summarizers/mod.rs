@@ -2,7 +2,7 @@
 
 pub mod configuration;
 mod engine;
-mod extractive;
+pub(crate) mod extractive;
 mod host;
 mod model;
 pub mod providers;
@@ -172,7 +172,7 @@ pub fn chain(given: Option<&SummarizerChoice>, settings: &Settings, server: &Ser
 fn by_name(name: &str, settings: &Settings, server: &Server) -> Result<Arc<dyn Summarizer>, RpcError> {
     let wrong = |expected: String| Err(RpcError::invalid_params("summarizer", expected));
     match name {
-        "extractive" => Ok(Arc::new(Extractive)),
+        extractive::NAME => Ok(Arc::new(Extractive)),
         "host" if server.configuration()?.client_summarizes => {
             Ok(Arc::new(Modelled::new("host", Arc::new(Host::new(settings)), settings)))
         }
