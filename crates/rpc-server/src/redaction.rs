@@ -1,7 +1,7 @@
 //! Secrets are taken out of what goes to a summarizer and of what comes back, since a summary
 //! lives longer and travels further than the conversation that it is made from.
 //!
-//! Secrets are known by their form: what issuers document ([`rules`]), and values that are
+//! Secrets are known by their form: what issuers document (`rules`), and values that are
 //! assigned to names like `password`. What has no form is not found. Nothing is stored changed
 //! but the summary itself: entries keep what they hold.
 

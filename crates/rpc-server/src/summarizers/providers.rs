@@ -1,7 +1,7 @@
 //! Models of providers: Anthropic, OpenAI and all that speak like it, Gemini, and programs.
 //!
 //! The settings describe them ([`super::configuration`]); keys come from the environment alone. The
-//! languages of the providers are [`wire`]s over one way of asking ([`http_model`]).
+//! languages of the providers are `wire`s over one way of asking (`http_model`).
 
 mod chat;
 mod command;
