@@ -36,7 +36,7 @@ fn a_compaction_adds_one_line_and_says_where() {
     let report = place.run(&["compact", &file]).ok();
     assert_eq!(
         names(&report),
-        ["tokens", "summarised", "kept", "read", "modified", "summary", "written by", "headings"]
+        ["tokens", "summarised", "kept", "read", "modified", "summary", "written by", "headings", "holds on to"]
     );
     let after = std::fs::read_to_string(&file).expect("readable");
     let added = after.as_bytes().strip_prefix(SAMPLE).expect("what was there is still there");
