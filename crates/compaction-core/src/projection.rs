@@ -108,7 +108,7 @@ impl Projection {
     /// The context of a branch that has one more entry at its leaf, made from this one instead of
     /// from the branch. `None` if the entry changes what stands before it, as compactions and
     /// context edits do, or is itself the target of an edit.
-    pub fn followed_by(&self, entry: Arc<Entry>) -> Option<Self> {
+    pub fn followed_by(mut self, entry: Arc<Entry>) -> Option<Self> {
         let is_edited = self.entries.iter().any(|projected| match projected.entry.body() {
             EntryBody::ContextEdit { target_id, .. } => target_id == entry.id(),
             _ => false,
@@ -116,19 +116,33 @@ impl Projection {
         if is_edited || matches!(entry.kind(), EntryKind::Compaction | EntryKind::ContextEdit) {
             return None;
         }
-        let mut next = self.clone();
         let mut settings = Selection::default();
         note_settings(&entry, &mut settings);
-        next.thinking_level = settings.thinking_level.unwrap_or(next.thinking_level);
-        next.model = settings.model.or(next.model);
-        for projected in &mut next.entries {
+        self.thinking_level = settings.thinking_level.unwrap_or(self.thinking_level);
+        self.model = settings.model.or(self.model);
+        for projected in &mut self.entries {
             projected.depth += 1;
         }
         let messages = entry.context_messages();
-        next.entries.push(ProjectedEntry { entry, depth: 0, messages });
-        next.diagnostics.retain(|diagnostic| !matches!(diagnostic, ProjectionDiagnostic::OrphanToolResult { .. }));
-        find_orphan_results(&next.entries, &mut next.diagnostics);
-        Some(next)
+        // Results without a call stay so: a call that comes later is not theirs.
+        for orphan in self.orphans_of(&messages) {
+            self.diagnostics
+                .push(ProjectionDiagnostic::OrphanToolResult { entry_id: entry.id().clone(), tool_call_id: orphan });
+        }
+        self.entries.push(ProjectedEntry { entry, depth: 0, messages });
+        Some(self)
+    }
+
+    /// The calls that results among `messages` answer and that are neither in this context nor
+    /// before them.
+    fn orphans_of(&self, messages: &[Arc<Message>]) -> Vec<String> {
+        let answered = |at: usize| messages[at].answered_call_id().map(|id| (at, id));
+        let is_called = |at: usize, id: &str| {
+            let before = self.shared_messages().chain(&messages[..at]);
+            before.flat_map(|message| message.tool_call_ids()).any(|call| call == id)
+        };
+        let answers = (0..messages.len()).filter_map(answered);
+        answers.filter(|(at, id)| !is_called(*at, id)).map(|(_, id)| id.to_owned()).collect()
     }
 
     /// This context as it were if context edits hid `entries`, before those edits are written.
