@@ -37,10 +37,22 @@ impl Provider {
     /// # Errors
     /// When there is no port.
     pub fn start(seed: u64) -> anyhow::Result<Self> {
+        Self::start_with(Some(Random::new(seed)))
+    }
+
+    /// Starts one that never fails.
+    ///
+    /// # Errors
+    /// When there is no port.
+    pub fn start_reliable() -> anyhow::Result<Self> {
+        Self::start_with(None)
+    }
+
+    fn start_with(random: Option<Random>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let base_url = format!("http://{}/v1", listener.local_addr()?);
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let (shared, random) = (Arc::clone(&seen), Arc::new(Mutex::new(Random::new(seed))));
+        let (shared, random) = (Arc::clone(&seen), Arc::new(Mutex::new(random)));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (shared, random) = (Arc::clone(&shared), Arc::clone(&random));
@@ -57,12 +69,13 @@ impl Provider {
     }
 }
 
-fn serve(stream: TcpStream, seen: &Mutex<Seen>, random: &Mutex<Random>) -> anyhow::Result<()> {
+fn serve(stream: TcpStream, seen: &Mutex<Seen>, random: &Mutex<Option<Random>>) -> anyhow::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     while let Some(body) = read_request(&mut reader)? {
         let prompt = prompt_of(&body);
-        let fate = random.lock().unwrap_or_else(PoisonError::into_inner).below(100);
+        let fate =
+            random.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map_or(99, |random| random.below(100));
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.largest_prompt = seen.largest_prompt.max(prompt.encode_utf16().count());
         let outcome = match fate {

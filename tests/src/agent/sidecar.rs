@@ -21,6 +21,8 @@ pub struct Sidecar {
     requests: u64,
     /// `compactionEnd` by operation.
     ends: HashMap<String, Value>,
+    /// What `compactionProgress` told, in order.
+    pub progress: Vec<Value>,
 }
 
 impl Sidecar {
@@ -31,8 +33,12 @@ impl Sidecar {
     pub fn start(home: &Path, settings: &Value) -> anyhow::Result<Self> {
         let mut command = Command::new(binary()?);
         command.current_dir(home).env_clear().env("HOME", home).arg("--log-level").arg("error");
-        let mut sidecar =
-            Self { server: RawServer::spawn(command, Framing::Lines)?, requests: 0, ends: HashMap::new() };
+        let mut sidecar = Self {
+            server: RawServer::spawn(command, Framing::Lines)?,
+            requests: 0,
+            ends: HashMap::new(),
+            progress: Vec::new(),
+        };
         let client = json!({ "name": "agent" });
         sidecar.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": client, "settings": settings }))?;
         Ok(sidecar)
@@ -94,7 +100,12 @@ impl Sidecar {
     }
 
     fn note(&mut self, frame: &[u8]) -> anyhow::Result<()> {
-        if memchr::memmem::find(&frame[..frame.len().min(80)], b"\"compactionEnd\"").is_none() {
+        let is = |method: &[u8]| memchr::memmem::find(&frame[..frame.len().min(80)], method).is_some();
+        if is(b"\"compactionProgress\"") {
+            let mut progress: Value = serde_json::from_slice(frame)?;
+            self.progress.push(progress["params"].take());
+        }
+        if !is(b"\"compactionEnd\"") {
             return Ok(());
         }
         let mut end: Value = serde_json::from_slice(frame)?;
