@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use session_store::{CreateOptions, Durability, FileStore, NewEntry, Parent, Session, SessionStore as _};
 
 use crate::Bench;
+use crate::limits;
 use crate::pipe::Pipe;
 use crate::report::{Report, Row};
 use crate::sessions::SessionFile;
-use crate::times::{Times, timed};
+use crate::times::{Times, shown, timed};
 
 /// By the library beside the peer, and over pipes.
 pub(crate) fn measure(bench: &Bench, sessions: &[SessionFile], report: &mut Report) -> anyhow::Result<()> {
@@ -33,6 +34,11 @@ pub(crate) fn measure(bench: &Bench, sessions: &[SessionFile], report: &mut Repo
 }
 
 fn over_pipes(bench: &Bench, sessions: &[SessionFile], report: &mut Report) -> anyhow::Result<()> {
+    let bytes = json!({ "sessionId": "", "message": message(0) }).to_string().len();
+    let bare = limits::round_trip(bytes, bench.effort.quick_calls / 4)?;
+    report.add(
+        Row::value("two processes that only echo lines of that size, p50", shown(bare)).remark("the limit of pipes"),
+    );
     for file in sessions {
         let mut pipe = Pipe::initialized(&bench.binary, &bench.directory)?;
         pipe.timed("openSession", &json!({ "path": file.path }))?;
@@ -41,8 +47,9 @@ fn over_pipes(bench: &Bench, sessions: &[SessionFile], report: &mut Report) -> a
         drop(pipe);
         file.restore()?;
         let row = Row::medians(format!("`appendMessage` over pipes, {}, p50", file.name), &times, None);
-        let p99 = crate::times::shown(times.quantile(0.99));
-        report.add(row.at_most(times.median(), Duration::from_micros(45)).remark(format!("p99 {p99}")));
+        let (p99, of_bare) = (shown(times.quantile(0.99)), times.median().as_secs_f64() / bare.as_secs_f64());
+        let remark = format!("p99 {p99}; {of_bare:.2} x the bare echo");
+        report.add(row.at_most(times.median(), Duration::from_micros(45)).remark(remark));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod contexts;
 mod effort;
 mod indexes;
 mod ledgers;
+mod limits;
 mod lists;
 mod machine;
 mod memory;
@@ -52,6 +53,9 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let [indexes::ARGUMENT, file, runs] = arguments.as_slice() {
         return indexes::measure_here(Path::new(file), runs.parse()?);
+    }
+    if let [limits::ARGUMENT] = arguments.as_slice() {
+        return limits::echo_here();
     }
     let options = Options::read(&arguments)?;
     let temporary = TempDir::with_prefix("compactd-bench-")?;
