@@ -36,6 +36,11 @@ impl AutoCompaction {
         *self.model.lock().unwrap_or_else(PoisonError::into_inner) = model;
     }
 
+    /// What came while the last operation ran waits for the next message.
+    pub(crate) fn forget_missed_check(&self) {
+        self.is_check_missed.store(false, Ordering::Relaxed);
+    }
+
     /// The model of the next requests, if it is known.
     pub(crate) fn model(&self) -> Option<Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -252,7 +257,7 @@ fn failed_attempt(projection: &Projection) -> Vec<EntryId> {
 
 fn begin(access: &mut SessionAccess<'_>, order: &Order) -> Result<(Begun, Chain), RpcError> {
     let chain = summarizers::chain(None, &order.settings, access.server())?;
-    let parent = access.server().end.clone();
+    let parent = access.server().closing.clone();
     Ok((compactor::begin(access, order, &parent)?, chain))
 }
 
@@ -268,7 +273,7 @@ fn tell_failure(access: &SessionAccess<'_>, order: &Order, tokens_before: u64, e
 
 /// Asks once more after an operation, if messages came while it ran.
 pub(crate) async fn check_again(server: &Arc<Server>, session: &Arc<OpenSession>) {
-    if !session.auto_compaction.is_check_missed.swap(false, Ordering::Relaxed) || server.end.is_cancelled() {
+    if !session.auto_compaction.is_check_missed.swap(false, Ordering::Relaxed) || server.closing.is_cancelled() {
         return;
     }
     let guard = Arc::clone(&session.slot).write_owned().await;

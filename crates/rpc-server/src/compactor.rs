@@ -48,7 +48,7 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
     let waits = params.wait.unwrap_or(true);
-    let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };
+    let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
     let order = Arc::new(Order::manual(params, settings));
     let begun = {
         let order = Arc::clone(&order);
@@ -170,7 +170,11 @@ async fn run(
     // The claim ends before the client hears of the end, so that it may start the next one at once.
     drop(operation);
     tell_end(&server, &order, operation_id, &outcome, cancel.is_cancelled(), paused_until);
-    auto_compaction::check_again(&server, &session).await;
+    match cancel.is_cancelled() {
+        // Who ends a compaction does not want the next one at once.
+        true => session.auto_compaction.forget_missed_check(),
+        false => auto_compaction::check_again(&server, &session).await,
+    }
     outcome
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
     check_given(&params)?;
     let waits = params.wait.unwrap_or(true);
-    let parent = if waits { call.cancel.clone() } else { call.server.end.clone() };
+    let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
     let begin_params = params.clone();
     let window = smallest_window(&chain);
     let begin_settings = settings.clone();

@@ -29,6 +29,8 @@ pub struct Server {
     pub(crate) opening: Arc<RwLock<()>>,
     /// Cancelled when the server ends.
     pub end: CancellationToken,
+    /// Cancelled when the server ends or is shut down: nothing new begins, and what runs ends.
+    pub(crate) closing: CancellationToken,
     /// Operations whose calls have arrived.
     pub(crate) pending_operations: Arc<PendingOperations>,
     /// Compactions and navigations that run, also those whose call has been answered.
@@ -68,10 +70,12 @@ pub struct Configuration {
 impl Server {
     /// A server that talks to its client through `outbound`.
     pub fn new(outbound: Outbound) -> Self {
+        let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
             opening: Arc::default(),
-            end: CancellationToken::new(),
+            closing: end.child_token(),
+            end,
             pending_operations: Arc::default(),
             operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
@@ -186,6 +190,7 @@ impl Server {
     /// Ends all operations, then closes all sessions: each once the calls before it are done.
     pub async fn shut_down(&self) {
         self.is_shut_down.store(true, Ordering::Relaxed);
+        self.closing.cancel();
         self.abort_operations();
         self.operations_ended().await;
         for session in self.sessions.all() {
