@@ -113,18 +113,8 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
             own => own,
         },
         // A branch summary ends with Next Steps; what was found out stands best beside the decisions.
-        SummaryKind::Branch if settled(section) == Section::CriticalContext => Section::Decisions,
-        _ => settled(section),
-    }
-}
-
-/// Where the items of a turn's context belong in a history.
-fn settled(section: Section) -> Section {
-    match section {
-        Section::OriginalRequest => Section::Goal,
-        Section::EarlyProgress => Section::Done,
-        Section::SuffixContext => Section::CriticalContext,
-        section => section,
+        SummaryKind::Branch if section.in_history() == Section::CriticalContext => Section::Decisions,
+        _ => section.in_history(),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
             for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => latest = Some(request.to_owned()),
-                    None => add_item(settled(section), item, Place::EARLIER, collector),
+                    None => add_item(section.in_history(), item, Place::EARLIER, collector),
                 }
             }
         }
@@ -39,16 +39,6 @@ pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
     document.files.read_files.iter().for_each(|path| collector.note_file(Deed::Read, path, Place::EARLIER));
     document.files.modified_files.iter().for_each(|path| collector.note_file(Deed::Edit, path, Place::EARLIER));
     collector.names.read(summary, Place::EARLIER, Places::SUMMARY);
-}
-
-/// Where the items of a turn's context belong, once the turn is history.
-fn settled(section: Section) -> Section {
-    match section {
-        Section::OriginalRequest => Section::Goal,
-        Section::EarlyProgress => Section::Done,
-        Section::SuffixContext => Section::CriticalContext,
-        section => section,
-    }
 }
 
 fn add_item(section: Section, item: &str, place: Place<'static>, collector: &mut Collector<'_>) {
@@ -116,7 +106,7 @@ pub(super) fn add_branch<'a>(summary: &'a str, place: Place<'a>, collector: &mut
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
         for section in Section::ALL {
             for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
-                add_item_of_branch(settled(section), item, place, collector);
+                add_item_of_branch(section.in_history(), item, place, collector);
             }
         }
         add_other(part, place, collector);

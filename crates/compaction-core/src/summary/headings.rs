@@ -89,6 +89,16 @@ impl SummaryKind {
 }
 
 impl Section {
+    /// Where the items of a turn's context belong, once the turn is history.
+    pub(crate) fn in_history(self) -> Self {
+        match self {
+            Section::OriginalRequest => Section::Goal,
+            Section::EarlyProgress => Section::Done,
+            Section::SuffixContext => Section::CriticalContext,
+            section => section,
+        }
+    }
+
     /// Every section, in the order of the headings.
     pub const ALL: [Section; 11] = [
         Section::Goal,

@@ -112,8 +112,8 @@ impl Run<'_> {
     /// Writes the summary; a model that finds the requests too large gets smaller ones, a few times.
     async fn write(&mut self, job: SummaryJob) -> Result<String, RpcError> {
         let job = Arc::new(job);
-        let mut input_limit = None;
-        for shrinkings in 0.. {
+        let (mut input_limit, mut shrinkings) = (None, 0);
+        loop {
             let plan = self.plan(&job, input_limit).await?;
             match self.write_planned(&plan, job.kind.summary_kind()).await {
                 Ok(text) => return Ok(text),
@@ -121,8 +121,8 @@ impl Run<'_> {
                 Err(Failure::Overflow(error)) if shrinkings == MAX_SHRINKINGS => return Err(self.failed(&error)),
                 Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
             }
+            shrinkings += 1;
         }
-        Err(RpcError::Internal { message: "there are no more numbers".to_owned() })
     }
 
     /// The requests to make. Serialising a long conversation takes a while, so that it is done on a
