@@ -65,7 +65,8 @@ impl Progress {
 
     /// There will be more requests than was thought.
     pub(crate) fn add_requests(&self, more: u32) {
-        self.lock().requests += more;
+        let mut state = self.lock();
+        state.requests = state.requests.saturating_add(more);
     }
 
     /// How many requests were begun.
@@ -87,7 +88,7 @@ impl Progress {
     /// The next request begins.
     pub(crate) fn begin_request(&self) {
         let mut state = self.lock();
-        state.request += 1;
+        state.request = state.request.saturating_add(1);
         state.requests = state.requests.max(state.request);
         state.units = 0;
         state.untold.clear();

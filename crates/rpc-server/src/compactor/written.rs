@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::json::RawObject;
 use compaction_core::ledger::remove_retained_facts;
-use compaction_core::pins::{remove_pinned_entries, remove_pinned_tags};
+use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
 use compaction_core::summary::{join_split_turn, remove_file_blocks};
@@ -145,7 +145,7 @@ pub(crate) fn jobs(
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         kind,
         messages: prepared.to_vec(),
-        previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(said_by_a_model),
+        previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(without_facts),
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
         citations,
@@ -164,8 +164,7 @@ pub(crate) fn jobs(
     jobs
 }
 
-/// A summary without the blocks that are not its words: facts that were brought back are in the
-/// ledger, and pinned entries are read again from the branch.
-fn said_by_a_model(summary: &str) -> String {
-    remove_pinned_entries(&remove_retained_facts(summary)).into_owned()
+/// A summary without the facts that were brought back: those are in the ledger.
+fn without_facts(summary: &str) -> String {
+    remove_retained_facts(summary).into_owned()
 }
