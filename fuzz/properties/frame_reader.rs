@@ -1,9 +1,12 @@
 // What must hold for any bytes on standard input. Included by the fuzz target and by the test that
 // replays its seeds.
 
-use std::io::{self, Read};
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
 use rpc_server::transport::{Frame, FrameReader, Framing};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// Bytes of a message at most.
 const LIMIT: usize = 64;
@@ -21,19 +24,33 @@ pub(crate) fn frame_reader(bytes: &[u8]) {
     }
 }
 
-fn frames(source: impl Read, framing: Option<Framing>) -> Vec<Frame> {
+fn frames(source: impl AsyncRead + Unpin, framing: Option<Framing>) -> Vec<Frame> {
     let mut reader = FrameReader::new(source, framing, LIMIT);
-    std::iter::from_fn(|| reader.next_frame().unwrap()).collect()
+    let mut frames = Vec::new();
+    loop {
+        // Bytes in memory are never waited for.
+        let next = pin!(reader.next_frame()).poll(&mut Context::from_waker(Waker::noop()));
+        match next {
+            Poll::Ready(Ok(Some(frame))) => frames.push(frame),
+            Poll::Ready(Ok(None)) => return frames,
+            Poll::Ready(Err(error)) => panic!("reading memory fails: {error}"),
+            Poll::Pending => panic!("reading memory waits"),
+        }
+    }
 }
 
 /// Gives one byte at a time.
 struct Trickle<'a>(&'a [u8]);
 
-impl Read for Trickle<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some((&first, rest)) = self.0.split_first() else { return Ok(0) };
-        buffer[0] = first;
+impl AsyncRead for Trickle<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (first, rest) = self.0.split_at(self.0.len().min(1));
+        buffer.put_slice(first);
         self.0 = rest;
-        Ok(1)
+        Poll::Ready(Ok(()))
     }
 }

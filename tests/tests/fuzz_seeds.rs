@@ -2,7 +2,6 @@
 
 use std::fs;
 
-#[expect(clippy::unwrap_used, reason = "a property fails by a panic")]
 #[path = "../../fuzz/properties/frame_reader.rs"]
 mod frame_reader;
 #[expect(clippy::unwrap_used, reason = "a property fails by a panic")]

@@ -1,6 +1,6 @@
 //! The server's life: from the first byte to the exit code.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::dispatch::{Dispatcher, Signal};
 use crate::server::Server;
-use crate::transport::{Framing, Input, Outbound, spawn_reader};
+use crate::transport::{Framing, Input, Outbound, read_messages};
 
 /// How the server talks.
 #[derive(Debug, Clone, Copy)]
@@ -47,20 +47,20 @@ enum End {
 ///
 /// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
 pub fn serve(
-    input: impl Read + Send + 'static,
+    input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
     let code = runtime.block_on(run(input, output, options));
-    // The reading thread may still wait for input, and a cancelled read may still run.
+    // A cancelled read may still run.
     runtime.shutdown_background();
     code
 }
 
 async fn run(
-    input: impl Read + Send + 'static,
+    input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
@@ -68,7 +68,7 @@ async fn run(
     let server = Arc::new(Server::new(outbound.clone()));
     let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
     let ended = CancellationToken::new();
-    let inputs = spawn_reader(input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;
+    let inputs = read_messages(&input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;
     let end = listen(&server, &dispatcher, &outbound, inputs, &ended).await?;
     tracing::debug!(?end, "ending");
     let was_shut_down = server.is_shut_down();

@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::pipe::{PIPE_BUF, fcntl_setpipe_size};
+
+use super::readiness::readiness;
 
 /// Bytes that a pipe which is ready takes without waiting, all or nothing.
 pub(super) const MAX_BYTES: usize = PIPE_BUF;
@@ -43,8 +45,6 @@ impl Direct {
     }
 
     fn is_ready(&self) -> bool {
-        let mut handles = [PollFd::new(&self.file, PollFlags::OUT)];
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut handles, Some(&at_once)).is_ok() && handles[0].revents() == PollFlags::OUT
+        readiness(&self.file, PollFlags::OUT) == PollFlags::OUT
     }
 }

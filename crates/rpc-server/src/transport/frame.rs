@@ -1,6 +1,8 @@
 //! Frames: one JSON text per line, or behind `Content-Length` headers (protocol spec, Framing).
 
-use std::io::{self, Read};
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// How messages are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,16 +40,18 @@ const CONTENT_LENGTH: &[u8] = b"content-length";
 #[derive(Debug)]
 pub struct FrameReader<R> {
     source: R,
-    chunk: Vec<u8>,
+    chunk: Box<[u8]>,
+    /// Where the unread bytes of the chunk start and end.
     position: usize,
+    end: usize,
     framing: Option<Framing>,
     max_message_bytes: usize,
 }
 
-impl<R: Read> FrameReader<R> {
+impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads from `source`. Without `framing` the first byte that is not white space decides.
     pub fn new(source: R, framing: Option<Framing>, max_message_bytes: usize) -> Self {
-        Self { source, chunk: Vec::new(), position: 0, framing, max_message_bytes }
+        Self { source, chunk: vec![0; CHUNK].into(), position: 0, end: 0, framing, max_message_bytes }
     }
 
     /// The framing, once it is known.
@@ -57,27 +61,26 @@ impl<R: Read> FrameReader<R> {
 
     /// The next frame; `None` at the end of the stream. A last line without a line end counts, a
     /// body that ends early does not.
-    pub fn next_frame(&mut self) -> io::Result<Option<Frame>> {
+    pub async fn next_frame(&mut self) -> io::Result<Option<Frame>> {
         let framing = match self.framing {
             Some(framing) => framing,
-            None => match self.detect()? {
+            None => match self.detect().await? {
                 Some(framing) => *self.framing.insert(framing),
                 None => return Ok(None),
             },
         };
         match framing {
-            Framing::Lines => self.next_line_frame(),
-            Framing::Headers => self.next_header_frame(),
+            Framing::Lines => self.next_line_frame().await,
+            Framing::Headers => self.next_header_frame().await,
         }
     }
 
-    fn detect(&mut self) -> io::Result<Option<Framing>> {
+    async fn detect(&mut self) -> io::Result<Option<Framing>> {
         // A byte order mark is what some shells put before the first text that they pipe.
         let is_skipped = |byte: u8| byte.is_ascii_whitespace() || [0xEF, 0xBB, 0xBF].contains(&byte);
-        while self.fill()? {
-            let rest = &self.chunk[self.position..];
-            match rest.iter().position(|byte| !is_skipped(*byte)) {
-                None => self.position = self.chunk.len(),
+        while self.fill().await? {
+            match self.unread().iter().position(|byte| !is_skipped(*byte)) {
+                None => self.position = self.end,
                 Some(found) => {
                     self.position += found;
                     let is_header = self.chunk[self.position].eq_ignore_ascii_case(&b'c');
@@ -88,9 +91,9 @@ impl<R: Read> FrameReader<R> {
         Ok(None)
     }
 
-    fn next_line_frame(&mut self) -> io::Result<Option<Frame>> {
+    async fn next_line_frame(&mut self) -> io::Result<Option<Frame>> {
         loop {
-            let Some((line, bytes)) = self.line(self.max_message_bytes)? else {
+            let Some((line, bytes)) = self.line(self.max_message_bytes).await? else {
                 return Ok(None);
             };
             if bytes > self.max_message_bytes as u64 {
@@ -102,16 +105,16 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
-    fn next_header_frame(&mut self) -> io::Result<Option<Frame>> {
+    async fn next_header_frame(&mut self) -> io::Result<Option<Frame>> {
         let mut length = None;
         let mut saw_header = false;
         loop {
-            let Some((line, bytes)) = self.line(MAX_HEADER_LINE)? else {
+            let Some((line, bytes)) = self.line(MAX_HEADER_LINE).await? else {
                 return Ok(None);
             };
             if line.is_empty() && bytes == 0 {
                 match length {
-                    Some(length) => return self.body(length),
+                    Some(length) => return self.body(length).await,
                     None if saw_header => return Ok(Some(bad_headers(b"no Content-Length"))),
                     None => continue,
                 }
@@ -119,41 +122,40 @@ impl<R: Read> FrameReader<R> {
             match header(&line) {
                 Some((name, value)) if name.eq_ignore_ascii_case(CONTENT_LENGTH) => match parse_length(value) {
                     Some(parsed) => length = Some(parsed),
-                    None => return self.resynchronise(&line),
+                    None => return self.resynchronise(&line).await,
                 },
                 Some(_) => {}
-                None => return self.resynchronise(&line),
+                None => return self.resynchronise(&line).await,
             }
             saw_header = true;
         }
     }
 
     /// Skips lines up to the next one that starts with `Content-Length`.
-    fn resynchronise(&mut self, bad_line: &[u8]) -> io::Result<Option<Frame>> {
+    async fn resynchronise(&mut self, bad_line: &[u8]) -> io::Result<Option<Frame>> {
         let bad = bad_headers(bad_line);
         loop {
-            if !self.fill()? {
+            if !self.fill().await? {
                 return Ok(Some(bad));
             }
-            while self.chunk.len() - self.position < CONTENT_LENGTH.len() && self.fill_more()? {}
-            let rest = &self.chunk[self.position..];
-            let starts_here =
-                rest.get(..CONTENT_LENGTH.len()).is_some_and(|start| start.eq_ignore_ascii_case(CONTENT_LENGTH));
-            if starts_here || self.line(MAX_HEADER_LINE)?.is_none() {
+            while self.unread().len() < CONTENT_LENGTH.len() && self.fill_more().await? {}
+            let start = self.unread().get(..CONTENT_LENGTH.len());
+            let starts_here = start.is_some_and(|start| start.eq_ignore_ascii_case(CONTENT_LENGTH));
+            if starts_here || self.line(MAX_HEADER_LINE).await?.is_none() {
                 return Ok(Some(bad));
             }
         }
     }
 
-    fn body(&mut self, length: u64) -> io::Result<Option<Frame>> {
+    async fn body(&mut self, length: u64) -> io::Result<Option<Frame>> {
         if length > self.max_message_bytes as u64 {
-            let is_whole = self.skip(length)?;
+            let is_whole = self.skip(length).await?;
             return Ok(is_whole.then_some(Frame::TooLarge { bytes: length }));
         }
         let mut body = Vec::new();
         let mut missing = usize::try_from(length).unwrap_or(usize::MAX);
         while missing > 0 {
-            if !self.fill()? {
+            if !self.fill().await? {
                 return Ok(None);
             }
             let taken = self.take(missing);
@@ -163,9 +165,9 @@ impl<R: Read> FrameReader<R> {
         Ok(Some(Frame::Message(body)))
     }
 
-    fn skip(&mut self, mut bytes: u64) -> io::Result<bool> {
+    async fn skip(&mut self, mut bytes: u64) -> io::Result<bool> {
         while bytes > 0 {
-            if !self.fill()? {
+            if !self.fill().await? {
                 return Ok(false);
             }
             bytes -= self.take(usize::try_from(bytes).unwrap_or(usize::MAX)).len() as u64;
@@ -174,14 +176,14 @@ impl<R: Read> FrameReader<R> {
     }
 
     /// One line without its end, of which at most `limit` bytes are kept, and its whole length.
-    fn line(&mut self, limit: usize) -> io::Result<Option<(Vec<u8>, u64)>> {
+    async fn line(&mut self, limit: usize) -> io::Result<Option<(Vec<u8>, u64)>> {
         let mut line = Vec::new();
         let (mut bytes, mut last) = (0, None);
         loop {
-            if !self.fill()? {
+            if !self.fill().await? {
                 return Ok((bytes > 0).then(|| without_carriage_return(line, bytes, last)));
             }
-            let rest = &self.chunk[self.position..];
+            let rest = self.unread();
             let end = memchr::memchr(b'\n', rest);
             let piece = &rest[..end.unwrap_or(rest.len())];
             bytes += piece.len() as u64;
@@ -198,28 +200,26 @@ impl<R: Read> FrameReader<R> {
 
     fn take(&mut self, bytes: usize) -> &[u8] {
         let start = self.position;
-        self.position = self.chunk.len().min(start.saturating_add(bytes));
+        self.position = self.end.min(start.saturating_add(bytes));
         &self.chunk[start..self.position]
     }
 
-    /// Makes sure that unread bytes are there; `false` at the end of the stream.
-    fn fill(&mut self) -> io::Result<bool> {
-        Ok(self.position < self.chunk.len() || self.fill_more()?)
+    fn unread(&self) -> &[u8] {
+        &self.chunk[self.position..self.end]
     }
 
-    fn fill_more(&mut self) -> io::Result<bool> {
-        self.chunk.drain(..self.position);
-        self.position = 0;
-        let filled = self.chunk.len();
-        self.chunk.resize(filled + CHUNK, 0);
-        let read = loop {
-            match self.source.read(&mut self.chunk[filled..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        self.chunk.truncate(filled + *read.as_ref().unwrap_or(&0));
-        Ok(read? > 0)
+    /// Makes sure that unread bytes are there; `false` at the end of the stream.
+    async fn fill(&mut self) -> io::Result<bool> {
+        Ok(self.position < self.end || self.fill_more().await?)
+    }
+
+    /// Reads on behind the unread bytes, which are few: less than a header name.
+    async fn fill_more(&mut self) -> io::Result<bool> {
+        self.chunk.copy_within(self.position..self.end, 0);
+        (self.position, self.end) = (0, self.end - self.position);
+        let read = self.source.read(&mut self.chunk[self.end..]).await?;
+        self.end += read;
+        Ok(read > 0)
     }
 }
 
@@ -249,25 +249,33 @@ fn bad_headers(line: &[u8]) -> Frame {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use futures_util::FutureExt as _;
+    use tokio::io::ReadBuf;
+
     use super::*;
 
     /// Gives one byte at a time, the most awkward split there is.
     struct Trickle<'a>(&'a [u8]);
 
-    impl Read for Trickle<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let (Some((first, rest)), Some(slot)) = (self.0.split_first(), buffer.first_mut()) else {
-                return Ok(0);
-            };
-            *slot = *first;
+    impl AsyncRead for Trickle<'_> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let (first, rest) = self.0.split_at(self.0.len().min(1));
+            buffer.put_slice(first);
             self.0 = rest;
-            Ok(1)
+            Poll::Ready(Ok(()))
         }
     }
 
-    fn frames(source: impl Read) -> Vec<Frame> {
+    fn frames(source: impl AsyncRead + Unpin) -> Vec<Frame> {
         let mut reader = FrameReader::new(source, None, 16);
-        std::iter::from_fn(|| reader.next_frame().unwrap()).collect()
+        std::iter::from_fn(|| reader.next_frame().now_or_never().unwrap().unwrap()).collect()
     }
 
     #[track_caller]

@@ -1,17 +1,22 @@
-//! The thread that reads and parses what the client sends.
+//! The task that reads and parses what the client sends.
 
-use std::io::Read;
+use std::os::fd::AsFd;
 
+use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::envelope::Incoming;
 use super::frame::{Frame, FrameReader, Framing};
+use super::linger::Linger;
 use super::outbound::Outbound;
+use super::source::Source;
 use crate::errors::RpcError;
 
 /// Messages that wait for the server's loop; the pipe itself holds back a client beyond that.
 const WAITING_MESSAGES: usize = 64;
+/// Bytes of a message from which on a thread of its own parses it, so that the loop goes on.
+const LARGE_BYTES: usize = 128 * 1024;
 
 /// What the reader has to tell.
 #[derive(Debug)]
@@ -22,44 +27,55 @@ pub enum Input {
     End,
 }
 
-/// Starts the reading thread. It ends with the input, and cancels `ended` then.
-pub fn spawn_reader(
-    source: impl Read + Send + 'static,
+/// Starts to read, in the runtime of the caller. It ends with the input, and cancels `ended` then.
+pub fn read_messages(
+    source: &impl AsFd,
     framing: Option<Framing>,
     max_message_bytes: usize,
     outbound: Outbound,
     ended: CancellationToken,
 ) -> std::io::Result<mpsc::Receiver<Input>> {
     let (sender, receiver) = mpsc::channel(WAITING_MESSAGES);
-    let mut frames = FrameReader::new(source, framing, max_message_bytes);
-    let read = move || {
-        while let Some(input) = next_input(&mut frames, &outbound, max_message_bytes) {
-            if sender.blocking_send(input).is_err() {
+    if let Some(framing) = framing {
+        outbound.set_framing(framing);
+    }
+    let mut frames = FrameReader::new(Source::new(source)?, framing, max_message_bytes);
+    tokio::spawn(async move {
+        let mut linger = Linger::new();
+        while let Some(input) = linger.wait(next_input(&mut frames, &outbound, max_message_bytes)).await {
+            if sender.send(input).await.is_err() {
                 return;
             }
         }
         // The loop may be busy with what came before; the end itself must not wait in the queue.
         ended.cancel();
         // The loop may be gone already; then nobody needs to know.
-        let _ = sender.blocking_send(Input::End);
-    };
-    std::thread::Builder::new().name("reader".to_owned()).spawn(read)?;
+        let _ = sender.send(Input::End).await;
+    });
     Ok(receiver)
 }
 
-fn next_input<R: Read>(frames: &mut FrameReader<R>, outbound: &Outbound, limit: usize) -> Option<Input> {
-    let frame = match frames.next_frame() {
+async fn next_input<R: AsyncRead + Unpin>(
+    frames: &mut FrameReader<R>,
+    outbound: &Outbound,
+    limit: usize,
+) -> Option<Input> {
+    let known_framing = frames.framing();
+    let frame = match frames.next_frame().await {
         Ok(frame) => frame?,
         Err(error) => {
             tracing::warn!(%error, "reading standard input failed");
             return None;
         }
     };
-    if let Some(framing) = frames.framing() {
+    if let Some(framing) = frames.framing().filter(|_| known_framing.is_none()) {
         outbound.set_framing(framing);
     }
     Some(match frame {
-        Frame::Message(bytes) => Input::Message(Incoming::parse(&bytes), bytes.len()),
+        Frame::Message(bytes) => {
+            let length = bytes.len();
+            Input::Message(parsed(bytes).await?, length)
+        }
         Frame::TooLarge { bytes } => {
             let message = format!("a message of {bytes} bytes is over the limit of {limit} bytes");
             Input::Message(Incoming::invalid(RpcError::InvalidRequest { message }), 0)
@@ -69,4 +85,12 @@ fn next_input<R: Read>(frames: &mut FrameReader<R>, outbound: &Outbound, limit: 
             Input::Message(Incoming::invalid(RpcError::Parse { message }), 0)
         }
     })
+}
+
+/// What a message says; `None` when the server has ended meanwhile.
+async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
+    if bytes.len() < LARGE_BYTES {
+        return Some(Incoming::parse(&bytes));
+    }
+    tokio::task::spawn_blocking(move || Incoming::parse(&bytes)).await.ok()
 }
