@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
 use crate::group_sync::SyncLog;
-use crate::lock::{Lock, Locking, is_same_file, leads_to};
+use crate::identity::{Identity, is_same_file};
+use crate::lock::{Lock, Locking};
 use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
 use crate::replace;
 
@@ -24,6 +25,8 @@ pub struct FileLog {
     /// holder's name is gone before the lock is.
     lock: Option<Lock>,
     file: File,
+    /// Which file that is, so that one look at the path tells whether it still leads there.
+    identity: Identity,
     is_writable: bool,
     /// How much of the file is known.
     length: u64,
@@ -102,8 +105,10 @@ impl FileLog {
     }
 
     fn over(path: PathBuf, file: File, lock: Option<Lock>, is_writable: bool) -> Result<Self, StoreError> {
-        let mut log = Self { path, file, lock, is_writable, length: 0, mark: Vec::new() };
-        log.note_length().map_err(|source| StoreError::io("read", Some(&log.path), source))?;
+        let failed = |path: &Path, source| StoreError::io("read", Some(path), source);
+        let identity = Identity::of(&file).map_err(|source| failed(&path, source))?;
+        let mut log = Self { path, file, identity, lock, is_writable, length: 0, mark: Vec::new() };
+        log.note_length().map_err(|source| failed(&log.path, source))?;
         Ok(log)
     }
 
@@ -126,13 +131,18 @@ impl FileLog {
             // The old file's lock says nothing about the new one, and its end takes the holder's name away.
             let (file, locking) = Lock::open(&path, || open_to_write(&path)).map_err(io::Error::other)?;
             let is_locked = matches!(locking, Locking::Locked(_));
-            self.file = file;
+            self.take_file(Identity::of(&file)?, file);
             drop((locking, self.lock.take()));
             self.lock = is_locked.then(|| Lock::announce(&path));
         } else {
-            self.file = File::open(&path)?;
+            let file = File::open(&path)?;
+            self.take_file(Identity::of(&file)?, file);
         }
         self.note_length()
+    }
+
+    fn take_file(&mut self, identity: Identity, file: File) {
+        (self.identity, self.file) = (identity, file);
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -234,11 +244,10 @@ impl SessionLog for FileLog {
     }
 
     fn refresh(&mut self) -> io::Result<LogChange> {
-        let metadata = self.file.metadata()?;
-        if !leads_to(&metadata, &self.path)? {
+        let Some(metadata) = self.identity.find(&self.path)? else {
             self.open_again()?;
             return Ok(LogChange::Replaced);
-        }
+        };
         let change = match metadata.len().cmp(&self.length) {
             std::cmp::Ordering::Equal => return Ok(LogChange::Unchanged),
             std::cmp::Ordering::Less => LogChange::Replaced,
@@ -265,7 +274,8 @@ impl SessionLog for FileLog {
         }
         // The lock belongs to the handle that wrote, so that is the one to go on with.
         append_from_now_on(replacement.as_file())?;
-        self.file = replace::replace(replacement, &self.path, backup_suffix)?;
+        let identity = Identity::of(replacement.as_file())?;
+        self.take_file(identity, replace::replace(replacement, &self.path, backup_suffix)?);
         self.note_length()
     }
 

@@ -14,6 +14,7 @@ mod file_store;
 mod fork;
 mod group_sync;
 mod header;
+mod identity;
 mod ids;
 mod index;
 mod line;

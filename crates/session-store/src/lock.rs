@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use compaction_core::json::{self, Json};
 
 use crate::error::StoreError;
+use crate::identity::is_same_file;
 
 /// Times that a lock is tried again because the file was replaced meanwhile.
 const LOCK_TRIES: usize = 8;
@@ -64,28 +65,6 @@ impl Drop for Lock {
         // Best effort: a holder file that stays behind is harmless.
         let _ = fs::remove_file(&self.holder_file);
     }
-}
-
-/// Whether `file` is what `path` leads to.
-pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
-    file.metadata().is_ok_and(|metadata| leads_to(&metadata, path).unwrap_or(false))
-}
-
-/// Whether `path` leads to the open file of `metadata`. Fails where that cannot be told.
-#[cfg(unix)]
-pub(crate) fn leads_to(metadata: &fs::Metadata, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        found => found.map(|found| identity(&found) == identity(metadata)),
-    }
-}
-
-/// Whether `path` leads to the open file of `metadata`. Elsewhere an open file cannot be replaced.
-#[cfg(not(unix))]
-pub(crate) fn leads_to(_metadata: &fs::Metadata, path: &Path) -> io::Result<bool> {
-    path.try_exists()
 }
 
 fn locked(path: &Path) -> StoreError {
