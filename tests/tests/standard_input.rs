@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use compactd_tests::binary::binary;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -217,4 +217,37 @@ fn large_and_small_messages_keep_their_order() {
         messages.map(|entry| entry["message"]["content"].as_str().unwrap().to_owned()).collect();
     assert_eq!(contents, expected);
     server.expect_end(0);
+}
+
+/// The end of input lies behind more than the server takes in from a client that does not read.
+#[test]
+fn the_end_is_noticed_behind_what_is_not_read() {
+    let (theirs, mut ours) = std::io::pipe().unwrap();
+    fcntl_setfl(&ours, OFlags::NONBLOCK).unwrap();
+    let mut child = Command::new(binary().unwrap())
+        .env_clear()
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let call = request(2, "rpc.discover", &json!({}));
+    ours.write_all(initialize().as_bytes()).unwrap();
+    let mut full = 0;
+    // The server reads on until it is owed too much; what is left in the pipe then stays there.
+    while full < 100 {
+        match ours.write(call.as_bytes()) {
+            Ok(_) => full = 0,
+            Err(_) => {
+                full += 1;
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+    drop(ours);
+    let given_up = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() && Instant::now() < given_up {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let _ = child.kill();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -54,6 +54,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Self { source, chunk: vec![0; CHUNK].into(), position: 0, end: 0, framing, max_message_bytes }
     }
 
+    /// What is read from.
+    pub fn source(&self) -> &R {
+        &self.source
+    }
+
     /// The framing, once it is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing

@@ -1,9 +1,14 @@
 //! The task that reads and parses what the client sends.
 
 use std::os::fd::AsFd;
+use std::pin::pin;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use tokio::io::AsyncRead;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::envelope::Incoming;
@@ -16,7 +21,9 @@ use crate::errors::RpcError;
 /// Messages that wait for the server's loop; the pipe itself holds back a client beyond that.
 const WAITING_MESSAGES: usize = 64;
 /// Bytes of a message from which on a thread of its own parses it, so that the loop goes on.
-const LARGE_BYTES: usize = 128 * 1024;
+const LARGE_BYTES: usize = 256 * 1024;
+/// How often it is checked whether the client has gone that keeps the loop from reading on.
+const CLOSED_CHECK: Duration = Duration::from_secs(1);
 
 /// What the reader has to tell.
 #[derive(Debug)]
@@ -43,8 +50,9 @@ pub fn read_messages(
     tokio::spawn(async move {
         let mut linger = Linger::new();
         while let Some(input) = linger.wait(next_input(&mut frames, &outbound, max_message_bytes)).await {
-            if sender.send(input).await.is_err() {
-                return;
+            match room(&sender, &frames, &ended).await {
+                Some(room) => room.send(input),
+                None => return,
             }
         }
         // The loop may be busy with what came before; the end itself must not wait in the queue.
@@ -53,6 +61,26 @@ pub fn read_messages(
         let _ = sender.send(Input::End).await;
     });
     Ok(receiver)
+}
+
+/// Waits until the loop takes a message; `None` when it is gone. Meanwhile the end of input is
+/// noticed although it cannot be reached, and cancels `ended`.
+async fn room<'a>(
+    sender: &'a mpsc::Sender<Input>,
+    frames: &FrameReader<Source>,
+    ended: &CancellationToken,
+) -> Option<mpsc::Permit<'a, Input>> {
+    if let Ok(room) = sender.try_reserve() {
+        return Some(room);
+    }
+    let mut room = pin!(sender.reserve());
+    loop {
+        match timeout(CLOSED_CHECK, &mut room).await {
+            Ok(room) => return room.ok(),
+            Err(_) if frames.source().is_closed() => ended.cancel(),
+            Err(_) => {}
+        }
+    }
 }
 
 async fn next_input<R: AsyncRead + Unpin>(
@@ -87,10 +115,19 @@ async fn next_input<R: AsyncRead + Unpin>(
     })
 }
 
-/// What a message says; `None` when the server has ended meanwhile.
+/// What a message says; `None` when the server has ended meanwhile. A thread of its own waits for
+/// none of the calls: what cancels them may come behind this message.
 async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     if bytes.len() < LARGE_BYTES {
         return Some(Incoming::parse(&bytes));
     }
-    tokio::task::spawn_blocking(move || Incoming::parse(&bytes)).await.ok()
+    let (sender, parsed) = oneshot::channel();
+    let bytes = Arc::new(bytes);
+    let large = Arc::clone(&bytes);
+    // Where nobody waits any more, nobody needs to know.
+    let parse = move || drop(sender.send(Incoming::parse(&large)));
+    match thread::Builder::new().name("parser".to_owned()).spawn(parse) {
+        Ok(_) => parsed.await.ok(),
+        Err(_) => Some(Incoming::parse(&bytes)),
+    }
 }
