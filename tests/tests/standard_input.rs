@@ -235,8 +235,8 @@ fn the_end_is_noticed_behind_what_is_not_read() {
     let mut full = 0;
     // The server reads on until it is owed too much; what is left in the pipe then stays there.
     while full < 100 {
-        match ours.write(call.as_bytes()) {
-            Ok(_) => full = 0,
+        match ours.write_all(call.as_bytes()) {
+            Ok(()) => full = 0,
             Err(_) => {
                 full += 1;
                 thread::sleep(Duration::from_millis(5));
