@@ -10,6 +10,9 @@ mod brief;
 mod collect;
 pub(crate) mod commands;
 pub(crate) mod cues;
+mod error_forms;
+mod error_line;
+mod error_words;
 mod errors;
 pub(crate) mod finder;
 mod harvest;
@@ -32,7 +35,7 @@ use crate::text::cmp_utf16;
 
 pub use brief::{Brief, brief};
 pub use collect::Collector;
-pub use errors::error_line;
+pub use error_line::error_line;
 pub use loss::{Check, LossReport, Retention, Suspicion};
 pub use notes::{Note, NoteKind};
 pub use repair::{Repair, remove_retained_facts};

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::commands::{core_command, is_lookup, succeeded_with};
-use super::errors::{Errors, NO_OUTPUT, ends_with_failure, error_line, is_trailer};
+use super::error_forms::is_trailer;
+use super::error_line::{NO_OUTPUT, error_line};
+use super::errors::{Errors, ends_with_failure};
 use super::labels::{LOOKED_UP, NO_RESULT, WORKING_ON};
 use super::notes::{NoteKind, Notes, Place};
 use super::subject::{Deed, Subject, shown, subject_of};

@@ -1,63 +1,14 @@
-//! Errors: which line of an output tells best why something failed, and what failed so far.
+//! Errors: whether an output tells of a failure, and what failed so far.
 
 use std::collections::HashMap;
 
 use super::ErrorRecord;
+use super::error_forms::is_trailer;
 use super::notes::Place;
-use super::subject::LONGEST_TEXT;
-use super::text::{clip, one_line};
-use crate::text::{prefix_utf16, suffix_utf16};
+use crate::text::suffix_utf16;
 
-const ERROR_WORDS: &[&str] = &[
-    "error",
-    "failed",
-    "failure",
-    "exception",
-    "panicked",
-    "not found",
-    "cannot",
-    "can't",
-    "no such",
-    "denied",
-    "undefined",
-    "unexpected",
-    "fatal",
-    "could not",
-    "unable",
-    "refused",
-    "timed out",
-    "timeout",
-];
-/// What programs add below an output to tell how a command ended.
-const TRAILERS: &[&str] = &["exited with code", "exit code", "exit status", "exited with status"];
-/// What stands for an error without words.
-pub(super) const NO_OUTPUT: &str = "no output";
-/// UTF-16 units at either end of a result in which its error is looked for.
-const SEARCHED: usize = 6000;
 /// Errors that are kept; the oldest resolved ones go first.
 const MOST_ERRORS: usize = 400;
-
-/// The line of an output that tells best why it failed: the first with a word of failure, else the
-/// last that says anything; on one line, at most 240 UTF-16 units.
-pub fn error_line(output: &str) -> String {
-    let (start, end) = (prefix_utf16(output, SEARCHED), suffix_utf16(output, SEARCHED));
-    let lines = || start.lines().chain(end.lines()).filter(|line| !line.trim().is_empty());
-    let tells = |line: &&str| has_any_word(line, ERROR_WORDS);
-    let is_told_trailer = |line: &&str| is_trailer(line);
-    let told = lines().find(|line| tells(line) && !is_trailer(line));
-    let last = || lines().rfind(|line| !is_told_trailer(line)).or_else(|| lines().next_back());
-    clip(&one_line(told.or_else(last).unwrap_or(NO_OUTPUT)), LONGEST_TEXT)
-}
-
-fn has_any_word(line: &str, words: &[&str]) -> bool {
-    let line = prefix_utf16(line, SEARCHED).to_lowercase();
-    words.iter().any(|word| line.contains(word))
-}
-
-/// Whether a line only tells how a command ended.
-pub(super) fn is_trailer(line: &str) -> bool {
-    has_any_word(line, TRAILERS)
-}
 
 /// Whether an output that is not marked as failed ends with a code other than 0.
 pub(super) fn ends_with_failure(output: &str) -> bool {
@@ -131,22 +82,6 @@ fn subject_key(subject: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_line_that_tells_why_is_found() {
-        for (output, line) in [
-            (
-                "ssh: connect to host gate port 22: Connection timed out\n\nCommand exited with code 255",
-                "ssh: connect to host gate port 22: Connection timed out",
-            ),
-            ("one\ntwo\n\nCommand exited with code 3", "two"),
-            ("Command exited with code 3", "Command exited with code 3"),
-            ("a\nerror: b\nc", "error: b"),
-            ("", "no output"),
-        ] {
-            assert_eq!(error_line(output), line);
-        }
-    }
 
     #[test]
     fn an_output_may_say_that_it_failed() {

@@ -181,7 +181,7 @@ impl<'a> Expected<'a> {
 
     /// What errors, requests and constraints are known by.
     fn lines(&self) -> Vec<String> {
-        let errors = self.errors.iter().map(|error| fingerprint(&error.line, LINE_UNITS));
+        let errors = self.errors.iter().map(|error| fingerprint(without_place(&error.line), LINE_UNITS));
         let requests = self.requests.iter().map(|request| fingerprint(&request.text, REQUEST_UNITS));
         let constraints = self.constraints.iter().map(|note| fingerprint(&note.text, LINE_UNITS));
         errors.chain(requests).chain(constraints).collect()
@@ -226,6 +226,11 @@ impl<'a> Expected<'a> {
 fn lacking<T: ?Sized, U>(items: Vec<&T>, found: &mut impl Iterator<Item = bool>, own: impl Fn(&T) -> U) -> Vec<U> {
     // Zipping with the shared iterator second would take one flag too many.
     items.into_iter().filter(|_| !found.next().unwrap_or(true)).map(own).collect()
+}
+
+/// What a compiler said, without the place that it said it of: whoever quotes it may leave that out.
+fn without_place(line: &str) -> &str {
+    line.split(" --> ").next().unwrap_or(line)
 }
 
 /// The first units of a text on one line, without the mark of a cut.
