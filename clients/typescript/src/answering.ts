@@ -1,7 +1,15 @@
-import { CompactdError, isObject, toErrorObject } from "./errors.js";
+import { CompactdError, cancelled, isObject, toErrorObject } from "./errors.js";
 import type { Handler, Handlers } from "./requests.js";
 
 type Send = (message: object) => void;
+
+/** What the server may ask. */
+const NAMES: Record<keyof Handlers, true> = {
+  summarize: true,
+  sessionBeforeCompact: true,
+  sessionBeforeTree: true,
+  sessionBeforeFork: true,
+};
 
 /** The requests of the server that are being answered. */
 export class Answering {
@@ -12,6 +20,11 @@ export class Answering {
   constructor(handlers: Handlers, send: Send) {
     this.#handlers = handlers;
     this.#send = send;
+  }
+
+  /** The names that are answered: those for which there is a function, be it inherited. */
+  get names(): string[] {
+    return Object.keys(NAMES).filter((name) => this.#find(name) !== undefined);
   }
 
   /** Answers a request, when its handler has. */
@@ -35,23 +48,23 @@ export class Answering {
 
   async #run(method: string, params: unknown, signal: AbortSignal): Promise<object> {
     try {
-      const handler = this.#handler(method);
-      const result = await handler(params, signal);
+      const handler = this.#find(method);
+      if (handler === undefined) throw unknown(method);
+      const result = await handler.call(this.#handlers, params, signal);
       return { result: result ?? {} };
     } catch (error) {
-      return { error: signal.aborted ? cancelled() : toErrorObject(error) };
+      return { error: toErrorObject(signal.aborted ? cancelled() : error) };
     }
   }
 
-  #handler(method: string): Handler<unknown, unknown> {
+  #find(name: string): Handler<unknown, unknown> | undefined {
     // The map of handlers says which parameters belong to which name; here they are as they came.
-    const handler = Object.hasOwn(this.#handlers, method) ? this.#handlers[method as keyof Handlers] : undefined;
-    if (handler !== undefined) return handler as Handler<unknown, unknown>;
-    const data = { kind: "methodNotFound", method };
-    throw new CompactdError({ code: -32601, message: `the client does not answer ${method}`, data });
+    const found: unknown = Object.hasOwn(NAMES, name) ? this.#handlers[name as keyof Handlers] : undefined;
+    return typeof found === "function" ? (found as Handler<unknown, unknown>) : undefined;
   }
 }
 
-function cancelled(): object {
-  return { code: -32800, message: "the request was cancelled", data: { kind: "requestCancelled" } };
+function unknown(method: string): CompactdError {
+  const data = { kind: "methodNotFound", method };
+  return new CompactdError({ code: -32601, message: `the client does not answer ${method}`, data });
 }

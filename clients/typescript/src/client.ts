@@ -1,12 +1,12 @@
 import { Answering } from "./answering.js";
-import { CompactdError, type ErrorObject, ServerGoneError, isObject } from "./errors.js";
+import { CompactdError, type ErrorObject, ServerGoneError, cancelled, isObject } from "./errors.js";
 import { type ExitStatus, LineProcess, type ProcessOptions } from "./process.js";
 import type { InitializeParams, InitializeResult, Methods, Notifications } from "./protocol.js";
 import type { Handlers } from "./requests.js";
 
 /** How a server is started and what the client answers. */
 export interface ClientOptions extends ProcessOptions {
-  /** Answers to requests of the server. */
+  /** Answers to requests of the server; they are called as methods of this object. */
   handlers?: Handlers;
   /** Gets what a listener throws. By default it is thrown on, outside of the client. */
   onError?: (error: unknown) => void;
@@ -18,7 +18,8 @@ export interface ClientOptions extends ProcessOptions {
 export interface RequestOptions {
   /**
    * Cancels the request. The promise still waits for what the server says: it may have finished
-   * before the cancellation came; if not, it rejects with the kind `requestCancelled`.
+   * before the cancellation came; if not, it rejects with the kind `requestCancelled`. So does a
+   * request whose signal was aborted before, and that is never sent.
    */
   signal?: AbortSignal;
 }
@@ -64,8 +65,9 @@ export class Client {
 
   /** Says `initialize`, with the capabilities that follow from the handlers. */
   initialize(params: Omit<InitializeParams, "protocolVersion">, options?: RequestOptions): Promise<InitializeResult> {
-    const { summarize, ...hooks } = this.#options.handlers ?? {};
-    const capabilities = { summarize: summarize !== undefined, hooks: Object.keys(hooks), ...params.capabilities };
+    const { names } = this.#answering;
+    const hooks = names.filter((name) => name !== "summarize");
+    const capabilities = { summarize: names.includes("summarize"), hooks, ...params.capabilities };
     return this.request("initialize", { processId: process.pid, ...params, protocolVersion: 1, capabilities }, options);
   }
 
@@ -75,7 +77,7 @@ export class Client {
     params: Methods[M]["params"],
     options: RequestOptions = {},
   ): Promise<Methods[M]["result"]> {
-    options.signal?.throwIfAborted();
+    if (options.signal?.aborted) throw cancelled();
     if (this.#gone !== undefined) throw this.#gone;
     const id = this.#nextId++;
     const cancel = () => this.notify("$/cancelRequest", { id });

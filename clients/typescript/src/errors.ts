@@ -49,6 +49,11 @@ export function toErrorObject(error: unknown): ErrorObject {
   return { code: -32603, message, data: { kind: "internalError" } };
 }
 
+/** Says that a request was cancelled, as the server says it. */
+export function cancelled(): CompactdError {
+  return new CompactdError({ code: -32800, message: "the request was cancelled", data: { kind: "requestCancelled" } });
+}
+
 export function isObject(value: unknown): value is { [member: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -19,6 +19,11 @@ export interface ProcessOptions {
   cwd?: string;
   /** Where its log goes; the standard error of this process by default. */
   stderr?: "inherit" | "ignore" | number;
+  /**
+   * Starts the server in a process group of its own, so that Ctrl-C in a terminal does not end it
+   * together with this process. It ends with its input all the same, however this process ends.
+   */
+  ownProcessGroup?: boolean;
 }
 
 /** Milliseconds to wait for the rest of the output of a process that has ended. */
@@ -31,8 +36,8 @@ export class LineProcess {
   readonly #child: ChildProcess;
 
   constructor(options: ProcessOptions, onLine: (line: string) => void) {
-    const { command = "compactd", args = [], env, cwd, stderr = "inherit" } = options;
-    this.#child = spawn(command, args, { env, cwd, stdio: ["pipe", "pipe", stderr], windowsHide: true });
+    const { command = "compactd", args = [], env, cwd, stderr = "inherit", ownProcessGroup: detached = false } = options;
+    this.#child = spawn(command, args, { env, cwd, detached, stdio: ["pipe", "pipe", stderr], windowsHide: true });
     const lines = new LineSplitter();
     this.#child.stdout?.on("data", (bytes: Buffer) => lines.push(bytes).forEach(onLine));
     // A write to a process that has ended fails here; its end is told by `ended`.

@@ -15,8 +15,9 @@ type Maybe<T> = T | Promise<T>;
 export type Handler<Params, Result> = (params: Params, signal: AbortSignal) => Maybe<Result>;
 
 /**
- * What a client may answer. `initialize` tells the server which of them are there. To refuse a
- * request, throw; the server's operation then fails with nothing changed.
+ * What a client may answer: a plain object, or one of a class. `initialize` tells the server which
+ * functions are there. To refuse a request, throw; the server's operation then fails with nothing
+ * changed.
  */
 export interface Handlers {
   /** Writes a summary with the host's own model. */

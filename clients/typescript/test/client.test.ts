@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CompactdError, ServerGoneError, errorCodes } from "../src/index.js";
+import { type Client, CompactdError, type InitializeParams, ServerGoneError, errorCodes } from "../src/index.js";
 import { conversation, scripted, small, start, startHost, user } from "./support.js";
 
 const hanging = (_: unknown, signal: AbortSignal) =>
@@ -38,7 +38,7 @@ test("an abort signal cancels the request, and the server cancels ours", async (
   controller.abort();
   await Promise.all([rejected, isTold]);
   const late = client.request("getTree", { sessionId }, { signal: controller.signal });
-  await assert.rejects(late, { name: "AbortError" });
+  await assert.rejects(late, { name: "CompactdError", code: errorCodes.requestCancelled, kind: "requestCancelled" });
 });
 
 test("our own model writes the summary", async (context) => {
@@ -173,19 +173,64 @@ test("requests of the server are answered, refused and cancelled", { timeout: 20
     sessionBeforeFork: hanging,
     sessionBeforeTree: () => Promise.reject(new CompactdError({ code: 7, message: "no", data: { kind: "mine" } })),
   };
-  const client = scripted(context, script, { handlers });
-  const replies = new Map<unknown, unknown>();
-  await new Promise<void>((resolve) => {
-    client.onAny((params) => {
-      const { id, result, error } = params as { id: unknown; result?: unknown; error?: unknown };
-      if (id !== undefined && replies.set(id, result ?? error).size === 4) resolve();
-    });
-  });
+  const replies = await repliesOf(scripted(context, script, { handlers }), 4);
   assert.deepEqual(replies.get("s1"), { text: "p", stopReason: "stop" });
   assert.equal((replies.get(2) as { code: number }).code, -32800);
   assert.deepEqual(replies.get(3), { code: 7, message: "no", data: { kind: "mine" } });
   assert.equal((replies.get(4) as { code: number }).code, -32601);
 });
+
+test("what is announced is what is served: functions with known names, own or inherited", { timeout: 20_000 }, async (context) => {
+  const names = ["summarize", "sessionBeforeTree", "sessionBeforeCompact", "sessionBeforeFork", "other"];
+  const client = scripted(context, echo(...names.map((method) => ({ id: method, method, params: {} }))), { handlers: new Mine() });
+  const announced = new Promise<InitializeParams>((resolve) => {
+    client.onAny((params) => {
+      const { method, params: inner } = params as { method?: string; params: InitializeParams };
+      if (method === "initialize") resolve(inner);
+    });
+  });
+  const replies = repliesOf(client, names.length);
+  const lost = assert.rejects(client.initialize({ clientInfo: { name: "test" } }), ServerGoneError);
+  assert.deepEqual((await announced).capabilities, { summarize: true, hooks: ["sessionBeforeTree"] });
+  assert.deepEqual((await replies).get("summarize"), { text: "mine", stopReason: "stop" });
+  assert.deepEqual((await replies).get("sessionBeforeTree"), {});
+  for (const method of names.slice(2)) {
+    assert.equal(((await replies).get(method) as { code: number }).code, -32601, method);
+  }
+  client.kill();
+  await lost;
+});
+
+class Base {
+  sessionBeforeTree() {
+    return {};
+  }
+}
+
+/** Handlers that are an object with a class, and need it. */
+class Mine extends Base {
+  readonly #text = "mine";
+  sessionBeforeCompact = undefined;
+
+  summarize() {
+    return { text: this.#text, stopReason: "stop" };
+  }
+
+  other() {
+    return {};
+  }
+}
+
+/** What a client of `echo` answers to the first `count` requests, by their ids. */
+function repliesOf(client: Client, count: number): Promise<Map<unknown, unknown>> {
+  const replies = new Map<unknown, unknown>();
+  return new Promise((resolve) => {
+    client.onAny((params) => {
+      const { id, method, result, error } = params as { [member: string]: unknown };
+      if (id !== undefined && method === undefined && replies.set(id, result ?? error).size === count) resolve(replies);
+    });
+  });
+}
 
 test("an abort signal sends the id of its request", { timeout: 20_000 }, async (context) => {
   const client = scripted(context, echo());
@@ -201,4 +246,12 @@ test("an abort signal sends the id of its request", { timeout: 20_000 }, async (
   assert.deepEqual(await heard, { id: 1 });
   client.kill();
   await lost;
+});
+
+test("a server can have a process group of its own", { skip: process.platform === "win32" }, async (context) => {
+  const shared = await start(context);
+  assert.throws(() => process.kill(-shared.pid!, "SIGINT"), { code: "ESRCH" });
+  const apart = await start(context, { ownProcessGroup: true });
+  process.kill(-apart.pid!, 0);
+  assert.deepEqual(await apart.shutdown(), { code: 0, signal: null });
 });
