@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
@@ -15,10 +16,11 @@ from typing import IO, Any, Self, TypeVar
 from .errors import CompactdError, NotificationsLost, ServerGone
 from .handlers import Answering, Handlers
 from .notifications import Notification, NotificationQueue
+from .outbox import Outbox
 from .pending import Pending
 from .protocol import Calls, InitializeParams, InitializeResult
 
-# Seconds that a server has to end after it has closed its output.
+# Seconds that a server has to end after it has closed its output or its input.
 REST_SECONDS = 5.0
 # The start of a reply, as the server writes it.
 REPLY_ID = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
@@ -44,27 +46,35 @@ class Client(Calls):
         on_notification: Callable[[Notification], None] | None = None,
         on_stray: Callable[[bytes], None] | None = None,
         max_notifications: int = 65536,
+        max_unsent_bytes: int = 16 << 20,
+        own_process_group: bool = False,
     ) -> None:
         """Starts `command`; raises OSError if there is no such program.
 
         `stderr` is that of subprocess. `on_notification` is called for each notification in order,
         in a thread of its own; without it they wait for `next_notification`. `on_stray` gets output
         that is no protocol, and replies that nobody waits for; it is called by the reader and must
-        not wait.
+        not wait. While `max_unsent_bytes` wait for a server that does not read, `start` and `notify`
+        wait, too, and `request` until its time-out.
+
+        `own_process_group` starts the server in a process group of its own, so that Ctrl-C in a
+        terminal does not end it together with this process. It ends with its input all the same,
+        however this process ends.
         """
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, cwd=cwd, env=env)
-        self._handlers: Handlers = handlers or {}
-        self._answering = Answering(self._handlers, self._send)
+        group = process_group() if own_process_group else {}
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, cwd=cwd, env=env, **group)
+        self._outbox = Outbox(max_unsent_bytes)
+        self._answering = Answering(handlers or {}, self._send_at_once)
         self._notifications = NotificationQueue(max_notifications)
         self._on_stray = on_stray or (lambda line: None)
         self._pending: dict[int, Pending[Any]] = {}
         self._next_id = 1
         self._gone: ServerGone | None = None
-        # Guards the three above; the other one keeps lines whole on the pipe.
+        # Guards the three above.
         self._lock = threading.Lock()
-        self._writing = threading.Lock()
         self._reader = self._spawn(self._read)
+        self._spawn(self._write)
         if on_notification is not None:
             self._spawn(self._deliver, on_notification)
 
@@ -86,7 +96,8 @@ class Client(Calls):
         timeout: float | None = None,
     ) -> InitializeResult:
         """Says `initialize` for the program `name`, with the capabilities that follow from the handlers."""
-        hooks = [handler for handler in self._handlers if handler != "summarize"]
+        names = self._answering.names
+        hooks = [name for name in names if name != "summarize"]
         params: InitializeParams = {
             "protocolVersion": 1,
             "clientInfo": {"name": name, "version": version},
@@ -95,13 +106,13 @@ class Client(Calls):
             "agentDir": agent_dir,
             "sessionDir": session_dir,
             "settings": settings,
-            "capabilities": {"summarize": "summarize" in self._handlers, "hooks": hooks, "progress": progress},
+            "capabilities": {"summarize": "summarize" in names, "hooks": hooks, "progress": progress},
         }
         return self.request("initialize", params, timeout)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Sends a notification."""
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+        self._outbox.put(encode({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def next_notification(self, timeout: float | None = None) -> Notification:
         """Waits for the next notification. All come here, in the order in which they were sent;
@@ -124,7 +135,7 @@ class Client(Calls):
         except (CompactdError, ServerGone):
             pass  # A server that is gone or refuses is ended all the same; its code tells.
         self.notify("exit", {})
-        self._close_input()
+        self._outbox.close()
         try:
             return self.wait()
         finally:
@@ -147,42 +158,48 @@ class Client(Calls):
     ) -> None:
         self.shutdown()
 
-    def _start(self, method: str, params: Any) -> Pending[Any]:
+    def _request(self, method: str, params: Any, timeout: float | None) -> Any:
+        if timeout is None:
+            return self._start(method, params).result()
+        deadline = time.monotonic() + timeout
+        pending = self._start(method, params, timeout)
+        return pending.result(max(0.0, deadline - time.monotonic()))
+
+    def _start(self, method: str, params: Any, timeout: float | None = None) -> Pending[Any]:
+        """Sends a request; `timeout` is that of waiting for room."""
         with self._lock:
-            if self._gone is not None:
-                raise self._gone
             request_id = self._next_id
             self._next_id += 1
         line = encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
-        pending: Pending[Any] = Pending(request_id, lambda: self.notify("$/cancelRequest", {"id": request_id}))
+        pending: Pending[Any] = Pending(request_id, lambda: self._cancel(request_id))
         with self._lock:
             if self._gone is not None:
                 raise self._gone
             self._pending[request_id] = pending
-        self._write(line)
+        try:
+            self._outbox.put(line, timeout)
+        except BaseException:
+            with self._lock:
+                self._pending.pop(request_id, None)
+            raise
         return pending
 
-    def _send(self, message: dict[str, Any]) -> None:
-        self._write(encode(message))
+    def _cancel(self, request_id: int) -> None:
+        self._send_at_once({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})
 
-    def _write(self, line: bytes) -> None:
+    def _send_at_once(self, message: dict[str, Any]) -> None:
+        self._outbox.put_at_once(encode(message))
+
+    def _write(self) -> None:
         pipe = self._process.stdin
         assert pipe is not None, "the input was asked to be piped"
-        with self._writing:
-            try:
-                pipe.write(line)
-                pipe.flush()
-            except (BrokenPipeError, ValueError):
-                pass  # The server is gone, or was told to go; the reader tells all that wait.
-
-    def _close_input(self) -> None:
-        pipe = self._process.stdin
-        assert pipe is not None, "the input was asked to be piped"
-        with self._writing:
-            try:
-                pipe.close()
-            except BrokenPipeError:
-                pass  # It is closed all the same.
+        try:
+            self._outbox.write_to(pipe)
+        except OSError:
+            # The server no longer reads. Replies to what it has read may still be on their way.
+            self._wait_or_kill()
+            self._reader.join(REST_SECONDS)
+            self._end()
 
     def _read(self) -> None:
         pipe = self._process.stdout
@@ -223,19 +240,24 @@ class Client(Calls):
         return True
 
     def _end(self) -> None:
-        try:
-            returncode = self._process.wait(REST_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            returncode = self._process.wait()
+        returncode = self._wait_or_kill()
         with self._lock:
+            if self._gone is not None:
+                return
             self._gone = gone = ServerGone(returncode)
             left, self._pending = list(self._pending.values()), {}
         for pending in left:
             pending.reject(gone)
         self._answering.cancel_all()
         self._notifications.close(gone)
-        self._close_input()
+        self._outbox.abandon()
+
+    def _wait_or_kill(self) -> int:
+        try:
+            return self._process.wait(REST_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
 
     def _deliver(self, listener: Callable[[Notification], None]) -> None:
         while True:
@@ -251,6 +273,13 @@ class Client(Calls):
         thread = threading.Thread(target=target, args=arguments, name=f"compactd {self.pid}", daemon=True)
         thread.start()
         return thread
+
+
+def process_group() -> dict[str, Any]:
+    """What subprocess wants, for a process group that the signals of a terminal do not reach."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
 
 
 def guard(listener: Callable[[Argument], None], argument: Argument) -> None:

@@ -44,6 +44,11 @@ class Answering:
         self._send = send
         self._running: dict[Any, threading.Event] = {}
 
+    @property
+    def names(self) -> list[str]:
+        """The names that are answered: those for which there is something to call."""
+        return [name for name in Handlers.__annotations__ if self._find(name) is not None]
+
     def start(self, request_id: Any, method: str, params: Any) -> None:
         """Answers a request, in a thread of its own."""
         cancelled = self._running.setdefault(request_id, threading.Event())
@@ -67,15 +72,22 @@ class Answering:
         except Exception as error:  # Whatever a handler raises, the server must hear of it.
             outcome = {"error": refusal(error, cancelled).to_json()}
         self._running.pop(request_id, None)
-        self._send({"jsonrpc": "2.0", "id": request_id, **outcome})
+        try:
+            self._send({"jsonrpc": "2.0", "id": request_id, **outcome})
+        except (TypeError, ValueError, RecursionError) as error:  # JSON cannot say it.
+            self._send({"jsonrpc": "2.0", "id": request_id, "error": refusal(error, cancelled).to_json()})
 
     def _run(self, method: str, params: Any, cancelled: threading.Event) -> Any:
-        handler = self._handlers.get(method)
+        handler = self._find(method)
         if handler is None:
             data = {"kind": "methodNotFound", "method": method}
             raise CompactdError(-32601, f"the client does not answer {method}", data)
         result = handler(params, cancelled)
         return {} if result is None else result
+
+    def _find(self, name: str) -> AnyHandler | None:
+        handler = self._handlers.get(name) if name in Handlers.__annotations__ else None
+        return handler if callable(handler) else None
 
 
 def refusal(error: Exception, cancelled: threading.Event) -> CompactdError:

@@ -28,7 +28,7 @@ class Pending(Generic[Result]):
             if self._future.done():
                 raise
             self.cancel()
-            raise TimeoutError(f"no answer within {timeout} seconds") from None
+            raise TimeoutError("no answer in time") from None
 
     def cancel(self) -> None:
         """Asks the server to cancel. The result tells what came of it: the request may have been

@@ -15,6 +15,25 @@ from compactd_client import Client
 # Settings with which the conversation below can be compacted.
 SMALL = {"keepRecentTokens": 100}
 
+# A host that handles Ctrl-C and goes on; its argument tells whether its server has a process group of its own.
+HOST = """
+import os, signal, sys
+from compactd_client import Client
+signal.signal(signal.SIGINT, lambda *_: print("Ctrl-C"))
+own_process_group = sys.argv[1] == "True"
+client = Client([os.environ.get("COMPACTD_BIN", "compactd")], own_process_group=own_process_group)
+client.initialize("host", agent_dir=os.getcwd())
+print("ready")
+sys.stdin.readline()
+if own_process_group:
+    client.request("listSessions", {}, 20)
+    print("server there")
+else:
+    client.wait()
+    print("server gone")
+client.shutdown()
+"""
+
 
 def start(case: unittest.TestCase, **options: Any) -> Client:
     """A client of the built server, with a home of its own, that ends with the test. The test is

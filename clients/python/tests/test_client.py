@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import unittest
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any, NoReturn
+from unittest import mock
 
 from compactd_client import Client, CompactdError, Handlers, Notification, NotificationsLost, ServerGone
 from compactd_client.notifications import NotificationQueue
+from compactd_client.outbox import Outbox
 from compactd_client.protocol import ERROR_CODES
 
-from .support import SMALL, conversation, hanging, scripted, start, user
+from .support import HOST, SMALL, conversation, hanging, scripted, start, user
 
 WAIT = 20.0
 
@@ -155,6 +163,36 @@ class ServerTest(unittest.TestCase):
     def test_shutdown_ends_with_code_0(self) -> None:
         self.assertEqual(start(self).shutdown(), 0)
 
+    def test_a_handler_that_is_none_is_no_handler(self) -> None:
+        handlers: Any = {"sessionBeforeCompact": None, "summarize": None}
+        client = start(self, handlers=handlers)
+        params: Any = {"sessionId": conversation(client), "settings": SMALL}
+        self.assertIn("summary", client.request("compact", params, WAIT))
+
+    @unittest.skipIf(sys.platform == "win32", "signals to process groups")
+    def test_ctrl_c_spares_a_server_with_its_own_process_group(self) -> None:
+        self.check_ctrl_c(False, "server gone")
+        self.check_ctrl_c(True, "server there")
+
+    def check_ctrl_c(self, own_process_group: bool, expected: str) -> None:
+        with run_host(self, own_process_group) as host:
+            assert host.stdout is not None and host.stdin is not None
+            self.assertEqual(host.stdout.readline(), "ready\n")
+            os.killpg(host.pid, signal.SIGINT)
+            self.assertEqual(host.stdout.readline(), "Ctrl-C\n")
+            host.stdin.write("go on\n")
+            host.stdin.flush()
+            self.assertEqual(host.communicate(timeout=WAIT)[0], f"{expected}\n")
+
+    @unittest.skipIf(sys.platform == "win32", "process groups")
+    def test_a_server_with_its_own_process_group_does_not_outlive_the_host(self) -> None:
+        with run_host(self, True) as host:
+            assert host.stdout is not None
+            self.assertEqual(host.stdout.readline(), "ready\n")
+            host.kill()
+            # The server holds the same standard error, so its end is the end of both.
+            self.assertEqual(host.communicate(timeout=WAIT), ("", ""))
+
 
 class ScriptTest(unittest.TestCase):
     """With scripts in place of the server."""
@@ -199,6 +237,78 @@ print('{"jsonrpc":"2.0","id":2,"result":null}')
                 client.request("estimateTokens", {"text": bad}, WAIT)  # type: ignore[call-overload]
         self.assertIsNone(client.request("shutdown", {}, WAIT))
 
+    def test_what_a_handler_gives_that_json_cannot_say_is_refused(self) -> None:
+        def summarize(params: Any, cancelled: threading.Event) -> Any:
+            return {"text": {1, 2}}
+
+        client = scripted(self, echo([{"id": 1, "method": "summarize"}]), handlers={"summarize": summarize})
+        self.assertEqual(client.next_notification(WAIT).params["error"]["code"], -32603)
+
+    def test_a_server_that_does_not_read_holds_up_nobody(self) -> None:
+        client = scripted(self, "import time\ntime.sleep(60)")
+        large = within(lambda: client.start("estimateTokens", {"text": LARGE}))
+        for text in (LARGE, "short"):
+            with self.assertRaises(TimeoutError):
+                within(lambda: client.request("estimateTokens", {"text": text}, 0.1))
+        within(large.cancel)
+        within(lambda: client.notify("n", {}))
+        within(client.kill)
+        with self.assertRaises(ServerGone):
+            large.result(WAIT)
+
+    def test_a_request_that_found_no_room_is_not_sent(self) -> None:
+        client = scripted(self, READ_ON_SIGNAL + echo([]), max_unsent_bytes=1)
+        self.assertEqual(client.next_notification(WAIT).method, "ready")
+        large = client.start("estimateTokens", {"text": LARGE})
+        client.start("listSessions", {})
+        with self.assertRaises(TimeoutError):
+            within(lambda: client.request("continueSession", {}, 0.1))
+        within(large.cancel)
+        os.kill(client.pid, signal.SIGUSR1)
+        client.start("shutdown", {})
+        heard = [client.next_notification(WAIT).params["method"] for _ in range(4)]
+        self.assertEqual(heard, ["estimateTokens", "listSessions", "$/cancelRequest", "shutdown"])
+
+    def test_what_waited_for_the_pipe_comes_whole_and_in_order(self) -> None:
+        client = scripted(self, READ_ON_SIGNAL + echo([]))
+        self.assertEqual(client.next_notification(WAIT).method, "ready")
+        sizes = [200_000, 1, 70_000, 0, 65_536, 3]
+        pending = [client.start("estimateTokens", {"text": "x" * size}) for size in sizes]
+        os.kill(client.pid, signal.SIGUSR1)
+        heard = [client.next_notification(WAIT).params for _ in sizes]
+        self.assertEqual([(message["id"], len(message["params"]["text"])) for message in heard],
+                         [(handle.request_id, size) for handle, size in zip(pending, sizes)])
+
+    def test_many_threads_write_whole_lines(self) -> None:
+        client = scripted(self, echo([]))
+        threads = [threading.Thread(target=client.notify, args=("n", {"text": f"{n}" * 50_000})) for n in range(20)]
+        for thread in threads:
+            thread.start()
+        heard = {client.next_notification(WAIT).params["params"]["text"] for _ in threads}
+        self.assertEqual(heard, {f"{n}" * 50_000 for n in range(20)})
+
+    def test_closing_sends_what_was_asked_before(self) -> None:
+        script = """
+import json, sys
+methods = []
+for line in sys.stdin:
+    methods.append(json.loads(line)["method"])
+    if methods[-1] == "shutdown": print('{"jsonrpc":"2.0","id":1,"result":null}')
+print(json.dumps({"jsonrpc": "2.0", "method": "heard", "params": methods}))
+"""
+        client = scripted(self, script)
+        for _ in range(5):
+            client.notify("n", {"text": LARGE})
+        self.assertEqual(within(client.shutdown), 0)
+        self.assertEqual(client.next_notification(WAIT).params, ["n"] * 5 + ["shutdown", "exit"])
+
+    def test_a_server_that_closes_its_input_fails_all_that_wait(self) -> None:
+        script = "import os, time\nos.close(0)\n" + READY + "\ntime.sleep(60)"
+        with mock.patch("compactd_client.client.REST_SECONDS", 0.1):
+            client = scripted(self, script)
+            self.assertEqual(client.next_notification(WAIT).method, "ready")
+            with self.assertRaises(ServerGone):
+                client.request("shutdown", {}, WAIT)
 
     def test_requests_of_the_server_are_answered_refused_and_cancelled(self) -> None:
         asks: list[dict[str, Any]] = [
@@ -236,6 +346,47 @@ print('{"jsonrpc":"2.0","id":2,"result":null}')
         self.assertEqual(client.next_notification(WAIT).params["params"], {"id": pending.request_id})
 
 
+# More than a pipe holds.
+LARGE = "x" * 2_000_000
+# Says that the script has started.
+READY = """print('{"jsonrpc":"2.0","method":"ready"}')"""
+# A script that reads nothing before it gets a signal.
+READ_ON_SIGNAL = f"""
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+{READY}
+signal.sigwait([signal.SIGUSR1])
+"""
+
+
+def within(call: Callable[[], Any]) -> Any:
+    """What the call gives or raises. A call that does not end in time is a failure."""
+    outcome: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except Exception as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    if not wait([outcome], WAIT).done:
+        raise AssertionError("the call does not end")
+    return outcome.result()
+
+
+def run_host(case: unittest.TestCase, own_process_group: bool) -> subprocess.Popen[str]:
+    """A host with a server, in a process group of its own as if a terminal had started it."""
+    home = tempfile.TemporaryDirectory()
+    case.addCleanup(home.cleanup)
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-u", "-c", HOST, str(own_process_group)]
+    env = {**os.environ, "HOME": home.name, "PYTHONPATH": os.getcwd()}
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=env, cwd=home.name, start_new_session=True
+    )
+
+
 def echo(asks: list[dict[str, Any]]) -> str:
     """A server that sends `asks` and tells what it hears."""
     return f"""
@@ -244,6 +395,39 @@ def send(message): print(json.dumps({{"jsonrpc": "2.0", **message}}))
 for ask in {asks!r}: send(ask)
 for line in sys.stdin: send({{"method": "heard", "params": json.loads(line)}})
 """
+
+
+class OutboxTest(unittest.TestCase):
+    """The queue of lines."""
+
+    def test_has_room_up_to_its_limit(self) -> None:
+        outbox = Outbox(5)
+        outbox.put(b"1234")
+        outbox.put(b"5678")
+        with self.assertRaises(TimeoutError):
+            outbox.put(b"no room", 0)
+        outbox.put_at_once(b"urgent")
+        self.assertEqual([outbox.take(), outbox.take()], [b"1234", b"5678"])
+        with self.assertRaises(TimeoutError):
+            outbox.put(b"no room", 0)
+        self.assertEqual(outbox.take(), b"urgent")
+
+    def test_ends_after_the_last_line(self) -> None:
+        outbox = Outbox(5)
+        outbox.put(b"1")
+        outbox.close()
+        outbox.put(b"2")
+        self.assertEqual([outbox.take(), outbox.take()], [b"1", None])
+
+    def test_lets_those_go_who_wait_for_room(self) -> None:
+        outbox = Outbox(1)
+        outbox.put(b"1")
+        waiting = threading.Thread(target=outbox.put, args=(b"2",))
+        waiting.start()
+        outbox.abandon()
+        waiting.join(WAIT)
+        self.assertFalse(waiting.is_alive())
+        self.assertIsNone(outbox.take())
 
 
 class QueueTest(unittest.TestCase):

@@ -117,7 +117,10 @@ class Calls:
         After `timeout` seconds the request is cancelled and TimeoutError is raised. Raises
         CompactdError if the server answers with an error, ServerGone if it ends first.
         """
-        return self._start(method, params).result(timeout)
+        return self._request(method, params, timeout)
 
     def _start(self, method: str, params: Any) -> Pending[Any]:
+        raise NotImplementedError
+
+    def _request(self, method: str, params: Any, timeout: float | None) -> Any:
         raise NotImplementedError
