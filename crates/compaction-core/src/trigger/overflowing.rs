@@ -24,7 +24,8 @@ pub(super) fn overflow_of(message: &Message, window: u64, threshold: u64) -> Opt
         Some("length") if is_cut_by_window(assistant, window) => Some(Overflow::Unfinished),
         stop_reason => {
             let exceeds = assistant.usage.as_ref().is_some_and(|usage| input_tokens(usage) > window);
-            let kind = if stop_reason == Some("stop") { Overflow::Finished } else { Overflow::Unfinished };
+            // Also one that calls tools: hidden, its calls would be made a second time.
+            let kind = if stop_reason == Some("length") { Overflow::Unfinished } else { Overflow::Finished };
             exceeds.then_some(kind)
         }
     }

@@ -167,12 +167,13 @@ fn a_completed_answer_is_not_asked_for_again() {
     // Field bug 81.
     let session = Session::default().user(1);
     let over = "\"input\":1,\"cacheRead\":100000,\"output\":5";
-    check_after(
-        &session,
-        &answer("stop", over, "", 50),
-        as_it_is,
-        expect!["Compact Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"],
-    );
+    let finished = || expect!["Compact Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"];
+    // An answer that calls tools is one like any other: what they did would be done twice.
+    for stop_reason in ["stop", "toolUse", "refusal"] {
+        check_after(&session, &answer(stop_reason, over, "", 50), as_it_is, finished());
+    }
+    let unnamed = answer("stop", over, "", 50).replace(r#""stopReason":"stop","#, "");
+    check_after(&session, &unnamed, as_it_is, finished());
     check_after(
         &session,
         &answer("length", over, "", 50),
