@@ -303,6 +303,11 @@ class CompactionEnd(TypedDict):
     # What came of it.
     result: NotRequired[CompactionResult | None]
 
+    # Given, and true, where the server began the compaction and the context ends with a tool result
+    # or
+    # an answer that was cut: the agent has work left, and nobody but the host resumes it.
+    unfinished: NotRequired[bool | None]
+
 
 # Why a compaction happens.
 CompactionReason: TypeAlias = Literal["manual", "threshold", "overflow"]

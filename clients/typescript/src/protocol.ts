@@ -218,6 +218,12 @@ export interface CompactionEnd {
   pausedUntil?: string | null;
   /** What came of it. */
   result?: CompactionResult | null;
+  /**
+   * Given, and true, where the server began the compaction and the context ends with a tool result
+   * or
+   * an answer that was cut: the agent has work left, and nobody but the host resumes it.
+   */
+  unfinished?: boolean | null;
 }
 
 /** Why a compaction happens. */

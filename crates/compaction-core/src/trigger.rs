@@ -1,20 +1,20 @@
 //! Triggers: whether a context should be compacted now (compaction spec, Triggers).
 
+mod attempt;
 mod limits;
 mod overflowing;
+mod recovery;
 mod subject;
 
+use crate::entry::EntryId;
 use crate::message::Message;
 use crate::projection::Projection;
 use crate::settings::CompactionSettings;
 
+pub use attempt::{attempt, is_unfinished, last_answer};
 pub use limits::EffectiveLimits;
 use overflowing::{Overflow, overflow_of};
 use subject::Subject;
-
-/// What a person is told when the context is still too large after a recovery.
-pub const OVERFLOW_ADVICE: &str = "the context is still too large for the model after one compaction: \
-     reduce the context or pick a model with a larger window";
 
 /// The model that the next request goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,9 @@ pub struct TriggerInput<'a> {
     /// The message that has just come: an assistant message asks as after a run; another message,
     /// or none, asks as before a prompt, about the context's last assistant message.
     pub message: Option<&'a Message>,
-    /// Whether an overflow was already answered by a compaction since the last user message.
-    pub overflow_recovery_tried: bool,
+    /// The answer whose overflow was to be compacted away last, if that failed. What succeeded is
+    /// found on the branch.
+    pub failed_recovery: Option<&'a EntryId>,
 }
 
 /// What to do.
@@ -81,6 +82,8 @@ pub struct TriggerDecision {
     /// `otherModel`, `olderThanCompaction`, `aborted`, `overflowRecoveryTried`, `outputTooLarge`,
     /// `alreadyCompacted`.
     pub skipped: Option<&'static str>,
+    /// What a person is told where the guard is `overflowRecoveryTried`.
+    pub advice: Option<&'static str>,
 }
 
 /// Decides whether to compact. Pure: it changes nothing and looks at no clock.
@@ -95,6 +98,7 @@ pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
         threshold: limits.threshold,
         limits,
         skipped: None,
+        advice: None,
     };
     decide(input, &subject, none)
 }
@@ -111,6 +115,7 @@ fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision
     let skipped = match judge_overflow(input, subject, &none) {
         Judgement::Compact { will_retry } => return compact(TriggerReason::Overflow, will_retry, none),
         Judgement::Stop(why) => return skip(why),
+        Judgement::Tried(advice) => return TriggerDecision { advice: Some(advice), ..skip("overflowRecoveryTried") },
         Judgement::Ignored(why) => Some(why),
         Judgement::NoOverflow => None,
     };
@@ -127,6 +132,8 @@ enum Judgement {
     Compact { will_retry: bool },
     /// A guard forbids any trigger.
     Stop(&'static str),
+    /// A second recovery would do what the first one did.
+    Tried(&'static str),
     /// A guard forbids to look at the message; the context may still be over the threshold.
     Ignored(&'static str),
     /// The message did not overflow.
@@ -147,13 +154,13 @@ fn judge_overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &Trigge
     if subject.is_after_run && has_stop_reason(message, "aborted") {
         return Judgement::Stop("aborted");
     }
-    match overflow {
-        None => Judgement::NoOverflow,
-        Some(Overflow::OutputTooLarge) => Judgement::Ignored("outputTooLarge"),
-        Some(_) if input.overflow_recovery_tried => Judgement::Stop("overflowRecoveryTried"),
-        Some(Overflow::Unfinished) => Judgement::Compact { will_retry: true },
-        Some(Overflow::Finished) => Judgement::Compact { will_retry: false },
-    }
+    let will_retry = match overflow {
+        None => return Judgement::NoOverflow,
+        Some(Overflow::OutputTooLarge) => return Judgement::Ignored("outputTooLarge"),
+        Some(Overflow::Unfinished) => true,
+        Some(Overflow::Finished) => false,
+    };
+    recovery::advice(input, message, none.threshold).map_or(Judgement::Compact { will_retry }, Judgement::Tried)
 }
 
 fn judge_threshold(subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {

@@ -2,19 +2,19 @@
 //! message and each tool result it asks whether one is due, before the next request could overflow.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use compaction_core::entry::{Entry, EntryId, Role};
-use compaction_core::message::{Body, Message};
+use compaction_core::message::Message;
 use compaction_core::projection::Projection;
 use compaction_core::trigger::{self, TriggerAction, TriggerDecision, TriggerInput, TriggerModel, TriggerReason};
 use compaction_core::undo::Mark;
 
 use crate::call::change;
-use crate::compactor::{self, Begun, Order};
+use crate::compactor::{self, Begun, Circumstances, Order};
 use crate::errors::RpcError;
-use crate::handlers::compaction::{is_switched_off, recovery_tried};
+use crate::handlers::compaction::is_switched_off;
 use crate::handlers::context::{project, usage};
 use crate::server::Server;
 use crate::session::{OpenSession, SessionAccess};
@@ -28,12 +28,18 @@ pub struct AutoCompaction {
     model: Mutex<Option<Model>>,
     /// A compaction may have become due while another operation ran.
     is_check_missed: AtomicBool,
+    /// The answer whose overflow was to be compacted away last, if that failed.
+    failed_recovery: Mutex<Option<EntryId>>,
 }
 
 impl AutoCompaction {
-    /// Compacts for `model` from now on, or no more.
+    /// Compacts for `model` from now on, or no more. Who follows the advice to pick another model gets
+    /// another try of what failed for the old one.
     pub(crate) fn set(&self, model: Option<Model>) {
-        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = model;
+        let old = std::mem::replace(&mut *locked(&self.model), model.clone());
+        if old != model {
+            *locked(&self.failed_recovery) = None;
+        }
     }
 
     /// What came while the last operation ran waits for the next message.
@@ -41,10 +47,24 @@ impl AutoCompaction {
         self.is_check_missed.store(false, Ordering::Relaxed);
     }
 
+    /// The answer whose overflow could not be compacted away.
+    pub(crate) fn failed_recovery(&self) -> Option<EntryId> {
+        locked(&self.failed_recovery).clone()
+    }
+
+    /// Keeps in mind that the overflow of `answer` could not be compacted away.
+    pub(crate) fn note_failed_recovery(&self, answer: EntryId) {
+        *locked(&self.failed_recovery) = Some(answer);
+    }
+
     /// The model of the next requests, if it is known.
     pub(crate) fn model(&self) -> Option<Model> {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.model).clone()
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What an append brought about.
@@ -106,11 +126,11 @@ fn decide(
     model: &Model,
     settings: &Settings,
 ) -> Outcome {
-    let decision = decision(projection, message, model, settings);
+    let decision = decision(access.open(), projection, message, model, settings);
     // Only the answer that failed says so; what comes after it asks about the same one.
     let has_failed_again = message.is_some_and(|message| message.as_assistant().is_some());
-    if decision.skipped == Some(RECOVERY_TRIED) && has_failed_again {
-        return still_too_large(access, &decision, projection, settings);
+    if let Some(advice) = decision.advice.filter(|_| has_failed_again) {
+        return still_too_large(access, &decision, advice, projection, settings);
     }
     let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
         return Outcome::default();
@@ -158,7 +178,9 @@ fn decide(
             if !matches!(error.kind(), "nothingToCompact" | "alreadyCompacted") {
                 access.open().breaker.failed(SystemTime::now());
             }
-            let operation_id = tell_failure(access, &order, decision.context_tokens, error);
+            compactor::note_recovery(access.open(), &order, Some(&error));
+            let is_unfinished = trigger::is_unfinished(projection);
+            let operation_id = tell_failure(access, &order, decision.context_tokens, error, is_unfinished);
             Outcome { told: Some(told(operation_id)), ..Outcome::default() }
         }
     }
@@ -176,31 +198,36 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
-/// The guard that one overflow of an answer is recovered from, and no second one.
-const RECOVERY_TRIED: &str = "overflowRecoveryTried";
-
 /// Tells a person that compacting does not help (compaction spec, Triggers, Guards).
 fn still_too_large(
     access: &SessionAccess<'_>,
     decision: &TriggerDecision,
+    advice: &'static str,
     projection: &Projection,
     settings: &Settings,
 ) -> Outcome {
     let order = order(&access.open().id, CompactionReason::Overflow, decision, projection, settings);
     let (context_tokens, threshold) = (decision.context_tokens, decision.threshold);
-    let error = RpcError::StillTooLarge { context_tokens, threshold };
-    let operation_id = tell_failure(access, &order, context_tokens, error);
+    let error = RpcError::StillTooLarge { advice, context_tokens, threshold };
+    let operation_id = tell_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
     let told = AutomaticCompaction {
         operation_id: Some(operation_id),
         reason: CompactionReason::Overflow,
         will_retry: false,
-        skipped: Some(RECOVERY_TRIED.to_owned()),
+        skipped: decision.skipped.map(str::to_owned),
         until: None,
     };
     Outcome { told: Some(told), ..Outcome::default() }
 }
 
-fn decision(projection: &Projection, message: Option<&Message>, model: &Model, settings: &Settings) -> TriggerDecision {
+fn decision(
+    open: &OpenSession,
+    projection: &Projection,
+    message: Option<&Message>,
+    model: &Model,
+    settings: &Settings,
+) -> TriggerDecision {
+    let failed_recovery = open.auto_compaction.failed_recovery();
     let mut compaction = settings.compaction_for(&model.provider, &model.id);
     compaction.enabled &= !is_switched_off();
     trigger::check_compaction(&TriggerInput {
@@ -208,7 +235,7 @@ fn decision(projection: &Projection, message: Option<&Message>, model: &Model, s
         model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
         settings: compaction,
         message: message.filter(|message| message.as_assistant().is_some()),
-        overflow_recovery_tried: recovery_tried(projection),
+        failed_recovery: failed_recovery.as_ref(),
     })
 }
 
@@ -222,6 +249,7 @@ fn order(
     let mut compaction = settings.compaction();
     compaction.reserve_tokens = decision.limits.reserve_tokens;
     compaction.keep_recent_tokens = decision.limits.keep_recent_tokens;
+    let overflowed = (reason == CompactionReason::Overflow).then(|| trigger::last_answer(projection)).flatten();
     Order {
         first_kept: None,
         session_id: session_id.to_owned(),
@@ -233,26 +261,8 @@ fn order(
         settings: settings.clone(),
         compaction: Some(compaction),
         threshold: Some(decision.threshold),
-        hidden: if decision.will_retry { failed_attempt(projection) } else { Vec::new() },
+        overflowed: overflowed.cloned(),
     }
-}
-
-/// The last answer and the results of its calls: what the next request shall not hold (field bugs
-/// 47 and 84).
-fn failed_attempt(projection: &Projection) -> Vec<EntryId> {
-    let entries = projection.entries();
-    let is_answer = |message: &Arc<Message>| message.as_assistant().is_some();
-    let Some(answer) = entries.iter().rposition(|projected| projected.messages.iter().any(is_answer)) else {
-        return Vec::new();
-    };
-    let calls: Vec<&str> =
-        entries[answer].messages.iter().flat_map(|message| message.tool_calls().map(|call| call.id.as_str())).collect();
-    let is_result = |message: &Arc<Message>| match message.body() {
-        Body::ToolResult { tool_call_id, .. } => calls.contains(&tool_call_id.as_str()),
-        _ => false,
-    };
-    let results = entries[answer + 1..].iter().filter(|projected| projected.messages.iter().any(is_result));
-    std::iter::once(&entries[answer]).chain(results).map(|projected| projected.entry.id().clone()).collect()
 }
 
 fn begin(access: &mut SessionAccess<'_>, order: &Order) -> Result<(Begun, Chain), RpcError> {
@@ -263,11 +273,18 @@ fn begin(access: &mut SessionAccess<'_>, order: &Order) -> Result<(Begun, Chain)
 
 /// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
 /// would learn why the context grows (field bug 73).
-fn tell_failure(access: &SessionAccess<'_>, order: &Order, tokens_before: u64, error: RpcError) -> String {
+fn tell_failure(
+    access: &SessionAccess<'_>,
+    order: &Order,
+    tokens_before: u64,
+    error: RpcError,
+    is_unfinished: bool,
+) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
     compactor::tell_start(access.server(), order, &operation_id, tokens_before);
     let paused_until = access.open().breaker.open_until(SystemTime::now());
-    compactor::tell_end(access.server(), order, operation_id.clone(), &Err(error), false, paused_until);
+    let circumstances = Circumstances { is_unfinished, paused_until, is_cancelled: false };
+    compactor::tell_end(access.server(), order, operation_id.clone(), &Err(error), circumstances);
     operation_id
 }
 

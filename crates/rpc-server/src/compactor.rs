@@ -16,7 +16,7 @@ use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
-use compaction_core::{system_state, tokens};
+use compaction_core::{system_state, tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio::task::JoinHandle;
@@ -33,7 +33,7 @@ use crate::handlers::pins::{pins_of, with_pinned_entries};
 use crate::hooks::{self, Decision};
 use crate::operation::SummaryOperation;
 use crate::server::Server;
-use crate::session::{OperationGuard, SessionAccess};
+use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::{self, Chain};
 use crate::wire::*;
 
@@ -166,10 +166,18 @@ async fn run(
         Err(error) if is_wanted(error) => {}
         Err(_) => session.breaker.failed(SystemTime::now()),
     }
+    note_recovery(&session, &order, outcome.as_ref().err());
     let paused_until = session.breaker.open_until(SystemTime::now());
+    let is_unfinished = is_left_unfinished(&operation, &order).await;
     // The claim ends before the client hears of the end, so that it may start the next one at once.
     drop(operation);
-    tell_end(&server, &order, operation_id, &outcome, cancel.is_cancelled(), paused_until);
+    tell_end(
+        &server,
+        &order,
+        operation_id,
+        &outcome,
+        Circumstances { is_cancelled: cancel.is_cancelled(), is_unfinished, paused_until },
+    );
     match cancel.is_cancelled() {
         // Who ends a compaction does not want the next one at once.
         true => session.auto_compaction.forget_missed_check(),
@@ -183,15 +191,54 @@ fn is_wanted(error: &RpcError) -> bool {
     matches!(error.kind(), "requestCancelled" | "cancelledByHook" | "leafMoved" | "sessionNotFound")
 }
 
+/// Keeps in mind that a recovery from an overflow has failed: there is one for each request of a
+/// person (compaction spec, Triggers, Guards). One that the client ended, or that had to wait for
+/// another operation, was none.
+pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<&RpcError>) {
+    let was_tried = |error: &RpcError| !is_wanted(error) && error.kind() != "operationInProgress";
+    if let Some(answer) = order.overflowed.clone().filter(|_| error.is_some_and(was_tried)) {
+        session.auto_compaction.note_failed_recovery(answer);
+    }
+}
+
+/// Whether the agent has work left when a compaction ends that the server began, so that the host
+/// resumes it (field bug 131). Who ends a compaction does not ask for more.
+async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool {
+    if order.reason == CompactionReason::Manual {
+        return false;
+    }
+    let session = Arc::clone(&operation.guard.session);
+    let look = async {
+        let slot = Arc::clone(&session.slot).read_owned().await;
+        blocking(move || {
+            let opened = session.opened(slot.as_ref())?;
+            Ok(trigger::is_unfinished(&*project(opened, &session, opened.leaf_id())?))
+        })
+        .await
+    };
+    operation.unless_cancelled(look).await.unwrap_or(false)
+}
+
+/// What a client is told of the end of a compaction beside its outcome.
+#[derive(Debug, Default)]
+pub(crate) struct Circumstances {
+    /// Whether somebody ended it.
+    pub(crate) is_cancelled: bool,
+    /// Whether the agent has work left.
+    pub(crate) is_unfinished: bool,
+    /// Until when the session is not compacted by itself.
+    pub(crate) paused_until: Option<String>,
+}
+
 /// Tells the client that a compaction has ended.
 pub(crate) fn tell_end(
     server: &Server,
     order: &Order,
     operation_id: String,
     outcome: &Result<CompactionResult, RpcError>,
-    is_cancelled: bool,
-    paused_until: Option<String>,
+    circumstances: Circumstances,
 ) {
+    let Circumstances { is_cancelled, is_unfinished, paused_until } = circumstances;
     server.notify(
         "compactionEnd",
         &CompactionEnd {
@@ -201,6 +248,7 @@ pub(crate) fn tell_end(
             result: outcome.as_ref().ok().cloned(),
             aborted: outcome.is_err() && is_cancelled,
             will_retry: order.will_retry && outcome.as_ref().is_ok_and(|result| order.has_room_for(result)),
+            unfinished: is_unfinished.then_some(true),
             paused_until,
             error: outcome.as_ref().err().map(RpcError::to_body),
         },
@@ -260,11 +308,13 @@ fn commit(
     let pins = pins_at_leaf(access)?;
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
     order.check_progress(&written.summary, plan.replaced_tokens)?;
-    let edits: Vec<String> = order.hidden.iter().map(hiding).collect();
+    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    let hidden = order.hidden(&projection);
+    let edits: Vec<String> = hidden.iter().map(hiding).collect();
     let edits: Vec<NewEntry<'_>> = edits.iter().map(|edit| new_edit(access, edit)).collect();
     let parent_id = edits.last().map_or_else(|| access.session().leaf_id().cloned(), |edit| edit.id.clone());
     // What is hidden is pinned no more.
-    let pinned = pins.ids().into_iter().filter(|id| !order.hidden.contains(id)).collect();
+    let pinned = pins.ids().into_iter().filter(|id| !hidden.contains(id)).collect();
     written.details = with_path_state(access, &written.details, parent_id.as_ref(), pinned)?;
     let time = epoch_milliseconds();
     let system_message = system_message(access, time)?;

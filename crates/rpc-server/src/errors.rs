@@ -2,7 +2,6 @@
 //! become them (protocol spec, Calls in general).
 
 use compaction_core::preparation::Refusal;
-use compaction_core::trigger;
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 use session_store::StoreError;
@@ -57,8 +56,8 @@ pub enum RpcError {
     SessionIdInUse { session_id: String, path: Option<String> },
     #[error("failed to {message}")]
     NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
-    #[error("{}", trigger::OVERFLOW_ADVICE)]
-    StillTooLarge { context_tokens: u64, threshold: u64 },
+    #[error("{advice}")]
+    StillTooLarge { advice: &'static str, context_tokens: u64, threshold: u64 },
     #[error(
         "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay, since neither a message \
          nor a tool call and its results can be parted"
@@ -266,7 +265,7 @@ impl RpcError {
                 "contextTokens": context_tokens,
                 "keepRecentTokens": keep_recent_tokens,
             }),
-            Self::StillTooLarge { context_tokens, threshold } => json!({
+            Self::StillTooLarge { context_tokens, threshold, .. } => json!({
                 "reason": "overflowRecoveryTried",
                 "contextTokens": context_tokens,
                 "threshold": threshold,

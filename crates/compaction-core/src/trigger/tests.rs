@@ -6,6 +6,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::entry::Entry;
 
+mod attempts;
+mod recoveries;
+
 const MODEL: TriggerModel<'static> = TriggerModel { provider: "p", id: "m", context_window: 100_000 };
 
 /// A session that grows line by line; every entry follows the one before and has its own second.
@@ -59,7 +62,7 @@ const OVERFLOW_TEXT: &str = "prompt is too long: 2 tokens > 1 maximum";
 
 fn input<'a>(projection: &'a Projection, message: Option<&'a Message>) -> TriggerInput<'a> {
     let settings = CompactionSettings::default();
-    TriggerInput { projection, model: MODEL, settings, message, overflow_recovery_tried: false }
+    TriggerInput { projection, model: MODEL, settings, message, failed_recovery: None }
 }
 
 fn show(decision: &TriggerDecision) -> String {
@@ -145,7 +148,7 @@ fn disabled_means_nothing_at_all() {
 }
 
 #[test]
-fn an_overflow_error_is_retried_once() {
+fn an_overflow_error_is_retried() {
     // Field bug 80.
     let session = Session::default().user(1);
     check_after(
@@ -153,12 +156,6 @@ fn an_overflow_error_is_retried_once() {
         &error(OVERFLOW_TEXT),
         as_it_is,
         expect!["Compact Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
-    );
-    check_after(
-        &session,
-        &error(OVERFLOW_TEXT),
-        |input| input.overflow_recovery_tried = true,
-        expect![[r#"None None retry=false tokens=1 threshold=83616 skipped=Some("overflowRecoveryTried")"#]],
     );
 }
 

@@ -6,6 +6,7 @@ use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::estimate_text;
+use compaction_core::trigger;
 
 use crate::errors::RpcError;
 use crate::settings::Settings;
@@ -39,8 +40,8 @@ pub(crate) struct Order {
     pub(crate) first_kept: Option<EntryId>,
     /// Tokens that the context shall have at most afterwards, where that is known.
     pub(crate) threshold: Option<u64>,
-    /// Entries of a failed attempt that the next context shall not have.
-    pub(crate) hidden: Vec<EntryId>,
+    /// The answer that overflowed, if one did.
+    pub(crate) overflowed: Option<EntryId>,
 }
 
 impl Order {
@@ -57,8 +58,15 @@ impl Order {
             settings,
             first_kept: params.first_kept_entry_id.map(EntryId::new),
             threshold: None,
-            hidden: Vec::new(),
+            overflowed: None,
         }
+    }
+
+    /// Entries of the failed attempt that the next context shall not have; none where the answer is
+    /// there. Results may come while the summary is written, so that they are looked for each time.
+    pub(super) fn hidden(&self, projection: &Projection) -> Vec<EntryId> {
+        let failed = self.overflowed.as_ref().filter(|_| self.will_retry);
+        failed.map(|answer| trigger::attempt(projection, answer)).unwrap_or_default()
     }
 
     /// Prepares the compaction. Where a threshold has to be reached, less and less is kept until

@@ -38,14 +38,15 @@ impl Plan {
     /// Plans the compaction that was ordered.
     pub(super) fn of(access: &SessionAccess<'_>, order: &Order) -> Result<Self, RpcError> {
         let whole = project(access.session(), access.open(), access.session().leaf_id())?;
-        let projection = whole.hiding(&order.hidden);
+        let hidden = order.hidden(&whole);
+        let projection = whole.hiding(&hidden);
         let leaf = access.session().leaf_id();
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
             None => order.prepare(&projection, leaf).or_else(|refusal| match refusal {
                 // Messages that came while the last summary was written lie before its compaction,
                 // and may be too many all the same: the attempt that failed is what follows it.
-                Refusal::AlreadyCompacted { .. } if !order.hidden.is_empty() => order.prepare(&whole, leaf),
+                Refusal::AlreadyCompacted { .. } if !hidden.is_empty() => order.prepare(&whole, leaf),
                 refusal => Err(refusal),
             }),
         };
@@ -114,7 +115,8 @@ impl Plan {
             let check = move |access: &mut SessionAccess<'_>| {
                 check_first_kept(access, &first_kept, &leaf)?;
                 let projection = project(access.session(), access.open(), Some(&leaf))?;
-                Ok(Self::at_given_cut(&order, &projection.hiding(&order.hidden), &leaf, &first_kept))
+                let projection = projection.hiding(&order.hidden(&projection));
+                Ok(Self::at_given_cut(&order, &projection, &leaf, &first_kept))
             };
             let plan = change(Arc::clone(&operation.server), session, guard, check).await;
             *self = plan.map_err(of_hook)?;

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use compaction_core::entry::{EntryId, Role};
-use compaction_core::json::RawObject;
-use compaction_core::message::Message;
+use compaction_core::entry::EntryId;
 use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
-use compaction_core::projection::{ProjectedEntry, Projection};
+use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
 use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
 use compaction_core::{extractive, prompts, trigger};
@@ -32,12 +30,13 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
         let model = &params.model;
         let mut compaction = settings.compaction_for(&model.provider, &model.id);
         compaction.enabled &= !is_switched_off();
+        let failed_recovery = open.auto_compaction.failed_recovery();
         let decision = check_compaction(&TriggerInput {
             projection: &projection,
             model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
             settings: compaction,
             message: message.as_ref(),
-            overflow_recovery_tried: recovery_tried(&projection),
+            failed_recovery: failed_recovery.as_ref(),
         });
         Ok(decided(&decision))
     })
@@ -64,29 +63,6 @@ fn decided(decision: &trigger::TriggerDecision) -> CheckCompactionResult {
         threshold: decision.threshold,
         skipped: decision.skipped.map(str::to_owned),
     }
-}
-
-/// Whether the branch was compacted since the last user message and no answer has succeeded since:
-/// another compaction would answer the same overflow again (compaction spec, Triggers, Guards). One
-/// that the server began because of the threshold was no answer to an overflow.
-pub(crate) fn recovery_tried(projection: &Projection) -> bool {
-    let Some(compaction) = projection.compaction().filter(|compaction| !is_for_threshold(compaction)) else {
-        return false;
-    };
-    let later = || projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
-    let has_user = later().any(|projected| projected.entry.header().role == Some(Role::User));
-    let succeeded =
-        |message: &Message| message.as_assistant().is_some_and(|answer| answer.stop_reason.as_deref() != Some("error"));
-    let has_answer = later().flat_map(|projected| &projected.messages).any(|message| succeeded(message));
-    !has_user && !has_answer
-}
-
-/// Whether the entry says that it was written because the context crossed the threshold.
-fn is_for_threshold(compaction: &ProjectedEntry) -> bool {
-    let details = compaction.entry.compaction().and_then(|compaction| compaction.details.as_ref());
-    let own = details.and_then(|details| RawObject::parse(details.get()).ok()?.get("compactd").map(str::to_owned));
-    let reason = own.and_then(|own| RawObject::parse(&own).ok()?.string("reason"));
-    reason.as_deref() == Some("threshold")
 }
 
 /// The settings of a call: those of the server with the call's `compaction` members over them.

@@ -22,7 +22,7 @@ pub struct CheckCompactionParams {
 }
 
 /// A model with its window.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// Provider of the model.

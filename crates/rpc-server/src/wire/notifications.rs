@@ -105,6 +105,10 @@ pub struct CompactionEnd {
     pub aborted: bool,
     /// Whether the failed request is worth another try.
     pub will_retry: bool,
+    /// Given, and true, where the server began the compaction and the context ends with a tool result or
+    /// an answer that was cut: the agent has work left, and nobody but the host resumes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<bool>,
     /// Until when the session is not compacted by itself, after several failures in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<String>,

@@ -1,0 +1,62 @@
+//! One recovery from an overflow for one request of a person (compaction spec, Triggers, Guards).
+
+use super::overflowing::overflow_of;
+use super::{TriggerInput, has_stop_reason, is_from_model};
+use crate::entry::{EntryId, Role};
+use crate::json::RawObject;
+use crate::message::Message;
+use crate::projection::{ProjectedEntry, Projection};
+
+const STILL_TOO_LARGE: &str = "the context is still too large for the model after one compaction: \
+     reduce the context or pick a model with a larger window";
+/// A cut answer is not the same as a refused context, and a person is told which it was (field bug 83).
+const STILL_CUT_OFF: &str = "the answer was cut off once more after one compaction, since the window was full: \
+     reduce the context or pick a model with a larger window";
+const NOT_COMPACTED: &str = "the context is too large for the model and compacting it did not succeed: \
+     reduce the context or pick a model with a larger window";
+
+/// What a person is told when `message` overflowed and a recovery was tried since the last user
+/// message; `None` if none was. An answer that came through since then proves that the recovery had
+/// helped, so that the next overflow is a new one.
+pub(super) fn advice(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> Option<&'static str> {
+    let is_last = |tried: &ProjectedEntry| !is_over(input, tried.depth, threshold);
+    let compaction = input.projection.compaction().filter(|compaction| !is_for_threshold(compaction));
+    if compaction.is_some_and(is_last) {
+        return Some(if has_stop_reason(message, "length") { STILL_CUT_OFF } else { STILL_TOO_LARGE });
+    }
+    let failed = input.failed_recovery.and_then(|answer| find(input.projection, answer));
+    failed.is_some_and(is_last).then_some(NOT_COMPACTED)
+}
+
+fn find<'a>(projection: &'a Projection, id: &EntryId) -> Option<&'a ProjectedEntry> {
+    projection.entries().iter().rev().find(|projected| projected.entry.id() == id)
+}
+
+/// Whether a person has asked again, or a request has gone through, after the entry at `depth`.
+fn is_over(input: &TriggerInput<'_>, depth: usize, threshold: u64) -> bool {
+    let mut later = input.projection.entries().iter().filter(|projected| projected.depth < depth);
+    later.any(|projected| {
+        projected.entry.header().role == Some(Role::User)
+            || projected.messages.iter().any(|message| went_through(input, message, threshold))
+    })
+}
+
+/// Whether `message` is an answer to a context that fitted. One that overflowed is none, whatever
+/// its stop reason: it is what the recovery was about.
+fn went_through(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> bool {
+    let is_answer = message.as_assistant().is_some_and(|answer| {
+        // Who aborts an answer may have done so before the model saw anything.
+        !matches!(answer.stop_reason.as_deref(), Some("error" | "aborted"))
+    });
+    let overflowed = || overflow_of(message, input.model.context_window, threshold).is_some();
+    is_answer && !(is_from_model(message, &input.model) && overflowed())
+}
+
+/// Whether the entry says that it was written because the context crossed the threshold: that was
+/// no answer to an overflow.
+fn is_for_threshold(compaction: &ProjectedEntry) -> bool {
+    let details = compaction.entry.compaction().and_then(|compaction| compaction.details.as_ref());
+    let own = details.and_then(|details| RawObject::parse(details.get()).ok()?.get("compactd").map(str::to_owned));
+    let reason = own.and_then(|own| RawObject::parse(&own).ok()?.string("reason"));
+    reason.as_deref() == Some("threshold")
+}
