@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 /// Answers `summarize` and the hooks, if `initialize` said that the client does.
 #[async_trait]
 pub trait Answers: Send + Sync {
-    /// Answers one request of the server; dropped when the server cancels the request.
+    /// Answers one request of the server; dropped when the server cancels the request, or ends.
     ///
     /// # Errors
     /// The error that the server gets instead of a result; it fails the server's operation.
@@ -87,6 +87,12 @@ impl Answering {
         let error = RpcError { code: -32800, message: "request was cancelled".into(), data: kind("requestCancelled") };
         let (outgoing, text) = (self.outgoing.clone(), reply(&id, Err(error)));
         tokio::spawn(async move { send(&outgoing, text).await });
+    }
+
+    /// Ends all answers: nobody is left to read them.
+    pub(crate) fn end(&self) {
+        let tasks = std::mem::take(&mut *self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        tasks.values().for_each(AbortHandle::abort);
     }
 }
 

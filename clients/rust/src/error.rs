@@ -49,8 +49,17 @@ impl From<Error> for ClientError {
             Error::Call(object) => Self::Rpc(rpc_error(&object)),
             Error::ParseError(error) => Self::Convert(error),
             Error::RequestTimeout => Self::TimedOut,
+            Error::RestartNeeded(cause) => Self::Closed(cause_of_end(&cause)),
             other => Self::Closed(other.to_string()),
         }
+    }
+}
+
+/// Why the connection ended, without what jsonrpsee says about its tasks.
+fn cause_of_end(cause: &Error) -> String {
+    match cause {
+        Error::RestartNeeded(_) | Error::ServiceDisconnect => "the connection has ended".into(),
+        other => other.to_string(),
     }
 }
 

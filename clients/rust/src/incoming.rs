@@ -46,6 +46,12 @@ impl Incoming {
         text.ok().filter(|_| is_reply)
     }
 
+    /// Says that nothing more will come, and why; nobody is left to want our answers.
+    pub(crate) fn close(&self, reason: String) {
+        self.notifications.close(reason);
+        self.answering.end();
+    }
+
     /// Whether the message is a reply; anything else is dealt with. `None` if it is a stray.
     fn is_reply(&self, text: &str) -> Option<bool> {
         let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;

@@ -39,3 +39,8 @@ pub use options::{Direction, Options, Tap};
 #[cfg(unix)]
 pub use raw::{RawError, RawServer};
 pub use server::Server;
+
+/// The example of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

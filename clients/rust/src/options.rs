@@ -29,12 +29,13 @@ pub struct Options {
     pub(crate) max_notifications: usize,
     pub(crate) max_notification_bytes: usize,
     pub(crate) grace: Duration,
+    pub(crate) own_process_group: bool,
     pub(crate) tap: Option<Tap>,
     pub(crate) answers: Option<Arc<dyn Answers>>,
 }
 
 impl Default for Options {
-    /// No time-out, lines, 65536 notifications or 256 MiB of them, 5 s to end.
+    /// No time-out, lines, 65536 notifications or 256 MiB of them, 5 s to end, our process group.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(100 * 365 * 24 * 3600),
@@ -42,6 +43,7 @@ impl Default for Options {
             max_notifications: 65536,
             max_notification_bytes: 256 << 20,
             grace: Duration::from_secs(5),
+            own_process_group: false,
             tap: None,
             answers: None,
         }
@@ -72,6 +74,13 @@ impl Options {
     #[must_use]
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
+    }
+
+    /// Whether the server gets a process group of its own, so that Ctrl-C in a terminal does not end
+    /// it together with this process. It ends with its input all the same, however this process ends.
+    #[must_use]
+    pub fn own_process_group(self, own_process_group: bool) -> Self {
+        Self { own_process_group, ..self }
     }
 
     /// Lets `tap` see every message.

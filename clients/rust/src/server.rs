@@ -129,6 +129,9 @@ impl Server {
 
     pub(crate) fn start(mut command: Command, options: Options) -> Result<Self, ClientError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        if options.own_process_group {
+            separate(&mut command);
+        }
         let mut child = command.spawn()?;
         let (input, output) = child.stdin.take().zip(child.stdout.take()).expect("both were asked to be piped");
         let process = Process::new(child, options.grace)?;
@@ -154,6 +157,14 @@ impl fmt::Debug for Server {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Server").field("pid", &self.pid()).finish_non_exhaustive()
     }
+}
+
+/// Puts the child into a process group that the signals of our terminal do not reach.
+fn separate(command: &mut Command) {
+    #[cfg(unix)]
+    command.process_group(0);
+    #[cfg(windows)]
+    command.creation_flags(0x200); // CREATE_NEW_PROCESS_GROUP
 }
 
 /// Parameters as they are; jsonrpsee would else build them member by member.

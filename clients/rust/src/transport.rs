@@ -1,7 +1,6 @@
 //! The two halves of jsonrpsee's transport, and the task that writes to the pipe.
 
 use std::io;
-use std::sync::Arc;
 
 use jsonrpsee::core::client::{ReceivedMessage, TransportReceiverT, TransportSenderT};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,14 +16,14 @@ const WAITING_MESSAGES: usize = 64;
 /// Bytes per read; pipes hold 64 KiB on Linux.
 const READ_BYTES: usize = 64 << 10;
 
-/// Why the connection ended.
+/// Why the connection ended; stands behind "server is gone".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransportError {
-    #[error("server closed its output")]
+    #[error("it closed its output")]
     Ended,
-    #[error("server closed its input")]
+    #[error("it closed its input")]
     InputClosed,
-    #[error("read from the server: {0}")]
+    #[error("reading from it failed: {0}")]
     Read(#[from] io::Error),
     #[error(transparent)]
     Framing(#[from] FramingError),
@@ -107,7 +106,7 @@ impl TransportReceiverT for Receiver {
     async fn receive(&mut self) -> Result<ReceivedMessage, TransportError> {
         let outcome = self.next_reply().await;
         if let Err(error) = &outcome {
-            self.incoming.notifications.close(error.to_string());
+            self.incoming.close(error.to_string());
         }
         outcome.map(ReceivedMessage::Text)
     }
@@ -115,6 +114,6 @@ impl TransportReceiverT for Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        Arc::clone(&self.incoming.notifications).close("client was closed".into());
+        self.incoming.close("client was closed".into());
     }
 }

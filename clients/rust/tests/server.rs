@@ -76,6 +76,18 @@ async fn death_fails_all_that_wait() {
     assert_eq!(within(server.wait()).await.unwrap().code(), Some(3));
 }
 
+#[tokio::test]
+async fn errors_of_a_dead_server_say_why_in_one_sentence() {
+    let server = Server::spawn(script("read -r line; exit 3")).unwrap();
+    for _ in 0..2 {
+        let error = within(server.request::<_, Value>("a", &json!({}))).await.unwrap_err();
+        assert_eq!(error.to_string(), "server is gone: it closed its output");
+    }
+    let error = within(server.next_notification()).await.unwrap_err();
+    assert_eq!(error.to_string(), "server is gone: it closed its output");
+    assert_eq!(within(server.notify("n", &json!({}))).await.unwrap_err().to_string(), error.to_string());
+}
+
 /// Everything that went to the server.
 type Sent = Arc<Mutex<Vec<String>>>;
 
@@ -135,6 +147,45 @@ async fn answers_the_server_and_stops_when_it_cancels() {
     drop(server);
 }
 
+/// Never answers, and tells when it is asked and when it is dropped.
+struct Hanging(tokio::sync::mpsc::UnboundedSender<&'static str>);
+
+struct TellOnDrop(tokio::sync::mpsc::UnboundedSender<&'static str>);
+
+impl Drop for TellOnDrop {
+    fn drop(&mut self) {
+        let _test_is_over = self.0.send("dropped");
+    }
+}
+
+#[async_trait]
+impl Answers for Hanging {
+    async fn answer(&self, _: &str, _: &RawValue) -> Result<Value, RpcError> {
+        let _told = TellOnDrop(self.0.clone());
+        self.0.send("asked").expect("the test listens");
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn answers_end_with_the_server_and_with_the_client() {
+    let ask = r#"printf '{"jsonrpc":"2.0","id":1,"method":"summarize","params":{}}\n'; read -r line"#;
+    for the_server_ends in [true, false] {
+        let (teller, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::options().answers(Hanging(teller)).spawn(script(ask)).unwrap();
+        assert_eq!(within(told.recv()).await, Some("asked"));
+        let server = if the_server_ends {
+            server.notify("go", &json!({})).await.unwrap();
+            Some(server)
+        } else {
+            drop(server);
+            None
+        };
+        assert_eq!(within(told.recv()).await, Some("dropped"), "the server ends: {the_server_ends}");
+        drop(server);
+    }
+}
+
 #[tokio::test]
 async fn refuses_the_server_without_answers() {
     let (sent, tap) = sent();
@@ -166,6 +217,20 @@ async fn lets_a_dropped_server_end_by_itself() {
     };
     within(ended).await;
     std::fs::remove_file(&note).unwrap();
+}
+
+/// Whether there is a process group with the number of the server.
+fn leads_a_group(server: &Server) -> bool {
+    let status = Command::new("sh").args(["-c", &format!("kill -s 0 -- -{} 2>/dev/null", server.pid())]).status();
+    status.expect("sh is there").success()
+}
+
+#[tokio::test]
+async fn has_a_process_group_of_its_own_if_asked() {
+    for own in [false, true] {
+        let server = Server::options().own_process_group(own).spawn(script("read -r line")).unwrap();
+        assert_eq!(leads_a_group(&server), own);
+    }
 }
 
 #[tokio::test]

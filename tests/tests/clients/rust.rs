@@ -173,6 +173,7 @@ async fn requests_run_at_once_and_death_fails_those_that_wait() {
     assert_eq!(tokens, json!({ "tokens": 2 }));
     assert!(matches!(outcome, Err(ClientError::Closed(_))), "{outcome:?}");
     assert_eq!(within(fixture.server.wait()).await.expect("it has ended").code(), None);
+    within(model.dropped.notified()).await;
 }
 
 fn kill(pid: u32) {
