@@ -19,6 +19,8 @@ QUESTIONS = [
     "Use the same field names as the web page does.",
     "Now write a test for the new flag.",
 ]
+# What the model read each time before it answered. Such results are most of what fills a context.
+SOURCE = "\n".join(f"  print(row.field{number}, {{ width: 12 }});" for number in range(40))
 
 
 def main() -> None:
@@ -37,7 +39,7 @@ def main() -> None:
 def append_all(client: Client, session_id: str) -> list[str]:
     """Appends a small conversation and gives the ids of its entries."""
     ids = []
-    for message in [message for question in QUESTIONS for message in (user(question), assistant(question))]:
+    for message in [message for number, question in enumerate(QUESTIONS) for message in turn(number, question)]:
         ids.append(client.request("appendMessage", {"sessionId": session_id, "message": message})["entryId"])
     print(f"appended {len(ids)} messages")
     return ids
@@ -55,12 +57,12 @@ def compact(client: Client, session_id: str) -> None:
 
 def go_back(client: Client, session_id: str, ids: list[str]) -> None:
     """Goes back to the first answer and takes a summary of the rest along."""
-    result = client.request("navigateTree", {"sessionId": session_id, "targetId": ids[1], "summarize": True})
+    result = client.request("navigateTree", {"sessionId": session_id, "targetId": ids[3], "summarize": True})
     entry = result.get("summaryEntry")
     assert isinstance(entry, dict), "the branch that is left has messages"
     print(f"summary of the branch that was left: entry {entry['id']}")
     nodes = client.request("getTree", {"sessionId": session_id})["nodes"]
-    lines = [f"{n['id']} <- {n.get('parentId') or 'root'}  {n['type']}  {n['preview']}" for n in nodes]
+    lines = [f"{n['id']} <- {n.get('parentId') or 'root'}  {n['type']}  {n['preview'][:60]}" for n in nodes]
     print(indent(lines))
 
 
@@ -70,22 +72,40 @@ def show(notification: Notification) -> None:
         print(f"  ({notification.method})")
 
 
+def turn(number: int, question: str) -> list[dict[str, Any]]:
+    """A question, a file that the model reads, and its answer."""
+    call = {"type": "toolCall", "id": f"call-{number}", "name": "read", "arguments": {"path": "src/report.ts"}}
+    text = f'Done with this: "{question}" I changed src/report.ts and ran the tests; all of them pass.'
+    return [user(question), assistant(call), tool_result(call, SOURCE), assistant({"type": "text", "text": text})]
+
+
 def user(content: str) -> dict[str, Any]:
     """A message of the person."""
     return {"role": "user", "content": content, "timestamp": now()}
 
 
-def assistant(question: str) -> dict[str, Any]:
-    """An answer of the model."""
-    text = f'Done with this: "{question}" I changed src/report.ts and ran the tests; all of them pass.'
+def assistant(block: dict[str, Any]) -> dict[str, Any]:
+    """A message of the model."""
     return {
         "role": "assistant",
-        "content": [{"type": "text", "text": text}],
+        "content": [block],
         "api": "example",
         "provider": "example",
         "model": "example-1",
         "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0},
-        "stopReason": "stop",
+        "stopReason": "toolUse" if block["type"] == "toolCall" else "stop",
+        "timestamp": now(),
+    }
+
+
+def tool_result(call: dict[str, Any], text: str) -> dict[str, Any]:
+    """What a tool gave to the model."""
+    return {
+        "role": "toolResult",
+        "toolCallId": call["id"],
+        "toolName": call["name"],
+        "content": [{"type": "text", "text": text}],
+        "isError": False,
         "timestamp": now(),
     }
 

@@ -15,6 +15,9 @@ const QUESTIONS = [
   "Now write a test for the new flag.",
 ];
 
+/** What the model read each time before it answered. Such results are most of what fills a context. */
+const SOURCE = Array.from({ length: 40 }, (_, i) => `  print(row.field${i}, { width: 12 });`).join("\n");
+
 const directory = await mkdtemp(join(tmpdir(), "compactd-example-"));
 const client = new Client({ command: process.env.COMPACTD_BIN ?? "compactd" });
 client.on("compactionStart", ({ reason, tokensBefore }) => console.log(`compaction starts (${reason}, ${tokensBefore} tokens)`));
@@ -40,7 +43,7 @@ async function walk(): Promise<void> {
 /** Appends a small conversation and gives the ids of its entries. */
 async function appendAll(sessionId: string): Promise<string[]> {
   const ids: string[] = [];
-  for (const message of QUESTIONS.flatMap((question) => [user(question), assistant(question)])) {
+  for (const message of QUESTIONS.flatMap(turn)) {
     const { entryId } = await client.request("appendMessage", { sessionId, message });
     ids.push(entryId);
   }
@@ -60,22 +63,34 @@ async function compact(sessionId: string): Promise<void> {
 
 /** Goes back to the first answer and takes a summary of the rest along. */
 async function goBack(sessionId: string, ids: string[]): Promise<void> {
-  const result = await client.request("navigateTree", { sessionId, targetId: ids[1]!, summarize: true });
+  const result = await client.request("navigateTree", { sessionId, targetId: ids[3]!, summarize: true });
   if (!("summaryEntry" in result)) throw new Error("the branch that is left has messages");
   console.log(`summary of the branch that was left: entry ${result.summaryEntry?.id}`);
   const { nodes } = await client.request("getTree", { sessionId });
-  console.log(indent(nodes.map((node) => `${node.id} <- ${node.parentId ?? "root"}  ${node.type}  ${node.preview}`)));
+  console.log(indent(nodes.map((node) => `${node.id} <- ${node.parentId ?? "root"}  ${node.type}  ${node.preview.slice(0, 60)}`)));
+}
+
+/** A question, a file that the model reads, and its answer. */
+function turn(question: string, index: number): Message[] {
+  const call = { type: "toolCall", id: `call-${index}`, name: "read", arguments: { path: "src/report.ts" } };
+  const text = `Done with this: "${question}" I changed src/report.ts and ran the tests; all of them pass.`;
+  return [user(question), assistant(call), toolResult(call, SOURCE), assistant({ type: "text", text })];
 }
 
 function user(content: string): Message {
   return { role: "user", content, timestamp: Date.now() };
 }
 
-function assistant(question: string): Message {
-  const text = `Done with this: "${question}" I changed src/report.ts and ran the tests; all of them pass.`;
+function assistant(block: { type: string; [member: string]: unknown }): Message {
   const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
   const model = { api: "example", provider: "example", model: "example-1" };
-  return { role: "assistant", content: [{ type: "text", text }], ...model, usage, stopReason: "stop", timestamp: Date.now() };
+  const stopReason = block.type === "toolCall" ? "toolUse" : "stop";
+  return { role: "assistant", content: [block], ...model, usage, stopReason, timestamp: Date.now() };
+}
+
+function toolResult(call: { id: string; name: string }, text: string): Message {
+  const content = [{ type: "text", text }];
+  return { role: "toolResult", toolCallId: call.id, toolName: call.name, content, isError: false, timestamp: Date.now() };
 }
 
 function indent(lines: string[]): string {

@@ -33,7 +33,12 @@ export class Answering {
     this.#running.set(id, controller);
     const outcome = await this.#run(method, params, controller.signal);
     this.#running.delete(id);
-    this.#send({ jsonrpc: "2.0", id, ...outcome });
+    try {
+      this.#send({ jsonrpc: "2.0", id, ...outcome });
+    } catch (error) {
+      // JSON cannot say what the handler gave.
+      this.#send({ jsonrpc: "2.0", id, error: toErrorObject(error) });
+    }
   }
 
   /** Tells a handler that its answer is no longer wanted; it may answer all the same. */

@@ -201,6 +201,13 @@ test("what is announced is what is served: functions with known names, own or in
   await lost;
 });
 
+test("what a handler gives that JSON cannot say is refused", { timeout: 20_000 }, async (context) => {
+  const summarize = () => ({ text: 1n as unknown as string, stopReason: "stop" });
+  const client = scripted(context, echo({ id: 1, method: "summarize", params: {} }), { handlers: { summarize } });
+  const replies = await repliesOf(client, 1);
+  assert.equal((replies.get(1) as { code: number }).code, -32603);
+});
+
 class Base {
   sessionBeforeTree() {
     return {};

@@ -6,7 +6,7 @@ use crate::toolchain::{build_typescript, client, command, has, run};
 const STEPS: &[&str] = &[
     "compactd ",
     "created ",
-    "appended 8 messages",
+    "appended 16 messages",
     "compacted ",
     "## Goal",
     "the model now sees ",
@@ -21,6 +21,15 @@ fn check(output: &str) {
         let (_, after) = rest.split_once(step).unwrap_or_else(|| panic!("no {step:?} at its place in:\n{output}"));
         rest = after;
     }
+    check_shrinks(output);
+}
+
+/// Checks that the example shows what a compaction is for: "compacted 1000 tokens to 300".
+fn check_shrinks(output: &str) {
+    let line = output.lines().find(|line| line.starts_with("compacted ")).expect("it is among the steps");
+    let numbers: Vec<u32> = line.split([' ', ';']).filter_map(|word| word.parse().ok()).collect();
+    let [before, after] = numbers[..] else { panic!("no two numbers of tokens in {line:?}") };
+    assert!(after < before / 2, "{line}");
 }
 
 #[test]
