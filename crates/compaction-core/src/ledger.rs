@@ -24,11 +24,13 @@ mod read;
 mod repair;
 mod requests;
 mod scan;
+mod sentences;
 mod speech;
 mod steps;
 mod store;
 pub(crate) mod subject;
 pub(crate) mod text;
+mod wishes;
 
 use crate::entry::{EntryId, FileLists};
 use crate::text::cmp_utf16;

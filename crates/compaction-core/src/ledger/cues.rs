@@ -3,60 +3,6 @@
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
 use crate::text::utf16_len;
 
-/// Words that make a sentence of a person a constraint, wherever they stand.
-const CONSTRAINT_WORDS: &[&str] = &[
-    "always",
-    "never",
-    "must",
-    "mustn't",
-    "don't",
-    "dont",
-    "do not",
-    "make sure",
-    "ensure",
-    "prefer",
-    "avoid",
-    "should not",
-    "shouldn't",
-    "not allowed",
-    "at most",
-    "at least",
-    "no longer",
-    "instead of",
-    "i want you to",
-];
-/// Words that make one where they begin it.
-const CONSTRAINT_STARTS: &[&str] = &[
-    "use",
-    "keep",
-    "only",
-    "no",
-    "stick to",
-    "follow",
-    "remember",
-    "respect",
-    "leave",
-    "stop",
-    "be",
-    "write all",
-    "please use",
-    "please keep",
-    "please only",
-    "call it",
-    "name it",
-];
-/// Words that report instead of asking for something.
-const REPORTS: &[&str] = &[
-    "i don't",
-    "i do not",
-    "we don't",
-    "you don't",
-    "they don't",
-    "why don't",
-    "i never",
-    "it must be",
-    "must have been",
-];
 /// Words of sentences that settle something.
 const DECISION_WORDS: &[&str] = &[
     "decided",
@@ -169,17 +115,6 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     }
     let words = normalised(text);
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
-}
-
-pub(crate) fn is_constraint(sentence: &str) -> bool {
-    if !is_sized(sentence) || sentence.ends_with('?') {
-        return false;
-    }
-    let words = normalised(sentence);
-    if has_any(&words, REPORTS) || words.split(' ').count() < 4 {
-        return false;
-    }
-    has_any(&words, CONSTRAINT_WORDS) || starts_with_any(&words, CONSTRAINT_STARTS)
 }
 
 /// A sentence of the model that settles something, as an item: `**decision**: reason` where it

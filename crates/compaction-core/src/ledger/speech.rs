@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::cues::{decision, goal_line, is_constraint, is_trivial};
+use super::cues::{decision, goal_line, is_trivial};
 use super::labels::ANSWER;
 use super::notes::{NoteKind, Notes, Place};
 use super::requests::Topics;
+use super::sentences::sentences;
 use super::steps::{announced_steps, explicit_steps};
-use super::text::{clip_middle, gist, sentences};
+use super::text::{clip_middle, gist};
+use super::wishes::constraints;
 use super::{Request, RequestWeight};
 use crate::text::utf16_len;
 
@@ -47,7 +49,7 @@ impl<'a> Speech<'a> {
         if text.trim().is_empty() {
             return;
         }
-        for sentence in sentences(text).filter(|sentence| is_constraint(sentence)) {
+        for sentence in constraints(text) {
             notes.add(NoteKind::Constraint, sentence, place, false);
         }
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };

@@ -1,7 +1,8 @@
 //! Which parts of an answer say what comes next.
 
 use super::cues::is_sized;
-use super::text::{has_any, normalised, prose, sentences, starts_with_any, without_marker};
+use super::sentences::{prose, sentences, without_marker};
+use super::text::{has_any, normalised, starts_with_any};
 
 /// Words of sentences that name work that is left.
 const LEFT: &[&str] = &[

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::sentences::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
@@ -139,21 +140,6 @@ pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
 }
 
-/// The sentences of `text`, without code between fences, headings and list markers.
-pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    prose(text).flat_map(|line| Sentences { rest: without_marker(line) })
-}
-
-/// The lines of `text` without code between fences.
-pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
-    text.lines().filter(move |line| {
-        let is_fence = line.trim_start().starts_with("```");
-        in_code ^= is_fence;
-        !in_code && !is_fence
-    })
-}
-
 /// What an answer says first and last, which is where answers tell their outcome.
 pub(crate) fn gist(text: &str) -> String {
     let mut all = sentences(text);
@@ -169,37 +155,6 @@ pub(crate) fn gist(text: &str) -> String {
 /// The first line that says anything in a text of nothing but code.
 fn code_line(text: &str) -> Option<&str> {
     text.lines().find(|line| !line.trim_matches(['`', ' ', '\t']).is_empty() && !line.trim_start().starts_with("```"))
-}
-
-/// A line without the marks of headings, quotes and lists at its beginning.
-pub(crate) fn without_marker(line: &str) -> &str {
-    let line = line.trim().trim_start_matches(['#', '>', '*', '-', '+', ' ']);
-    let digits = line.trim_start_matches(|character: char| character.is_ascii_digit());
-    match digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") ")) {
-        Some(rest) if digits.len() < line.len() => rest.trim_start(),
-        _ => line,
-    }
-}
-
-struct Sentences<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Sentences<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        self.rest = self.rest.trim_start();
-        if self.rest.is_empty() {
-            return None;
-        }
-        let is_end = |at: &usize| self.rest[at + 1..].starts_with([' ', '\t']);
-        let marks = self.rest.match_indices(['.', '!', '?', ';']).map(|(at, _)| at);
-        let end = marks.into_iter().find(is_end).map_or(self.rest.len(), |at| at + 1);
-        let (sentence, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        Some(sentence)
-    }
 }
 
 /// The texts between single backticks in `text`, without those that span lines.
