@@ -931,6 +931,11 @@ export interface PrepareCompactionResult {
   reason?: RefusalReason | null;
   /** What a summarizer would get, in order. */
   requests?: Array<SummaryRequest> | null;
+  /**
+   * The tool call whose result has not come and from which on all has to stay, if that is the
+   * reason.
+   */
+  toolCallId?: string | null;
 }
 
 /** Parameters of `prepareNavigation`. */
@@ -1556,7 +1561,10 @@ export const errorCodes = {
   notASession: 1004,
   /** Writing failed; nothing was changed. */
   writeFailed: 1005,
-  /** The leaf is not the expected one; `expectedLeafId` and `leafId` say which. */
+  /**
+   * The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
+   * the result of a call that a compaction was to summarise came meanwhile.
+   */
   leafMoved: 1006,
   /** The session is open for reading alone. */
   readOnly: 1007,
@@ -1564,7 +1572,10 @@ export const errorCodes = {
   serverBusy: 1008,
   /** Another open file has the same session id; `path` says which. */
   sessionIdInUse: 1009,
-  /** Everything would be kept, or compacting did not help; `reason` and the numbers say why. */
+  /**
+   * Everything would be kept, also because the result of `toolCallId` has not come, or compacting
+   * did not help; `reason` and the numbers say why.
+   */
   nothingToCompact: 1101,
   /** Nothing that the model sees follows the last compaction. */
   alreadyCompacted: 1102,

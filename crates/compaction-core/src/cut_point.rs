@@ -1,11 +1,16 @@
 //! The cut point: the oldest entry that a compaction keeps (compaction spec, Preparation, Cut).
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+mod pairs;
 
-use crate::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement};
-use crate::message::Body;
+use std::collections::HashSet;
+
+use crate::awaited::{self, AwaitedCall};
+use crate::entry::{EntryBody, EntryId, EntryKind, Replacement};
+use crate::message::{Body, Message};
 use crate::projection::ProjectedEntry;
+
+pub use pairs::{answered_since, awaited_before, parted_pair};
+use pairs::{positions_that_part_a_pair, positions_that_part_stored_pairs};
 
 /// Where a span is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +25,23 @@ pub struct CutPoint {
 /// be the first that stays.
 ///
 /// Candidates are entries with a message that is not a tool result, where no tool call before them
-/// has its result at or after them.
+/// has its result at or after them or still waits for it.
 pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint> {
-    let candidates = candidates(span);
+    find_among(span, candidates(span, &positions_that_part_a_pair(span)), keep_recent_tokens)
+}
+
+/// The call without a result for whose sake nothing of `span` goes, if there is one: without it
+/// there would be a cut that leaves a message behind.
+pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<AwaitedCall> {
+    let (_, call) = awaited::in_context(span)?;
+    let free = candidates(span, &positions_that_part_stored_pairs(span));
+    let cut = find_among(span, free, keep_recent_tokens)?;
+    let is_told = |message: &Message| !matches!(message.body(), Body::System(_));
+    let summarised = span[..cut.first_kept].iter().flat_map(|projected| &projected.messages);
+    summarised.into_iter().any(|message| is_told(message)).then_some(call)
+}
+
+fn find_among(span: &[ProjectedEntry], candidates: Vec<usize>, keep_recent_tokens: u64) -> Option<CutPoint> {
     let first = *candidates.first()?;
     let cut = match budget_position(span, keep_recent_tokens) {
         None => first,
@@ -59,6 +78,14 @@ pub enum InvalidCut {
         /// The entry.
         entry_id: EntryId,
     },
+    /// A tool call would be parted from the result that it will get.
+    #[error("keep from {entry_id}: the result of tool call {call_id} before it has not come")]
+    AwaitsResult {
+        /// The entry.
+        entry_id: EntryId,
+        /// The call.
+        call_id: String,
+    },
 }
 
 /// The cut of `span` at an entry that a caller chose.
@@ -74,8 +101,11 @@ pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint,
     if let Some(found) = unfit_to_begin(&span[position]).or_else(|| unfit_to_begin(&span[first])) {
         return Err(InvalidCut::NoCandidate { entry_id: entry_id(), found });
     }
-    if positions_that_part_a_pair(span)[first] {
+    if positions_that_part_stored_pairs(span)[first] {
         return Err(InvalidCut::PartsPair { entry_id: entry_id() });
+    }
+    if let Some((_, call)) = awaited::in_context(span).filter(|(at, _)| *at < first) {
+        return Err(InvalidCut::AwaitsResult { entry_id: entry_id(), call_id: call.call_id });
     }
     Ok(CutPoint { first_kept: position, turn_start: split_turn_start(span, position) })
 }
@@ -104,8 +134,7 @@ fn budget_position(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<u
     })
 }
 
-fn candidates(span: &[ProjectedEntry]) -> Vec<usize> {
-    let parts_a_pair = positions_that_part_a_pair(span);
+fn candidates(span: &[ProjectedEntry], parts_a_pair: &[bool]) -> Vec<usize> {
     let is_candidate = |position: &usize| {
         let projected = &span[*position];
         projected.entry.kind() != EntryKind::Compaction
@@ -117,33 +146,6 @@ fn candidates(span: &[ProjectedEntry]) -> Vec<usize> {
 
 fn can_come_first(body: &Body) -> bool {
     !matches!(body, Body::ToolResult { .. } | Body::System(_) | Body::Other { .. })
-}
-
-/// For every position, whether cutting there would summarise a tool call and keep its result.
-fn positions_that_part_a_pair(span: &[ProjectedEntry]) -> Vec<bool> {
-    let mut calls: HashMap<&str, usize> = HashMap::new();
-    let mut last_result: Vec<usize> = vec![0; span.len()];
-    for (position, projected) in span.iter().enumerate() {
-        for message in &projected.messages {
-            for call in message.tool_calls() {
-                calls.insert(&call.id, position);
-            }
-            if let Body::ToolResult { tool_call_id, .. } = message.body()
-                && let Some(call) = calls.get(tool_call_id.as_str())
-            {
-                last_result[*call] = position;
-            }
-        }
-    }
-    let mut reach = 0;
-    let before = last_result.iter().enumerate();
-    before
-        .map(|(position, result)| {
-            let parts = position <= reach && position > 0;
-            reach = reach.max(*result);
-            parts
-        })
-        .collect()
 }
 
 /// Whether all that follows the cut is an attempt that context edits have hidden: then the message
@@ -186,23 +188,4 @@ fn split_turn_start(span: &[ProjectedEntry], first_kept: usize) -> Option<usize>
 
 fn starts_turn(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::Compaction && projected.messages.iter().any(|message| message.starts_turn())
-}
-
-/// A tool call that would be parted from its result if `branch` (root first) were kept from
-/// `first_kept` on; `None` if there is none, or no such entry.
-pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String> {
-    let cut = branch.iter().position(|entry| entry.id() == first_kept)?;
-    let mut calls: HashMap<&str, usize> = HashMap::new();
-    for (position, message) in branch.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.message()?))) {
-        for call in message.tool_calls() {
-            calls.insert(&call.id, position);
-        }
-        if let Body::ToolResult { tool_call_id, .. } = message.body()
-            && position >= cut
-            && calls.get(tool_call_id.as_str()).is_some_and(|call| *call < cut)
-        {
-            return Some(tool_call_id.clone());
-        }
-    }
-    None
 }

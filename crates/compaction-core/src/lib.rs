@@ -4,6 +4,7 @@
 //! branch of them is projected to what the model sees ([`projection`]), weighed ([`tokens`]) and
 //! cut ([`preparation`]); what is cut away becomes a summary.
 
+pub mod awaited;
 pub mod conversation;
 pub mod cut_point;
 pub mod entry;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use crate::awaited::AwaitedCall;
 use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
@@ -76,6 +77,21 @@ pub enum Refusal {
         /// Tokens that are kept at least.
         keep_recent_tokens: u64,
     },
+    /// Whatever could go stands behind a tool call whose result has not come, and that would part them.
+    #[error(
+        "compact: the result of tool call {} has not come, so that all has to stay from entry {} on, and there is \
+         nothing to summarise before it", .call.call_id, .call.entry_id
+    )]
+    AwaitsResult {
+        /// The call.
+        call: AwaitedCall,
+        /// Messages that could have been summarised or kept.
+        messages: usize,
+        /// Tokens of the context.
+        context_tokens: u64,
+        /// Tokens that are kept at least.
+        keep_recent_tokens: u64,
+    },
 }
 
 impl Preparation {
@@ -90,8 +106,9 @@ impl Preparation {
         tools: &FileTools,
     ) -> Result<Self, Refusal> {
         let span = Span::of(projection, settings)?;
-        let cut = cut_point::find(span.entries, settings.keep_recent_tokens).ok_or_else(|| span.nothing())?;
-        span.prepare(&cut, leaf_id, tools)
+        let cut = cut_point::find(span.entries, settings.keep_recent_tokens);
+        let prepared = cut.ok_or_else(|| span.nothing()).and_then(|cut| span.prepare(&cut, leaf_id, tools));
+        prepared.map_err(|refusal| span.blocked().unwrap_or(refusal))
     }
 
     /// Prepares a compaction that keeps the entries from `first_kept` on, in place of the cut that
@@ -165,6 +182,14 @@ impl<'a> Span<'a> {
             context_tokens: self.tokens_before,
             keep_recent_tokens: self.settings.keep_recent_tokens,
         }
+    }
+
+    /// The refusal for the sake of a call whose result has not come, if there would be a cut without it.
+    fn blocked(&self) -> Option<Refusal> {
+        let keep_recent_tokens = self.settings.keep_recent_tokens;
+        let call = cut_point::blocked_by(self.entries, keep_recent_tokens)?;
+        let (messages, context_tokens) = (conversation(self.entries).count(), self.tokens_before);
+        Some(Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens })
     }
 
     fn prepare(&self, cut: &CutPoint, leaf_id: Option<&EntryId>, tools: &FileTools) -> Result<Preparation, Refusal> {

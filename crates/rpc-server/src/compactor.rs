@@ -303,6 +303,7 @@ fn commit(
     order: &Order,
 ) -> Result<CompactionResult, RpcError> {
     access.refresh()?;
+    plan.check_later_results(access, order)?;
     // What was pinned while the summary was written counts as well.
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
     let pins = pins_at_leaf(access)?;

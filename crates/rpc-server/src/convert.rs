@@ -128,6 +128,7 @@ pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
         keep_recent_tokens: None,
         messages: None,
         compaction_id: None,
+        tool_call_id: None,
     };
     match refusal {
         Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
@@ -137,6 +138,13 @@ pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
         }
         Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
             result.reason = Some(wire::RefusalReason::NothingToCompact);
+            result.messages = Some(*messages as u64);
+            result.context_tokens = Some(*context_tokens);
+            result.keep_recent_tokens = Some(*keep_recent_tokens);
+        }
+        Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => {
+            result.reason = Some(wire::RefusalReason::NothingToCompact);
+            result.tool_call_id = Some(call.call_id.clone());
             result.messages = Some(*messages as u64);
             result.context_tokens = Some(*context_tokens);
             result.keep_recent_tokens = Some(*keep_recent_tokens);

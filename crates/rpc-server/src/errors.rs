@@ -1,6 +1,7 @@
 //! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
 //! become them (protocol spec, Calls in general).
 
+use compaction_core::awaited::AwaitedCall;
 use compaction_core::preparation::Refusal;
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
@@ -56,6 +57,10 @@ pub enum RpcError {
     SessionIdInUse { session_id: String, path: Option<String> },
     #[error("failed to {message}")]
     NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
+    #[error("failed to {message}")]
+    AwaitsResult { message: String, call: AwaitedCall, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
+    #[error("the result of tool call {call_id}, which the summary was to replace, came while it was written")]
+    ResultCame { call_id: String, expected: Option<String>, actual: Option<String> },
     #[error("{advice}")]
     StillTooLarge { advice: &'static str, context_tokens: u64, threshold: u64 },
     #[error(
@@ -108,14 +113,18 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     (1003, "sessionLocked", "Another process has the session open for writing; `pid` and `host` say which, if known."),
     (1004, "notASession", "The file is no session; it was left untouched."),
     (1005, "writeFailed", "Writing failed; nothing was changed."),
-    (1006, "leafMoved", "The leaf is not the expected one; `expectedLeafId` and `leafId` say which."),
+    (
+        1006,
+        "leafMoved",
+        "The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the result of a call that a compaction was to summarise came meanwhile.",
+    ),
     (1007, "readOnly", "The session is open for reading alone."),
     (1008, "serverBusy", "Too many requests wait; send fewer at once."),
     (1009, "sessionIdInUse", "Another open file has the same session id; `path` says which."),
     (
         1101,
         "nothingToCompact",
-        "Everything would be kept, or compacting did not help; `reason` and the numbers say why.",
+        "Everything would be kept, also because the result of `toolCallId` has not come, or compacting did not help; `reason` and the numbers say why.",
     ),
     (1102, "alreadyCompacted", "Nothing that the model sees follows the last compaction."),
     (1103, "operationInProgress", "A compaction, navigation or fork runs on the session; `operationId` says which."),
@@ -190,13 +199,14 @@ impl RpcError {
             Self::SessionLocked { .. } => "sessionLocked",
             Self::NotASession { .. } => "notASession",
             Self::WriteFailed { .. } => "writeFailed",
-            Self::LeafMoved { .. } => "leafMoved",
+            Self::LeafMoved { .. } | Self::ResultCame { .. } => "leafMoved",
             Self::ReadOnly { .. } => "readOnly",
             Self::ServerBusy { .. } | Self::BatchTooLarge => "serverBusy",
             Self::SessionIdInUse { .. } => "sessionIdInUse",
-            Self::NothingToCompact { .. } | Self::StillTooLarge { .. } | Self::KeptTooLarge { .. } => {
-                "nothingToCompact"
-            }
+            Self::NothingToCompact { .. }
+            | Self::AwaitsResult { .. }
+            | Self::StillTooLarge { .. }
+            | Self::KeptTooLarge { .. } => "nothingToCompact",
             Self::AlreadyCompacted { .. } => "alreadyCompacted",
             Self::OperationInProgress { .. } => "operationInProgress",
             Self::SummarizerFailed { .. } | Self::EverySummarizerFailed { .. } | Self::DeadlinePassed { .. } => {
@@ -257,10 +267,21 @@ impl RpcError {
             Self::NotASession { path, reason } => json!({ "path": path, "reason": reason }),
             Self::WriteFailed { path, .. } => json!({ "path": path }),
             Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
+            Self::ResultCame { call_id, expected, actual } => {
+                json!({ "expectedLeafId": expected, "leafId": actual, "toolCallId": call_id })
+            }
             Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
             Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
             Self::NothingToCompact { messages, context_tokens, keep_recent_tokens, .. } => json!({
                 "reason": "allRecent",
+                "messages": messages,
+                "contextTokens": context_tokens,
+                "keepRecentTokens": keep_recent_tokens,
+            }),
+            Self::AwaitsResult { call, messages, context_tokens, keep_recent_tokens, .. } => json!({
+                "reason": "awaitsResult",
+                "toolCallId": call.call_id,
+                "entryId": call.entry_id.to_string(),
                 "messages": messages,
                 "contextTokens": context_tokens,
                 "keepRecentTokens": keep_recent_tokens,
@@ -358,6 +379,9 @@ impl From<Refusal> for RpcError {
             }
             Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
                 Self::NothingToCompact { message, messages, context_tokens, keep_recent_tokens }
+            }
+            Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => {
+                Self::AwaitsResult { message, call, messages, context_tokens, keep_recent_tokens }
             }
         }
     }

@@ -9,9 +9,10 @@ use super::facts::{Facts, Message};
 use super::model;
 use super::rules::{Rule, Seen};
 
-const PREPARATION_RULES: [Rule; 4] = [
+const PREPARATION_RULES: [Rule; 5] = [
     Rule::CompactedIsDecidedByContext,
     Rule::CutsPartNoPair,
+    Rule::CutsKeepWaitingCalls,
     Rule::BranchSummariesNameFiles,
     Rule::FileListsHoldStrings,
 ];

@@ -20,7 +20,7 @@ pub(crate) fn prepare(facts: &Facts, keep_recent_tokens: u64, rules: &Seen) -> O
     }
     let previous = compaction.filter(|compaction| !compaction.messages.is_empty());
     let span = &facts.projected[usize::from(previous.is_some())..];
-    let first_kept = cut(span, keep_recent_tokens, rules.contains(&Rule::CutsPartNoPair))?;
+    let first_kept = cut(span, keep_recent_tokens, rules)?;
     let turn_start = match starts_turn(&span[first_kept]) {
         true => None,
         false => span[..first_kept].iter().rposition(starts_turn),
@@ -49,14 +49,17 @@ fn is_last_word(facts: &Facts, compaction: &Projected, rules: &Seen) -> bool {
     !facts.projected.iter().any(follows)
 }
 
-fn cut(span: &[Projected], keep_recent_tokens: u64, keeps_pairs: bool) -> Option<usize> {
+fn cut(span: &[Projected], keep_recent_tokens: u64, rules: &Seen) -> Option<usize> {
     let can_come_first = |role: &str| {
         matches!(role, "user" | "assistant" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
     };
+    let keeps_pairs = rules.contains(&Rule::CutsPartNoPair);
+    let waiting = waiting(span).filter(|_| rules.contains(&Rule::CutsKeepWaitingCalls));
     let candidates: Vec<usize> = (0..span.len())
         .filter(|at| span[*at].kind() != "compaction")
         .filter(|at| span[*at].messages.iter().any(|message| can_come_first(message.role())))
         .filter(|at| !keeps_pairs || !parts_a_pair(span, *at))
+        .filter(|at| waiting.is_none_or(|waiting| *at <= waiting))
         .collect();
     let mut cut = *candidates.first()?;
     if let Some(reached) = reached(span, keep_recent_tokens) {
@@ -90,6 +93,18 @@ fn parts_a_pair(span: &[Projected], at: usize) -> bool {
                 .is_some_and(|call| call < at)
         })
     })
+}
+
+/// The last answer, if it shows a call without a result and neither failed nor was aborted.
+fn waiting(span: &[Projected]) -> Option<usize> {
+    let stored = |at: usize, key: &str| span[at].entry.get("message").and_then(|message| message.get(key)?.as_str());
+    let last = (0..span.len()).rfind(|at| stored(*at, "role") == Some("assistant"))?;
+    let is_over = matches!(stored(last, "stopReason"), Some("error" | "aborted"));
+    let is_answered = |call: &str| {
+        let answers = |at: &usize| stored(*at, "role") == Some("toolResult") && stored(*at, "toolCallId") == Some(call);
+        (last..span.len()).any(|at| answers(&at))
+    };
+    (!is_over && calls(&span[last]).any(|call| !is_answered(call))).then_some(last)
 }
 
 fn calls(projected: &Projected) -> impl Iterator<Item = &str> {

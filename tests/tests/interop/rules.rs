@@ -27,6 +27,9 @@ pub(crate) enum Rule {
     /// The peer cuts before any message that is no tool result; we never part a call from its
     /// result (field bug 46).
     CutsPartNoPair,
+    /// The peer summarises calls that wait for their results, which are orphans then; we cut before
+    /// them (field bugs 46 and 101).
+    CutsKeepWaitingCalls,
     /// The peer forgets the files of branch summaries in the span; we list them.
     BranchSummariesNameFiles,
     /// The peer takes whatever the lists of files hold; we take strings (field bug 134).
@@ -50,7 +53,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 17] = [
+    pub(crate) const ALL: [Rule; 18] = [
         Rule::IntegersKeepTheirDigits,
         Rule::KeysStayInStoredOrder,
         Rule::HalfSurrogatesAreOneUnit,
@@ -58,6 +61,7 @@ impl Rule {
         Rule::BrokenBodiesKeepTheirPlace,
         Rule::CompactedIsDecidedByContext,
         Rule::CutsPartNoPair,
+        Rule::CutsKeepWaitingCalls,
         Rule::BranchSummariesNameFiles,
         Rule::FileListsHoldStrings,
         Rule::CutResultsSaySo,

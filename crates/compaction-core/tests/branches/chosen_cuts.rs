@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{branch, entry, leaf, project};
 use crate::promises::{conversation, lines, settings};
+use compaction_core::cut_point;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use expect_test::{Expect, expect};
@@ -56,7 +57,47 @@ fn what_is_no_cut_is_refused() {
         "2",
         expect!["keep from 2: a tool call before it has its result at or behind it"],
     );
+    check(
+        "user 1\nassistant 1 calls a b\nresult b 2\nlabel\nuser 3",
+        "3",
+        expect!["keep from 3: the result of tool call a before it has not come"],
+    );
     check("user 1\nsystem 2\nuser 3", "1", expect!["keep from 1: what is kept cannot begin with a system message"]);
+}
+
+#[test]
+fn a_writer_of_summaries_may_cut_before_a_call_that_waits() {
+    let branch = branch("user 1\nassistant 1 calls a b\nresult b 2\nlabel\nuser 3");
+    let check = |first_kept: &str, expected: Option<&str>| {
+        let call = cut_point::awaited_before(&branch, &EntryId::new(first_kept));
+        assert_eq!(call.map(|call| call.call_id).as_deref(), expected, "{first_kept}");
+    };
+    for (first_kept, expected) in [("0", None), ("1", None), ("2", Some("a")), ("4", Some("a")), ("x", None)] {
+        check(first_kept, expected);
+    }
+}
+
+#[test]
+fn a_result_that_came_meanwhile_is_noticed() {
+    // Prepared at entry 4, where nothing waited.
+    let entries = branch("user 1\nassistant 1 calls a b\nuser 2\nassistant 1 calls c\nresult c 2\nresult a 2");
+    let check = |first_kept: &str, leaf: &str, expected: Option<&str>| {
+        let (first_kept, leaf) = (EntryId::new(first_kept), EntryId::new(leaf));
+        let call = cut_point::answered_since(project(&entries).entries(), &first_kept, &leaf);
+        assert_eq!(call.as_deref(), expected, "{first_kept} {leaf}");
+    };
+    for (first_kept, leaf, expected) in [
+        ("2", "4", Some("a")),
+        ("3", "4", Some("a")),
+        ("1", "4", None),
+        ("2", "5", None),
+        ("4", "3", Some("a")),
+        ("3", "3", Some("a")),
+        ("x", "4", None),
+        ("2", "x", None),
+    ] {
+        check(first_kept, leaf, expected);
+    }
 }
 
 #[test]

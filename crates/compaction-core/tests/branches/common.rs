@@ -2,7 +2,7 @@
 //!
 //! `user 8`, `assistant 4 calls a b`, `result a 12`, `bash 3`, `custom 2`, `system 5`, `label`,
 //! `level high`, `model p/m`, `hide 2`, `rewrite 2 5`, `branch 6`, `compaction keeps 3`,
-//! `usage 900` (an assistant with usage), `pin 3`, `unpin 3`, `said some words` (a user), `error` (an assistant that failed). Numbers after a
+//! `aborted 4 calls a` (an assistant that was stopped), `usage 900` (an assistant with usage), `pin 3`, `unpin 3`, `said some words` (a user), `error` (an assistant that failed). Numbers after a
 //! role are tokens. Entries get the ids `0`, `1`, `2`, … in their order.
 
 use std::cell::Cell;
@@ -76,6 +76,10 @@ fn body(words: &[&str]) -> (&'static str, String) {
         "system" => message(format!("\"role\":\"system\",\"content\":\"{}\"", tokens(1))),
         "assistant" => message(format!(
             "\"role\":\"assistant\",\"content\":[{}]",
+            blocks(&tokens(1), &words[3.min(words.len())..])
+        )),
+        "aborted" => message(format!(
+            "\"role\":\"assistant\",\"stopReason\":\"aborted\",\"content\":[{}]",
             blocks(&tokens(1), &words[3.min(words.len())..])
         )),
         "usage" => message(format!(

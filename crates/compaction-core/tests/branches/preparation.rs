@@ -1,14 +1,14 @@
 //! Cuts and refusals, as a table (compaction spec, Preparation).
 
 use crate::common::{branch, leaf, project};
+use crate::promises::settings;
 use compaction_core::preparation::{Preparation, PreparedMessage};
-use compaction_core::settings::CompactionSettings;
 use expect_test::{Expect, expect};
 
 fn check(keep_recent_tokens: u64, text: &str, expected: Expect) {
     let branch = branch(text);
-    let settings = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
-    let preparation = Preparation::of(&project(&branch), leaf(&branch), settings, &Default::default());
+    let preparation =
+        Preparation::of(&project(&branch), leaf(&branch), settings(keep_recent_tokens), &Default::default());
     let ids = |messages: &[PreparedMessage]| {
         messages.iter().map(|prepared| prepared.entry_id.to_string()).collect::<Vec<_>>().join(" ")
     };
@@ -62,6 +62,52 @@ fn results_stay_with_their_calls() {
     check(10, steered, expect!["keeps from 4; history: 0 1; turn prefix: 2 3; previous: -; before: 21"]);
     let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nresult b 1\nuser 3";
     check(9, parallel, expect!["keeps from 5; history: 0 1 2 3 4; turn prefix: ; previous: -; before: 18"]);
+}
+
+#[test]
+fn a_call_whose_result_has_not_come_stays() {
+    // Field bugs 46 and 101: a result that comes later has to find its call.
+    let steered = "user 2\nassistant 2 calls a\nuser 9";
+    check(1, steered, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 14"]);
+    let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nlabel";
+    check(1, parallel, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 14"]);
+    let hidden_result = "user 2\nassistant 1 calls a\nresult a 1\nhide 2\nuser 9";
+    check(1, hidden_result, expect!["keeps from 2; history: ; turn prefix: 0 1; previous: -; before: 13"]);
+    // What failed, was stopped, passed over or hidden gets no result any more.
+    for over in [
+        "user 2\naborted 2 calls a\nuser 9",
+        "user 2\nassistant 2 calls a\nuser 9\nassistant 1\nuser 9",
+        "user 2\nassistant 2 calls a\nuser 9\nerror\nuser 9",
+        "user 2\nassistant 2 calls a\nuser 9\naborted 1 calls b\nuser 9",
+        "user 2\nassistant 2 calls a\nhide 1\nuser 9",
+        "user 2\nassistant 2 calls a\nrewrite 1 3\nuser 9",
+    ] {
+        let branch = branch(over);
+        let preparation = Preparation::of(&project(&branch), leaf(&branch), settings(1), &Default::default());
+        let evicted = preparation.expect("all but the last message can go").evicted().count();
+        assert_eq!(evicted + 1, project(&branch).messages().count(), "{over}");
+    }
+}
+
+#[test]
+fn nothing_can_go_behind_a_call_whose_result_has_not_come() {
+    let text =
+        "user 5\nassistant 5 calls a\nresult a 5\nassistant 5 calls b c\ncompaction keeps 3\nresult c 50\nuser 9";
+    check(
+        1,
+        text,
+        expect![
+            "compact: the result of tool call b has not come, so that all has to stay from entry 3 on, and there is nothing to summarise before it"
+        ],
+    );
+    // Without that call there would be nothing either.
+    check(
+        100,
+        "assistant 5 calls a\nuser 9",
+        expect![
+            "compact: all of the 2 messages since the last compaction (15 tokens of context) fall into the 100 recent tokens that are kept"
+        ],
+    );
 }
 
 #[test]

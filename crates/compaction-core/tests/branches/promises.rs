@@ -7,7 +7,7 @@ use crate::common::{branch, entry, leaf, project};
 use compaction_core::entry::Entry;
 use compaction_core::message::Body;
 use compaction_core::preparation::Preparation;
-use compaction_core::projection::Projection;
+use compaction_core::projection::{ProjectedEntry, Projection, ProjectionDiagnostic};
 use compaction_core::settings::CompactionSettings;
 use proptest::prelude::*;
 
@@ -57,6 +57,20 @@ pub(crate) fn conversation(projection: &Projection) -> Vec<String> {
     told.map(|message| message.raw().get().to_owned()).collect()
 }
 
+/// The calls that the last answer of a branch waits for, if the context shows it.
+fn awaited(context: &Projection) -> Vec<String> {
+    let entries = context.entries();
+    let answer = |projected: &ProjectedEntry| projected.entry.message()?.as_assistant().cloned();
+    let Some(last) = entries.iter().rposition(|projected| answer(projected).is_some()) else {
+        return Vec::new();
+    };
+    let is_over = answer(&entries[last]).is_some_and(|answer| answer.stop_reason.as_deref() == Some("error"));
+    let later = entries[last + 1..].iter().filter_map(|projected| projected.entry.message());
+    let answered: Vec<&str> = later.filter_map(|message| message.answered_call_id()).collect();
+    let calls = entries[last].messages.iter().filter(|_| !is_over).flat_map(|message| message.tool_call_ids());
+    calls.filter(|call| !answered.contains(call)).map(str::to_owned).collect()
+}
+
 proptest! {
     #[test]
     fn every_message_is_kept_or_summarised(lines in lines(), keep in 0u64..200) {
@@ -90,6 +104,26 @@ proptest! {
         };
         let (was, is) = (orphans(&entries), orphans(&after));
         prop_assert!(is.is_subset(&was), "{is:?} but before {was:?}");
+    }
+
+    #[test]
+    fn a_result_that_comes_later_finds_its_call(lines in lines(), keep in 0u64..200) {
+        let entries = branch(&lines.join("\n"));
+        let before = project(&entries);
+        let Ok(preparation) = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()) else {
+            return Ok(());
+        };
+        let mut after = entries.clone();
+        after.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
+        for call in awaited(&before) {
+            after.push(Arc::new(entry(after.len(), &format!("result {call} 1"))));
+            let context = project(&after);
+            let orphan = context.diagnostics().iter().find(|diagnostic| match diagnostic {
+                ProjectionDiagnostic::OrphanToolResult { entry_id, .. } => Some(entry_id) == leaf(&after),
+                ProjectionDiagnostic::UnknownFirstKept { .. } => false,
+            });
+            prop_assert!(orphan.is_none(), "the result of {} has lost its call", call);
+        }
     }
 
     #[test]

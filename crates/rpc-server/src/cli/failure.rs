@@ -81,6 +81,12 @@ pub(super) fn nothing_to_compact(data: &Value) -> String {
     if data["contextTokens"] == 0 {
         return "nothing to compact: the session has no messages".to_owned();
     }
+    if let Some(call) = data["toolCallId"].as_str().map(one_line) {
+        return format!(
+            "nothing to compact: the result of tool call {call} has not come, and all from that call on is kept. Go on \
+             with the session first"
+        );
+    }
     let mut text = "nothing to compact".to_owned();
     if let (Some(tokens), Some(keep)) = (data["contextTokens"].as_u64(), data["keepRecentTokens"].as_u64()) {
         let (tokens, keep) = (thousands(tokens), thousands(keep));
@@ -138,6 +144,12 @@ mod tests {
             json!({"kind": "nothingToCompact", "contextTokens": 1200, "keepRecentTokens": 20000, "messages": 8}),
             expect![
                 "nothing to compact: the context has 1,200 tokens, and the 20,000 most recent ones are always kept. A smaller --keep-recent would compact more"
+            ],
+        );
+        check(
+            json!({"kind": "nothingToCompact", "toolCallId": "call_7", "contextTokens": 9, "keepRecentTokens": 1}),
+            expect![
+                "nothing to compact: the result of tool call call_7 has not come, and all from that call on is kept. Go on with the session first"
             ],
         );
         check(

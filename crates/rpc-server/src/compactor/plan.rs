@@ -61,6 +61,22 @@ impl Plan {
         }
     }
 
+    /// Fails where the result of a call that is about to go came after the compaction was planned: a
+    /// model would never see it.
+    pub(super) fn check_later_results(&self, access: &SessionAccess<'_>, order: &Order) -> Result<(), RpcError> {
+        let leaf = access.session().leaf_id();
+        if leaf == Some(&self.leaf_id) {
+            return Ok(());
+        }
+        let context = project(access.session(), access.open(), leaf)?;
+        let context = context.hiding(&order.hidden(&context));
+        let call_id = cut_point::answered_since(context.entries(), &self.first_kept_entry_id, &self.leaf_id);
+        call_id.map_or(Ok(()), |call_id| {
+            let (expected, actual) = (Some(self.leaf_id.to_string()), leaf.map(ToString::to_string));
+            Err(RpcError::ResultCame { call_id, expected, actual })
+        })
+    }
+
     /// What goes and what stays.
     pub(super) fn part(&self) -> Part<'_> {
         Part { preparation: &self.preparation, kept: &self.kept, replaced_tokens: self.replaced_tokens }
@@ -90,7 +106,7 @@ impl Plan {
             return Ok(Self::prepared(preparation?, projection));
         };
         let first_kept = EntryId::new(first_kept.as_str());
-        check_first_kept(access, &first_kept, leaf)?;
+        check_first_kept(access, &first_kept, leaf, &order.hidden(projection))?;
         Ok(Self::at_given_cut(order, projection, leaf, &first_kept))
     }
 
@@ -113,10 +129,10 @@ impl Plan {
             let (leaf, order) = (self.leaf_id.clone(), Arc::clone(order));
             let (session, guard) = operation.session_turn().await?;
             let check = move |access: &mut SessionAccess<'_>| {
-                check_first_kept(access, &first_kept, &leaf)?;
                 let projection = project(access.session(), access.open(), Some(&leaf))?;
-                let projection = projection.hiding(&order.hidden(&projection));
-                Ok(Self::at_given_cut(&order, &projection, &leaf, &first_kept))
+                let hidden = order.hidden(&projection);
+                check_first_kept(access, &first_kept, &leaf, &hidden)?;
+                Ok(Self::at_given_cut(&order, &projection.hiding(&hidden), &leaf, &first_kept))
             };
             let plan = change(Arc::clone(&operation.server), session, guard, check).await;
             *self = plan.map_err(of_hook)?;
@@ -173,8 +189,14 @@ fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
-/// A cut that the client chose must be on the branch and part no tool call from its result.
-fn check_first_kept(access: &SessionAccess<'_>, first_kept: &EntryId, leaf: &EntryId) -> Result<(), RpcError> {
+/// A cut that the client chose must be on the branch and part no tool call from its result, also not
+/// from one that has yet to come, unless the answer that made the call is about to be hidden.
+fn check_first_kept(
+    access: &SessionAccess<'_>,
+    first_kept: &EntryId,
+    leaf: &EntryId,
+    hidden: &[EntryId],
+) -> Result<(), RpcError> {
     let (session, open) = (access.session(), access.open());
     let path = "summary.firstKeptEntryId";
     let header = session.entry_header(first_kept).map_err(|error| open.store_error(&error))?;
@@ -184,11 +206,15 @@ fn check_first_kept(access: &SessionAccess<'_>, first_kept: &EntryId, leaf: &Ent
         return Err(RpcError::invalid_params(path, format!("an entry on the branch that ends at {leaf}")));
     }
     let branch = session.branch_entries(Some(leaf)).map_err(|error| open.store_error(&error))?;
-    match cut_point::parted_pair(&branch, first_kept) {
-        Some(call_id) => Err(RpcError::invalid_params(
-            path,
-            format!("an entry that does not part a tool call from its result; {first_kept} parts call {call_id}"),
-        )),
+    let parts = |what: String| {
+        let expected = format!("an entry that does not part a tool call from its result; {first_kept} parts {what}");
+        Err(RpcError::invalid_params(path, expected))
+    };
+    if let Some(call_id) = cut_point::parted_pair(&branch, first_kept) {
+        return parts(format!("call {call_id}"));
+    }
+    match cut_point::awaited_before(&branch, first_kept).filter(|call| !hidden.contains(&call.entry_id)) {
+        Some(call) => parts(format!("call {} from the one that has not come yet", call.call_id)),
         None => Ok(()),
     }
 }

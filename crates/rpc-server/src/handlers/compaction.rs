@@ -108,6 +108,7 @@ pub(crate) async fn prepare(
             keep_recent_tokens: None,
             messages: None,
             compaction_id: None,
+            tool_call_id: None,
         })
     })
     .await

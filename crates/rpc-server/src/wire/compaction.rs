@@ -133,6 +133,9 @@ pub struct PrepareCompactionResult {
     /// The compaction that nothing follows, if that is the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<String>,
+    /// The tool call whose result has not come and from which on all has to stay, if that is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
 }
 
 /// Why nothing would be compacted.

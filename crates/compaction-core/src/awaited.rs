@@ -1,0 +1,76 @@
+//! Tool calls whose results have not come.
+//!
+//! Only those of the last answer on a path still get one: an answer that failed or was aborted
+//! waits for nothing, and a call that a later answer passed over was given up.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::entry::{Entry, EntryBody, EntryId, Replacement};
+use crate::message::Message;
+use crate::projection::ProjectedEntry;
+
+/// A tool call whose result has not come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwaitedCall {
+    /// The entry of the answer that made it.
+    pub entry_id: EntryId,
+    /// The call.
+    pub call_id: String,
+}
+
+/// The first call of the last answer on `path` (root first) that has no result yet; `None` if that
+/// answer failed, was aborted or is hidden, or if there is none.
+pub(crate) fn on_path(path: &[Arc<Entry>]) -> Option<(usize, AwaitedCall)> {
+    let last = LastAnswer::of(path.iter())?;
+    let message = match last.edit {
+        Some(Replacement::Hidden) => return None,
+        Some(Replacement::Content(content)) => Arc::new(last.message.with_content(content)),
+        Some(Replacement::Invalid) | None => Arc::clone(last.message),
+    };
+    last.awaited(&[message])
+}
+
+/// The same for the entries of a context.
+pub(crate) fn in_context(context: &[ProjectedEntry]) -> Option<(usize, AwaitedCall)> {
+    let last = LastAnswer::of(context.iter().map(|projected| &projected.entry))?;
+    last.awaited(&context[last.position].messages)
+}
+
+/// The last answer of a path, if it may still get results.
+struct LastAnswer<'a> {
+    position: usize,
+    entry_id: &'a EntryId,
+    message: &'a Arc<Message>,
+    /// The last edit of it.
+    edit: Option<&'a Replacement>,
+    /// Calls that were answered after it.
+    answered: HashSet<&'a str>,
+}
+
+impl<'a> LastAnswer<'a> {
+    fn of(path: impl DoubleEndedIterator<Item = &'a Arc<Entry>> + ExactSizeIterator) -> Option<Self> {
+        let mut answered = HashSet::new();
+        let mut edits: HashMap<&EntryId, &Replacement> = HashMap::new();
+        for (position, entry) in path.enumerate().rev() {
+            if let EntryBody::ContextEdit { target_id, replacement } = entry.body() {
+                edits.entry(target_id).or_insert(replacement);
+            }
+            let Some(message) = entry.message() else { continue };
+            answered.extend(message.answered_call_id());
+            if let Some(answer) = message.as_assistant() {
+                let is_over = matches!(answer.stop_reason.as_deref(), Some("error" | "aborted"));
+                let edit = edits.get(entry.id()).copied();
+                return (!is_over).then_some(Self { position, entry_id: entry.id(), message, edit, answered });
+            }
+        }
+        None
+    }
+
+    /// The first call of the answer, as it is shown, that has no result; with the answer's position.
+    fn awaited(&self, shown: &[Arc<Message>]) -> Option<(usize, AwaitedCall)> {
+        let mut calls = shown.iter().flat_map(|message| message.tool_call_ids());
+        let call_id = calls.find(|id| !self.answered.contains(id))?.to_owned();
+        Some((self.position, AwaitedCall { entry_id: self.entry_id.clone(), call_id }))
+    }
+}
