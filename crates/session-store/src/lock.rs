@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use compaction_core::json::{self, Json};
 
 use crate::error::StoreError;
-use crate::identity::is_same_file;
+use crate::identity::Identity;
 
 /// Times that a lock is tried again because the file was replaced meanwhile.
 const LOCK_TRIES: usize = 8;
@@ -18,7 +18,9 @@ const LOCK_TRIES: usize = 8;
 /// A locked file, and the file that names the holder. Dropping it frees the lock.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    holder_file: PathBuf,
+    path: PathBuf,
+    /// The file that is locked, whatever the path leads to by now.
+    identity: Identity,
 }
 
 /// What came of locking a file.
@@ -30,6 +32,16 @@ pub(crate) enum Locking {
     Unavailable(io::Error),
 }
 
+impl Locking {
+    /// The lock, if there is one.
+    pub(crate) fn lock(self) -> Option<Lock> {
+        match self {
+            Self::Locked(lock) => Some(lock),
+            Self::Unavailable(_) => None,
+        }
+    }
+}
+
 impl Lock {
     /// Opens the file at `path` by `open` and locks it. Fails with `Locked`, or as `open` does.
     pub(crate) fn open(
@@ -39,9 +51,14 @@ impl Lock {
         for _ in 0..LOCK_TRIES {
             let file = open()?;
             match file.try_lock() {
-                Ok(()) if is_same_file(&file, path) => return Ok((file, Locking::Locked(Self::announce(path)))),
-                // What was locked is no longer what the path leads to.
-                Ok(()) => {}
+                Ok(()) => {
+                    let failed = |source| StoreError::io("open", Some(path), source);
+                    let identity = Identity::of(&file).map_err(failed)?;
+                    if identity.find(path).map_err(failed)?.is_some() {
+                        return Ok((file, Locking::Locked(Self::announce(path, identity))));
+                    }
+                    // What was locked is no longer what the path leads to.
+                }
                 Err(TryLockError::WouldBlock) => return Err(locked(path)),
                 Err(TryLockError::Error(error)) => return Ok((file, Locking::Unavailable(error))),
             }
@@ -49,21 +66,33 @@ impl Lock {
         Err(locked(path))
     }
 
+    /// The locked file goes on as another one, at the same path.
+    pub(crate) fn follow(&mut self, identity: Identity) {
+        self.identity = identity;
+    }
+
     /// Says who holds the lock. Failing to say so harms nobody.
-    pub(crate) fn announce(path: &Path) -> Self {
+    fn announce(path: &Path, identity: Identity) -> Self {
         let holder_file = holder_file(path);
         let text = format!("{{\"pid\":{},\"host\":{}}}\n", std::process::id(), json::encode_string(&host_name()));
         if let Err(error) = fs::write(&holder_file, text) {
             tracing::debug!(%error, path = %holder_file.display(), "cannot say who holds the lock");
         }
-        Self { holder_file }
+        Self { path: path.to_owned(), identity }
+    }
+
+    /// Whether there is another file by now: its holder has left a name of its own.
+    fn is_replaced(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|found| Identity::from(&found) != self.identity)
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Best effort: a holder file that stays behind is harmless.
-        let _ = fs::remove_file(&self.holder_file);
+        if !self.is_replaced() {
+            // Best effort: a holder file that stays behind is harmless.
+            let _ = fs::remove_file(holder_file(&self.path));
+        }
     }
 }
 

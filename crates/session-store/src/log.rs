@@ -55,6 +55,9 @@ pub enum LogChange {
 /// Writes what a line becomes, its LF included.
 pub type Rewrite<'a> = dyn FnMut(Line<'_>, &mut dyn Write) -> io::Result<()> + 'a;
 
+/// A log that was replaced, for reading alone.
+pub type OldLog = Box<dyn SessionLog>;
+
 /// The lines of one session. Sessions know nothing else of where they are stored.
 ///
 /// Reads take `&self`, so that they can run beside each other.
@@ -65,8 +68,8 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Number of bytes when the log was last looked at or written to.
     fn length(&self) -> u64;
 
-    /// Visits the lines from `offset`, which must be the start of a line, until the end or until
-    /// `visit` breaks.
+    /// Visits the lines from `offset`, which must be the start of a line, until `visit` breaks or
+    /// until [`SessionLog::length`].
     fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()>;
 
     /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log ends before it does.
@@ -79,13 +82,17 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// lines, parted by LF. A tail without an LF gets one first, in the same write. Returns where the
     /// line lies, or all of them.
     ///
-    /// On an error nothing of the line, or of any of them, is left in the log.
+    /// On an error nothing of the line, or of any of them, is left in the log. Fails with
+    /// `StaleNetworkFileHandle` if another log has taken the place of this one; [`SessionLog::refresh`]
+    /// goes on with that one.
     fn append(&mut self, line: &str, sync: bool) -> io::Result<Span>;
 
     /// Puts in the place of the whole log what `rewrite` writes for each of its lines, at once or
     /// not at all. The old log is kept under its name followed by `backup_suffix`, where logs have
     /// names. Fails with `ResourceBusy` if others changed the log since [`SessionLog::refresh`].
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()>;
+    ///
+    /// Returns the old log if others added to it when it was too late to take that along.
+    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>>;
 
     /// Waits until everything written is on the disk.
     fn sync(&mut self) -> io::Result<()>;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::group_sync::SyncLog;
-use crate::log::{Line, LogChange, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
+use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
 
 /// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
 /// each other, as processes are that have one file open.
@@ -51,8 +51,9 @@ impl SessionLog for MemoryLog {
 
     fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
         let bytes = lock(&self.bytes);
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-        scan_lines(&bytes[start..], offset, visit)
+        let end = self.known.min(bytes.len());
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(end);
+        scan_lines(&bytes[start..end], offset, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
@@ -85,7 +86,7 @@ impl SessionLog for MemoryLog {
         Ok(span)
     }
 
-    fn replace_all(&mut self, _backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()> {
+    fn replace_all(&mut self, _backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
         self.check_writable()?;
         let mut replacement = Vec::new();
         rewrite_lines(self, rewrite, &mut replacement)?;
@@ -95,7 +96,7 @@ impl SessionLog for MemoryLog {
         }
         *bytes = replacement;
         self.known = bytes.len();
-        Ok(())
+        Ok(None)
     }
 
     fn sync(&mut self) -> io::Result<()> {

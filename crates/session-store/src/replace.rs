@@ -1,7 +1,7 @@
 //! Putting a whole file in the place of another, or where none is, at once or not at all.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,34 +72,61 @@ fn is_abandoned(path: &Path) -> io::Result<bool> {
     Ok(metadata.is_file() && is_old && File::open(path)?.try_lock().is_ok())
 }
 
-/// Keeps the file at `path` under its name and `suffix`, then moves `file` in its place.
-pub(crate) fn replace(file: NamedTempFile, path: &Path, suffix: &str) -> io::Result<File> {
-    fs::set_permissions(file.path(), fs::metadata(path)?.permissions())?;
-    keep_backup(path, suffix)?;
+/// Keeps the file at `path` under its name and `suffix`, then moves `file` in its place, with its mode
+/// and its owner. Right before that `is_expected` says whether it is still to be replaced; if not, fails
+/// with `ResourceBusy`.
+pub(crate) fn replace(
+    file: NamedTempFile,
+    path: &Path,
+    suffix: &str,
+    is_expected: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<File> {
+    let replaced = fs::metadata(path)?;
+    keep_owner(file.as_file(), &replaced);
+    fs::set_permissions(file.path(), replaced.permissions())?;
+    let backup = keep_backup(path, suffix)?;
+    if !is_expected()? {
+        take_back(&backup);
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
     let file = file.persist(path).map_err(|error| error.error)?;
     sync_directory(path)?;
     Ok(file)
 }
+
+/// Gives a new file the owner of the old one, or its group alone, as far as that is permitted: it is the
+/// same session, and those who could read it still can.
+#[cfg(unix)]
+fn keep_owner(file: &File, replaced: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let is_same = file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (replaced.uid(), replaced.gid()));
+    if is_same || fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok() {
+        return;
+    }
+    if let Err(error) = fchown(file, None, Some(replaced.gid())) {
+        tracing::debug!(%error, "the owner of a file that is rewritten cannot be kept");
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_file: &File, _replaced: &Metadata) {}
 
 /// Waits until the names in the directory of `path` are on the disk.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory_of(path))?.sync_all() } else { Ok(()) }
 }
 
-/// A backup of an earlier time is never written over.
-fn keep_backup(path: &Path, suffix: &str) -> io::Result<()> {
+/// Keeps the file at `path` under another name, which it returns. A backup of an earlier time is never
+/// written over.
+fn keep_backup(path: &Path, suffix: &str) -> io::Result<PathBuf> {
     for number in 0.. {
         let backup = backup_path(path, suffix, number);
-        match fs::hard_link(path, &backup) {
+        match fs::hard_link(path, &backup).or_else(|error| copy_unless(error, path, &backup)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(_) => match copy_exclusively(path, &backup) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                outcome => return outcome,
-            },
-            Ok(()) => return Ok(()),
+            outcome => return outcome.map(|()| backup),
         }
     }
-    Ok(())
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 fn backup_path(path: &Path, suffix: &str, number: usize) -> PathBuf {
@@ -112,7 +139,10 @@ fn backup_path(path: &Path, suffix: &str, number: usize) -> PathBuf {
 }
 
 /// For file systems without hard links.
-fn copy_exclusively(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_unless(error: io::Error, from: &Path, to: &Path) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return Err(error);
+    }
     let mut source = File::open(from)?;
     let copied = write_beside(to, |out| io::copy(&mut source, out).map(|_| ()))?;
     create_exclusively(copied, to).map(|_| ())

@@ -64,6 +64,8 @@ pub struct Session {
     /// A change of the log that could not be read yet; nothing is written before it is.
     unread: LogChange,
     syncs: DeferredSyncs,
+    /// Lines of another program that came too late to be rewritten with the others.
+    late: Option<String>,
 }
 
 /// How a session is opened above its log.
@@ -124,6 +126,7 @@ impl Session {
             foreign: None,
             unread: LogChange::Unchanged,
             syncs: DeferredSyncs::default(),
+            late: None,
         };
         session.refuse_newer_version();
         session.pass_over_interrupted_undo()?;
@@ -189,7 +192,8 @@ impl Session {
     /// goes on; closing twice does nothing. The lock is freed even if the disk fails.
     pub fn close(&mut self) -> Result<(), StoreError> {
         let is_synced = self.read_only.is_some() || self.durability == Durability::None;
-        let outcome = if is_synced { Ok(()) } else { self.take_back_unsynced().and_then(|_| self.sync()) };
+        let late = self.write_late();
+        let outcome = if is_synced { late } else { late.and(self.take_back_unsynced()).and_then(|_| self.sync()) };
         self.syncs.forget();
         self.log.release();
         self.read_only.get_or_insert_with(|| "the session is closed".to_owned());

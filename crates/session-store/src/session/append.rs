@@ -1,5 +1,6 @@
 //! Appending entries.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,9 +9,12 @@ use compaction_core::json;
 
 use crate::error::StoreError;
 use crate::ids;
-use crate::log::Span;
+use crate::log::{LogChange, Span};
 use crate::session::Session;
 use crate::store::Durability;
+
+/// Times that a write is tried because another log took the place of the one that was written to.
+const WRITE_TRIES: usize = 3;
 
 /// An entry that is to be appended.
 #[derive(Debug, Clone)]
@@ -89,10 +93,24 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
+        let mut tries = 1;
+        loop {
+            match self.append_once(&new, &parent, condition) {
+                Err(error) if is_log_replaced(&error) && tries < WRITE_TRIES => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn append_once(
+        &mut self,
+        new: &NewEntry<'_>,
+        parent: &Parent,
+        condition: &Precondition,
+    ) -> Result<Appended, StoreError> {
         self.prepare_append(condition)?;
-        let parent_id = self.resolve_parent(parent)?;
-        let (line, entry) = self.build(&new, parent_id.as_ref())?;
-        self.make_current()?;
+        let build = |session: &Self| session.build(new, session.resolve_parent(parent)?.as_ref());
+        let (line, entry) = self.build_when_current(condition, build)?;
         let span = self.write(&line, &entry)?;
         let entry = Arc::new(entry);
         self.cache().insert(span.offset, &entry);
@@ -147,11 +165,27 @@ impl Session {
         Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
     }
 
-    pub(super) fn resolve_parent(&self, parent: Parent) -> Result<Option<EntryId>, StoreError> {
+    /// Builds what is to be written, and makes the log ready for it. Where that brought in foreign
+    /// entries, the leaf may be another one, so that it is built anew.
+    pub(super) fn build_when_current<T>(
+        &mut self,
+        condition: &Precondition,
+        build: impl Fn(&Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let built = build(self)?;
+        if self.is_current() {
+            return Ok(built);
+        }
+        self.make_current()?;
+        self.check_condition(condition)?;
+        build(self)
+    }
+
+    pub(super) fn resolve_parent(&self, parent: &Parent) -> Result<Option<EntryId>, StoreError> {
         match parent {
             Parent::Leaf => Ok(self.leaf.clone()),
             Parent::At(None) => Ok(None),
-            Parent::At(Some(id)) => self.slot(&id).map(|_| Some(id)),
+            Parent::At(Some(id)) => self.slot(id).map(|_| Some(id.clone())),
         }
     }
 
@@ -180,14 +214,50 @@ impl Session {
         let outcome = self.log.append(line, sync && !is_deferred);
         let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
         if span.offset != self.known.end() || !self.known.push_written(span, entry) {
-            // A closed tail, or bytes of another program that came in between, lie before the line.
-            self.read_foreign(Some(span))?;
+            self.read_back(span)?;
         }
         if is_deferred {
             self.syncs.note(span, self.leaf.as_ref());
         }
         Ok(span)
     }
+
+    /// Reads what was written at `span` with what lies before it: a closed tail, or bytes of another
+    /// program that came in between. If that fails, what was written is taken back.
+    pub(super) fn read_back(&mut self, span: Span) -> Result<(), StoreError> {
+        let Err(error) = self.read_written(span) else {
+            return Ok(());
+        };
+        let source = match error {
+            StoreError::Io { source, .. } => source,
+            other => io::Error::other(other),
+        };
+        self.unread = self.unread.max(LogChange::Grown);
+        match self.log.cut(span.end() + 1, span.offset) {
+            Ok(()) => Err(StoreError::write(self.log.path(), source)),
+            Err(error) => {
+                // It is in the log and stays there, so that it counts; the next change reads all anew.
+                tracing::warn!(%source, %error, path = ?self.path(), "cannot read what was written");
+                self.unread = LogChange::Replaced;
+                Ok(())
+            }
+        }
+    }
+
+    fn read_written(&mut self, span: Span) -> Result<(), StoreError> {
+        if span.offset >= self.known.end() {
+            return self.read_foreign(Some(span));
+        }
+        // Another program has cut the log meanwhile.
+        self.unread = LogChange::Replaced;
+        self.refresh_quietly()
+    }
+}
+
+/// Whether a write failed because there is another log by now, in which it may succeed.
+fn is_log_replaced(error: &StoreError) -> bool {
+    let kind = io::ErrorKind::StaleNetworkFileHandle;
+    matches!(error, StoreError::WriteFailed { source, .. } if source.kind() == kind)
 }
 
 /// The present time in epoch milliseconds.

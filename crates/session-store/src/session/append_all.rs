@@ -34,14 +34,10 @@ impl Session {
         condition: &Precondition,
     ) -> Result<AppendedAll, StoreError> {
         self.prepare_append(condition)?;
-        let parent_id = self.resolve_parent(parent)?;
-        let (lines, entries) = self.build_chain(new, parent_id)?;
-        let Some(last) = entries.last() else {
-            return Err(StoreError::InvalidEntry { reason: "there is none".to_owned() });
-        };
-        self.make_current()?;
+        let build = |session: &Self| session.build_chain(new, session.resolve_parent(&parent)?);
+        let (lines, entries) = self.build_when_current(condition, build)?;
         self.write_all(&lines, &entries)?;
-        self.leaf = Some(last.id().clone());
+        self.leaf = entries.last().map(|last| last.id().clone());
         Ok(AppendedAll { entries, foreign: self.take_foreign() })
     }
 
@@ -50,6 +46,9 @@ impl Session {
         new: &[NewEntry<'_>],
         mut parent_id: Option<EntryId>,
     ) -> Result<(Vec<String>, Vec<Arc<Entry>>), StoreError> {
+        if new.is_empty() {
+            return Err(StoreError::InvalidEntry { reason: "there is none".to_owned() });
+        }
         let (mut lines, mut entries, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
         for new in new {
             let (line, entry) = self.build(new, parent_id.as_ref())?;
@@ -69,7 +68,7 @@ impl Session {
         let outcome = self.log.append(&lines.join("\n"), sync && !is_deferred);
         let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
         if span.offset != self.known.end() || !self.push_all(span, lines, entries) {
-            self.read_foreign(Some(span))?;
+            self.read_back(span)?;
         }
         if is_deferred {
             self.syncs.note(span, self.leaf.as_ref());

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::ops::ControlFlow;
 
 use crate::error::StoreError;
 use crate::index::{Index, Record};
-use crate::log::{Line, LogChange};
+use crate::log::{Line, LogChange, SessionLog};
 use crate::session::{Session, read_index};
 use crate::store::Durability;
 
@@ -20,7 +21,7 @@ impl Session {
         }
         for _ in 0..MIGRATION_TRIES {
             if !self.is_old() {
-                return Ok(());
+                return self.write_late();
             }
             match self.migrate() {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => self.refresh_quietly()?,
@@ -28,12 +29,12 @@ impl Session {
             }
         }
         let busy = io::Error::from(io::ErrorKind::ResourceBusy);
-        if self.is_old() { Err(StoreError::write(self.log.path(), busy)) } else { Ok(()) }
+        if self.is_old() { Err(StoreError::write(self.log.path(), busy)) } else { self.write_late() }
     }
 
     /// Whether an entry can follow what is in the log.
     pub(crate) fn is_current(&self) -> bool {
-        !self.is_header_pending && !self.is_old()
+        !self.is_header_pending && !self.is_old() && self.late.is_none()
     }
 
     fn write_header(&mut self) -> Result<(), StoreError> {
@@ -55,7 +56,7 @@ impl Session {
         let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
         let Some(index) = self.known.get() else { return Ok(()) };
         let mut records = index.records_from(0).peekable();
-        self.log.replace_all(&suffix, &mut |line, out| {
+        let old = self.log.replace_all(&suffix, &mut |line, out| {
             let record = records.next_if(|record| record.span == line.span);
             out.write_all(&migrated(index, line, record.as_ref())?)?;
             out.write_all(b"\n")
@@ -63,10 +64,44 @@ impl Session {
         // Until it is read, nothing that is known of the log can be believed.
         drop(records);
         self.unread = LogChange::Replaced;
+        if let Some(old) = old {
+            self.late = self.read_late(old.as_ref()).map(Some)?;
+        }
         let index = read_index(self.log.as_ref()).map_err(io::Error::other)?;
         self.replace_index(index);
         self.unread = LogChange::Unchanged;
         Ok(())
+    }
+}
+
+impl Session {
+    /// Reads on in a log that was replaced, behind what was rewritten, and rewrites that. What is not
+    /// UTF-8 is replaced; the old log keeps it.
+    fn read_late(&mut self, old: &dyn SessionLog) -> io::Result<String> {
+        let Some(index) = self.known.get_mut() else { return Ok(String::new()) };
+        let (end, count) = (index.end(), index.record_count());
+        index.scan(old)?;
+        let mut records = index.records_from(count).peekable();
+        let (mut lines, mut outcome) = (Vec::new(), Ok(()));
+        old.scan(end, &mut |line| {
+            let record = records.next_if(|record| record.span == line.span);
+            let rewritten = migrated(index, line, record.as_ref());
+            outcome = rewritten.map(|line| lines.push(String::from_utf8_lossy(&line).into_owned()));
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome.map(|()| lines.join("\n"))
+    }
+
+    /// Writes what came too late to be rewritten with the rest, before anything else is.
+    pub(super) fn write_late(&mut self) -> Result<(), StoreError> {
+        let Some(lines) = self.late.take() else {
+            return Ok(());
+        };
+        if let Err(source) = self.log.append(&lines, self.durability() != Durability::None) {
+            self.late = Some(lines);
+            return Err(StoreError::write(self.log.path(), source));
+        }
+        self.read_foreign(None)
     }
 }
 

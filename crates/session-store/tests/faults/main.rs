@@ -3,4 +3,7 @@
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
+mod migrations;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod system_calls;

@@ -13,6 +13,8 @@ mod forks;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod interposed;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod migration;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::common::{Place, file, id, path_of, say, user};
 use session_store::{
-    Durability, FileLog, Line, LogChange, NewEntry, Parent, PendingSync, Rewrite, Session, SessionLog, SessionOptions,
-    Span, StoreError, SyncLog,
+    Durability, FileLog, Line, LogChange, NewEntry, OldLog, Parent, PendingSync, Rewrite, Session, SessionLog,
+    SessionOptions, Span, StoreError, SyncLog,
 };
 
 /// What happens to the disk under a log.
@@ -61,7 +61,7 @@ impl SessionLog for DiskLog {
         self.0.append(line, false)
     }
 
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()> {
+    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
         self.0.replace_all(backup_suffix, rewrite)
     }
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{HEADER, Place, file, id, path_of, say, user};
 use session_store::{
-    Durability, FileLog, FileStore, Line, LogChange, MemoryLog, NewEntry, OpenOptions, Parent, Rewrite, Session,
-    SessionLog, SessionOptions, SessionStore, Span, StoreError, SyncLog,
+    Durability, FileLog, FileStore, Line, LogChange, MemoryLog, NewEntry, OldLog, OpenOptions, Parent, Rewrite,
+    Session, SessionLog, SessionOptions, SessionStore, Span, StoreError, SyncLog,
 };
 
 fn store() -> FileStore {
@@ -130,7 +130,7 @@ impl SessionLog for FailingLog {
         self.0.append(line, sync)
     }
 
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<()> {
+    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
         self.check()?;
         self.0.replace_all(backup_suffix, rewrite)
     }

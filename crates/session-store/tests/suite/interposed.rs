@@ -1,0 +1,249 @@
+//! A log in a file where something comes in between, and what must hold then.
+
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::common::{Place, file, id, path_of, say, user};
+use session_store::{
+    FileLog, Line, LogChange, MemoryLog, NewEntry, OldLog, Parent, Rewrite, Session, SessionLog, SessionOptions, Span,
+    StoreError, SyncLog,
+};
+
+type Act = Box<dyn FnMut() + Send + Sync>;
+
+/// A log in a file that does something of another program's before an append, and whose reads fail
+/// while they are to.
+struct Interposed {
+    log: FileLog,
+    before_append: Act,
+    reads_fail: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Interposed {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.log.fmt(formatter)
+    }
+}
+
+impl Interposed {
+    fn check(&self) -> io::Result<()> {
+        if self.reads_fail.load(Ordering::Relaxed) { Err(io::Error::other("a broken disk")) } else { Ok(()) }
+    }
+}
+
+impl SessionLog for Interposed {
+    fn path(&self) -> Option<&Path> {
+        self.log.path()
+    }
+
+    fn length(&self) -> u64 {
+        self.log.length()
+    }
+
+    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
+        self.check()?;
+        self.log.scan(offset, visit)
+    }
+
+    fn read(&self, span: Span) -> io::Result<Vec<u8>> {
+        self.check()?;
+        self.log.read(span)
+    }
+
+    fn refresh(&mut self) -> io::Result<LogChange> {
+        self.log.refresh()
+    }
+
+    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
+        (self.before_append)();
+        self.log.append(line, sync)
+    }
+
+    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
+        self.log.replace_all(backup_suffix, rewrite)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.log.sync()
+    }
+
+    fn sync_beside(&self) -> io::Result<SyncLog> {
+        self.log.sync_beside()
+    }
+
+    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+        self.log.cut(end, length)
+    }
+
+    fn release(&mut self) {
+        self.log.release();
+    }
+}
+
+/// Opens the session at `place`; `act` is done right before each write, with the number of writes before.
+fn open(place: &Place, mut act: impl FnMut(usize) + Send + Sync + 'static) -> (Session, Arc<AtomicBool>) {
+    let reads_fail = Arc::new(AtomicBool::new(false));
+    let log = FileLog::open(&place.path()).unwrap().log;
+    let mut number = 0;
+    let before_append = Box::new(move || {
+        act(number);
+        number += 1;
+    });
+    let log = Interposed { log, before_append, reads_fail: Arc::clone(&reads_fail) };
+    (Session::open(Box::new(log), SessionOptions::default()).unwrap(), reads_fail)
+}
+
+fn place(lines: &[&str]) -> Place {
+    let [place, _] = Place::all(file(lines).as_bytes());
+    place
+}
+
+/// Puts a file with these lines in the place of the one at `path`.
+fn replace(path: &Path, lines: &[&str]) {
+    let new = path.with_file_name("new");
+    fs::write(&new, file(lines)).unwrap();
+    fs::rename(new, path).unwrap();
+}
+
+#[test]
+fn a_line_is_not_lost_with_a_file_that_was_replaced_right_before_the_write() {
+    let a = user("a", None, "1");
+    let place = place(&[&a]);
+    let (path, kept) = (place.path(), place.path().with_file_name("kept"));
+    fs::hard_link(&path, &kept).unwrap();
+    let (mut session, _) = open(&place, {
+        let (path, a) = (path.clone(), a.clone());
+        move |number| {
+            if number == 0 {
+                replace(&path, &[&a, &user("b", Some("a"), "theirs")]);
+            }
+        }
+    });
+    let own = say(&mut session, "ours");
+    assert_eq!(path_of(&session), format!("a b {own}"));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), file(&[&a]), "nothing is left in the old file");
+    say(&mut session, "more");
+    drop(session);
+    let session = place.open().unwrap();
+    assert_eq!((session.entry_count().unwrap(), session.diagnostics()), (4, &[][..]));
+}
+
+#[test]
+fn a_file_that_is_gone_right_before_the_write_takes_no_entry() {
+    let place = place(&[&user("a", None, "1")]);
+    let path = place.path();
+    let (mut session, _) = open(&place, move |_| fs::remove_file(&path).unwrap());
+    let error = session.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap_err();
+    assert!(matches!(error, StoreError::SessionNotFound { .. }), "{error:?}");
+    assert_eq!(path_of(&session), "a");
+}
+
+#[test]
+fn a_file_that_is_replaced_again_and_again_takes_no_entry() {
+    let a = user("a", None, "1");
+    let place = place(&[&a]);
+    let tries = Arc::new(AtomicUsize::new(0));
+    let (mut session, _) = open(&place, {
+        let (path, tries) = (place.path(), Arc::clone(&tries));
+        move |number| {
+            tries.store(number + 1, Ordering::Relaxed);
+            replace(&path, &[&a]);
+        }
+    });
+    let error = session.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap_err();
+    assert!(matches!(error, StoreError::WriteFailed { .. }), "{error:?}");
+    assert!((2..20).contains(&tries.load(Ordering::Relaxed)), "{tries:?}");
+    assert_eq!((place.text(), path_of(&session)), (file(&[&user("a", None, "1")]), "a".to_owned()));
+}
+
+#[test]
+fn an_entry_whose_surroundings_cannot_be_read_back_is_not_there_twice() {
+    for torn in ["{\"type\":\"mes", ""] {
+        let place = place(&[&user("a", None, "1")]);
+        place.append_foreign(torn);
+        let before = place.text();
+        let path = place.path();
+        let (mut session, reads_fail) = open(&place, {
+            let is_whole = torn.is_empty();
+            // Foreign lines make it read as well.
+            move |number| {
+                if is_whole && number == 0 {
+                    append(&path, &user("f", Some("a"), "theirs"));
+                }
+            }
+        });
+        reads_fail.store(true, Ordering::Relaxed);
+        let outcome = session.append(NewEntry { id: Some(id("own")), ..NewEntry::new("custom", "{}") }, Parent::Leaf);
+        reads_fail.store(false, Ordering::Relaxed);
+        let count = |place: &Place| place.text().matches("\"own\"").count();
+        assert_eq!(count(&place), usize::from(outcome.is_ok()), "{outcome:?}");
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, StoreError::WriteFailed { .. }), "{error:?}");
+        assert!(place.text().starts_with(&before));
+        let again = NewEntry { id: Some(id("own")), ..NewEntry::new("custom", "{}") };
+        session.append(again, Parent::Leaf).unwrap();
+        assert_eq!((count(&place), session.leaf_id()), (1, Some(&id("own"))));
+        let leaf = if torn.is_empty() { "a f own" } else { "a own" };
+        assert_eq!(path_of(&session), leaf);
+    }
+}
+
+fn append(path: &Path, line: &str) {
+    use std::io::Write as _;
+    fs::File::options().append(true).open(path).unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+#[test]
+fn what_is_read_ends_where_the_log_was_looked_at() {
+    for place in Place::all(file(&[&user("a", None, "1")]).as_bytes()) {
+        let log: Box<dyn SessionLog> = match &place {
+            Place::File(_) => Box::new(FileLog::open_read_only(&place.path()).unwrap()),
+            Place::Memory(bytes) => Box::new(MemoryLog::shared(Arc::clone(bytes))),
+        };
+        place.append_foreign(&format!("{}\n{{\"torn", user("b", Some("a"), "2")));
+        let mut session = Session::open(log, SessionOptions::default()).unwrap();
+        assert_eq!((path_of(&session), session.diagnostics()), ("a".to_owned(), &[][..]));
+        assert_eq!((session.entries(None, None).unwrap().len(), session.check().unwrap()), (1, vec![]));
+        let foreign = session.refresh().unwrap().unwrap();
+        assert_eq!((foreign.entry_ids, path_of(&session)), (vec![id("b")], "a b".to_owned()));
+    }
+}
+
+/// A program that rewrites the file in place, later than our last write.
+fn rewrite(place: &Place, from: &str, to: &str) {
+    let text = place.text().replace(from, to);
+    let modified = fs::metadata(place.path()).unwrap().modified().unwrap();
+    fs::write(place.path(), text).unwrap();
+    let later = modified + std::time::Duration::from_secs(1);
+    fs::File::options().append(true).open(place.path()).unwrap().set_modified(later).unwrap();
+}
+
+#[test]
+fn a_file_that_was_rewritten_to_the_same_length_is_read_again() {
+    let place = place(&[&user("a", None, "1"), &user("bb", Some("a"), "2")]);
+    let mut session = place.open().unwrap();
+    rewrite(&place, "nothing", "nothing");
+    assert_eq!(session.refresh().unwrap(), None, "only its time has changed");
+    rewrite(&place, &user("bb", Some("a"), "2"), &user("cc", Some("a"), "3"));
+    let own = say(&mut session, "ours");
+    assert_eq!(path_of(&session), format!("a cc {own}"));
+    assert_eq!(session.refresh().unwrap(), None, "our own writes are known");
+}
+
+#[test]
+fn the_name_of_another_holder_stays_when_a_replaced_file_is_closed() {
+    let lines = [user("a", None, "1")];
+    let place = place(&[&lines[0]]);
+    let first = place.open().unwrap();
+    replace(&place.path(), &[&lines[0]]);
+    let second = place.open().unwrap();
+    drop(first);
+    let error = place.open().unwrap_err();
+    assert!(matches!(error, StoreError::Locked { pid: Some(_), .. }), "{error:?}");
+    drop(second);
+    assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1, "the last one takes its name away");
+}
