@@ -73,9 +73,7 @@ impl FileStore {
     }
 
     fn open_to_write(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
-        let OpenedFile { log, read_only, diagnostics } = FileLog::open(path)?;
-        let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
-        diagnostics.into_iter().for_each(|diagnostic| session.report(diagnostic));
+        let mut session = open(FileLog::open(path)?, options)?;
         if session.is_newer_version() {
             session.close()?;
         }
@@ -90,8 +88,8 @@ impl SessionStore for FileStore {
         let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, parent);
         let path = self.new_path(options, &header);
         create_directory_of(&path)?;
-        let log = FileLog::create(&path, &format!("{}\n", header.raw.get()))?;
-        let made = Session::open(Box::new(log), self.options()).and_then(|mut session| {
+        let opened = FileLog::create(&path, &format!("{}\n", header.raw.get()), self.durability)?;
+        let made = open(opened, self.options()).and_then(|mut session| {
             if let Some(name) = options.name.as_deref().and_then(clean_name) {
                 session.set_name(&name)?;
             }
@@ -128,13 +126,21 @@ impl SessionStore for FileStore {
         let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
         let path = source_path.with_file_name(name);
         let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(&path)))?;
-        let made = Session::open(Box::new(FileLog::place(file, &path)?), self.options());
+        let made = open(FileLog::place(file, &path, self.durability)?, self.options());
         made.inspect_err(|_| replace::take_back(&path))
     }
 
     fn check(&self, path: &Path) -> Result<Vec<Diagnostic>, StoreError> {
         self.open_read_only(path, self.options())?.check()
     }
+}
+
+/// The session in a file that was opened; it tells what was odd about that.
+fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreError> {
+    let OpenedFile { log, read_only, diagnostics } = opened;
+    let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
+    diagnostics.into_iter().for_each(|diagnostic| session.report(diagnostic));
+    Ok(session)
 }
 
 fn write_fork(fork: &Fork<'_>, path: &Path) -> Result<tempfile::NamedTempFile, ForkError> {

@@ -14,6 +14,7 @@ use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::ids;
 use crate::index::Index;
+use crate::lossless::LosslessText;
 use crate::session::Session;
 use crate::session::append::now;
 use crate::session::known::Slot;
@@ -27,7 +28,7 @@ pub(crate) struct Fork<'a> {
     header: SessionHeader,
     /// Places of the entries of the path, root first, without labels.
     kept: Vec<usize>,
-    /// Places of the label entries that are set again, in file order.
+    /// Places of the label entries that are set again, in order.
     labels: Vec<usize>,
     /// What stands for a label of the path: the next entry that is kept, or the last one.
     stand_ins: HashMap<EntryId, EntryId>,
@@ -62,9 +63,14 @@ impl From<io::Error> for ForkError {
 }
 
 impl<'a> Fork<'a> {
-    /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`.
+    /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`, or with `ReadOnly` for a source
+    /// of a newer version, whose lines may mean something else below the header of a fork.
     pub(crate) fn new(source: &'a Session, leaf: Option<&EntryId>) -> Result<Self, StoreError> {
         let index = source.index()?;
+        if index.is_newer_version {
+            let reason = format!("it would be a copy of version {}, which is not known here", source.header().version);
+            return Err(StoreError::ReadOnly { path: source.path().map(Path::to_owned), reason });
+        }
         let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Slot::whole).collect();
         let kept: Vec<usize> = path.iter().copied().filter(|&slot| !is_label(index, slot)).collect();
         let stand_ins = stand_ins(index, &path);
@@ -87,7 +93,7 @@ impl<'a> Fork<'a> {
         let mut parent: Option<EntryId> = None;
         for &slot in self.kept.iter().chain(&self.labels) {
             let line = self.line(slot, parent.as_ref())?;
-            out.write_all(line.as_bytes())?;
+            out.write_all(&line)?;
             out.write_all(b"\n")?;
             parent = Some(self.index.id(slot));
         }
@@ -96,17 +102,17 @@ impl<'a> Fork<'a> {
 
     /// The line of an entry whose parent is now `parent`. The first entry keeps the parent that it
     /// has: where that is missing, the fork says so as its source does.
-    fn line(&self, slot: usize, parent: Option<&EntryId>) -> Result<String, StoreError> {
+    fn line(&self, slot: usize, parent: Option<&EntryId>) -> Result<Vec<u8>, StoreError> {
         let record = self.index.record(slot);
-        let line = self.source.line(&record)?;
-        let line = line.trim_ascii();
+        let line = self.source.line_bytes(&record)?;
         let named = record.parent_id.as_ref();
         let is_parent_kept = named == parent || named.is_some_and(|id| self.index.slot(id.as_str()).is_none());
         let reference = reference_member(record.kind).filter(|_| !self.stand_ins.is_empty());
         if is_parent_kept && reference.is_none() {
-            return Ok(line.to_owned());
+            return Ok(line);
         }
-        let parsed = RawObject::parse(line).map_err(EntryError::NotAnObject);
+        let text = LosslessText::new(line.clone());
+        let parsed = RawObject::parse(text.as_str().trim_ascii()).map_err(EntryError::NotAnObject);
         let mut object = parsed.or_else(|source| Err(self.source.broken(&record, source)?))?;
         if !is_parent_kept {
             object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
@@ -114,10 +120,10 @@ impl<'a> Fork<'a> {
         let named = reference.and_then(|member| object.string(member));
         match named.and_then(|named| self.stand_ins.get(&*named)).zip(reference) {
             Some((stand_in, member)) => object.set(member, json::encode_string(stand_in.as_str())),
-            None if is_parent_kept => return Ok(line.to_owned()),
+            None if is_parent_kept => return Ok(line),
             None => {}
         }
-        Ok(object.to_json())
+        Ok(text.bytes_of(object.to_json()))
     }
 }
 
@@ -151,12 +157,14 @@ fn stand_ins(index: &Index, path: &[usize]) -> HashMap<EntryId, EntryId> {
     stand_ins
 }
 
-/// The entries that set the labels which hold now for what is kept, on whatever branch they lie.
+/// The entries that set the labels which hold now for what is kept, on whatever branch they lie; those
+/// of labels come first.
 fn labels_to_set(index: &Index, kept: &[usize], stand_ins: &HashMap<EntryId, EntryId>) -> Vec<usize> {
     let kept: HashSet<EntryId> = kept.iter().map(|&slot| index.id(slot)).collect();
     let comes_along = |target: &EntryId| kept.contains(target) || stand_ins.contains_key(target);
     let labels = index.labels.iter().filter(|(target, _)| comes_along(target));
-    let mut slots: Vec<usize> = labels.map(|(_, label)| label.slot).collect();
+    // What a label was given must not count in place of what the entry was given that stands for it.
+    let mut slots: Vec<_> = labels.map(|(target, label)| (kept.contains(target), label.slot)).collect();
     slots.sort_unstable();
-    slots
+    slots.into_iter().map(|(_, slot)| slot).collect()
 }

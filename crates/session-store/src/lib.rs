@@ -21,6 +21,7 @@ mod line;
 mod list;
 mod lock;
 mod log;
+mod lossless;
 mod memory_log;
 mod memory_store;
 mod paths;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
+use crate::store::Durability;
+
 /// What names of files that are being written begin and end with; six letters and digits lie between.
 const PREFIX: &str = ".compactd-";
 const SUFFIX: &str = ".tmp";
@@ -16,8 +18,8 @@ const RANDOM_LENGTH: usize = 6;
 /// Time that a file of nobody's is left alone: long enough that whoever has just made it has locked it.
 const LEFT_ALONE: Duration = Duration::from_secs(60);
 
-/// Writes a file beside `path` by `write` and waits for the disk. It has a name that no listing
-/// takes for a session, and mode 0600. It is locked while it is written, where there are locks.
+/// Writes a file beside `path` by `write`. It has a name that no listing takes for a session, and mode
+/// 0600. It is locked while it is written, where there are locks.
 ///
 /// What others left behind who were killed while they wrote is removed.
 pub(crate) fn write_beside(
@@ -30,13 +32,16 @@ pub(crate) fn write_beside(
     let _ = file.as_file().try_lock();
     let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.as_file().sync_all()?;
-    Ok(file)
+    out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// Moves `file` to `path`, where no file may be; fails with `AlreadyExists` if there is one.
-pub(crate) fn create_exclusively(file: NamedTempFile, path: &Path) -> io::Result<File> {
+/// Moves `file` to `path`, where no file may be; fails with `AlreadyExists` if there is one. Waits for
+/// the disk, but with `Durability::None`.
+pub(crate) fn create_exclusively(file: NamedTempFile, path: &Path, durability: Durability) -> io::Result<File> {
+    if durability == Durability::None {
+        return file.persist_noclobber(path).map_err(|error| error.error);
+    }
+    file.as_file().sync_all()?;
     let file = file.persist_noclobber(path).map_err(|error| error.error)?;
     // Who is told that there is no file must not find one.
     sync_directory(path).inspect_err(|_| take_back(path))?;
@@ -81,6 +86,7 @@ pub(crate) fn replace(
     suffix: &str,
     is_expected: impl FnOnce() -> io::Result<bool>,
 ) -> io::Result<File> {
+    file.as_file().sync_all()?;
     let replaced = fs::metadata(path)?;
     keep_owner(file.as_file(), &replaced);
     fs::set_permissions(file.path(), replaced.permissions())?;
@@ -145,7 +151,7 @@ fn copy_unless(error: io::Error, from: &Path, to: &Path) -> io::Result<()> {
     }
     let mut source = File::open(from)?;
     let copied = write_beside(to, |out| io::copy(&mut source, out).map(|_| ()))?;
-    create_exclusively(copied, to).map(|_| ())
+    create_exclusively(copied, to, Durability::Always).map(|_| ())
 }
 
 fn directory_of(path: &Path) -> &Path {

@@ -27,8 +27,8 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
     fn list(&self, options: &ListOptions) -> Result<SessionPage, StoreError>;
 
     /// Makes a new session of the path from the root to `leaf`, or an empty one for `None`, beside
-    /// `source`. The fork is complete or absent. Fails with `EntryNotFound`, `BrokenEntry` or
-    /// `WriteFailed`.
+    /// `source`. The fork is complete or absent. Fails with `EntryNotFound`, `BrokenEntry`,
+    /// `WriteFailed`, or with `ReadOnly` for a source of a newer version.
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError>;
 
     /// Reads the whole session at `path`, without a lock, and returns all that is odd. Fails as
@@ -44,7 +44,7 @@ pub enum Durability {
     /// After compactions, branch summaries and forks, and at the end.
     #[default]
     Checkpoint,
-    /// Never, but for files that are put in the place of others.
+    /// Never, but for files of older versions that are rewritten: those are put in the place of others.
     None,
 }
 

@@ -4,12 +4,15 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
 use crate::file_log::FileLog;
 use crate::file_log::seen::Seen;
 use crate::lock::{Lock, Locking};
 use crate::replace;
+use crate::store::Durability;
 
 /// A file that was opened, with what was odd about it.
 #[derive(Debug)]
@@ -53,21 +56,21 @@ impl FileLog {
         Ok(OpenedFile { log, read_only: None, diagnostics: unavailable.map(diagnostic).into_iter().collect() })
     }
 
-    /// Creates the file with `contents`, mode 0600, and locks it. Fails with `AlreadyExists`.
-    pub fn create(path: &Path, contents: &str) -> Result<Self, StoreError> {
+    /// Creates the file with `contents`, mode 0600, and locks it. Waits for the disk, but with
+    /// `Durability::None`. Fails with `AlreadyExists`.
+    pub fn create(path: &Path, contents: &str, durability: Durability) -> Result<OpenedFile, StoreError> {
         let written = replace::write_beside(path, |out| out.write_all(contents.as_bytes()));
         let file = written.map_err(|source| StoreError::write(Some(path), source))?;
-        Self::place(file, path)
+        Self::place(file, path, durability)
     }
 
     /// Moves a written file to `path`, where none may be, and opens it.
-    pub(crate) fn place(file: tempfile::NamedTempFile, path: &Path) -> Result<Self, StoreError> {
-        replace::create_exclusively(file, path).map_err(|source| match source.kind() {
+    pub(crate) fn place(file: NamedTempFile, path: &Path, durability: Durability) -> Result<OpenedFile, StoreError> {
+        replace::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path.to_owned() },
             _ => StoreError::write(Some(path), source),
         })?;
-        let opened = Self::open(path).map(|opened| opened.log);
-        opened.inspect_err(|error| match error {
+        Self::open(path).inspect_err(|error| match error {
             // Somebody else works with it already.
             StoreError::Locked { .. } => {}
             _ => replace::take_back(path),

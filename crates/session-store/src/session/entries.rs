@@ -8,6 +8,7 @@ use compaction_core::json;
 
 use crate::error::StoreError;
 use crate::index::Record;
+use crate::lossless::LosslessText;
 use crate::session::Session;
 use crate::session::known::Slot;
 
@@ -98,19 +99,23 @@ impl Session {
 
     /// The line of an entry in the current version of the format.
     pub(crate) fn line(&self, record: &Record) -> Result<String, StoreError> {
+        let line = String::from_utf8(self.line_bytes(record)?);
+        Ok(line.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// As [`Session::line`], with bytes that are not UTF-8 as they are.
+    pub(crate) fn line_bytes(&self, record: &Record) -> Result<Vec<u8>, StoreError> {
         let bytes = match self.known.line_in_tail(record) {
             Some(bytes) => bytes,
             None => self.log.read(record.span).map_err(|source| self.read_error(source))?,
         };
-        let line = match String::from_utf8(bytes) {
-            Ok(line) => line,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        let Some(migration) = self.known.get().and_then(|index| index.migration.as_ref()) else {
+            return Ok(bytes);
         };
-        match self.known.get().and_then(|index| index.migration.as_ref()) {
-            // What is no object comes as it is, and fails where it is parsed.
-            Some(migration) => Ok(migration.rewrite(&line, &record.place()).unwrap_or(line)),
-            None => Ok(line),
-        }
+        let text = LosslessText::new(bytes);
+        // What is no object comes as it is, and fails where it is parsed.
+        let line = migration.rewrite(text.as_str(), &record.place());
+        Ok(text.bytes_of(line.unwrap_or_else(|_| text.as_str().to_owned())))
     }
 
     /// Reads and parses an entry past the cache.

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use crate::error::StoreError;
 use crate::index::{Index, Record};
 use crate::log::{Line, LogChange, SessionLog};
+use crate::lossless::LosslessText;
 use crate::session::{Session, read_index};
 use crate::store::Durability;
 
@@ -105,16 +106,17 @@ impl Session {
     }
 }
 
-/// What a line becomes. Lines that are no entries, and broken ones, stay as they are.
+/// What a line becomes. Lines that are no entries, and broken ones, stay as they are, as do bytes that
+/// are not UTF-8.
 fn migrated<'a>(index: &Index, line: Line<'a>, record: Option<&Record>) -> io::Result<Cow<'a, [u8]>> {
     let Some(migration) = &index.migration else {
         return Ok(Cow::Borrowed(line.bytes));
     };
-    let text = String::from_utf8_lossy(line.bytes);
+    let text = LosslessText::new(line.bytes.to_vec());
     let rewritten = match record {
-        Some(record) if !record.is_broken => migration.rewrite(&text, &record.place()),
-        None if index.header_span == Some(line.span) => migration.header(&text),
+        Some(record) if !record.is_broken => migration.rewrite(text.as_str(), &record.place()),
+        None if index.header_span == Some(line.span) => migration.header(text.as_str()),
         _ => return Ok(Cow::Borrowed(line.bytes)),
     };
-    rewritten.map(|line| Cow::Owned(line.into_bytes())).map_err(io::Error::other)
+    rewritten.map(|line| Cow::Owned(text.bytes_of(line))).map_err(io::Error::other)
 }

@@ -8,7 +8,9 @@ use std::process::{Child, Command};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use session_store::{Durability, FileStore, NewEntry, OpenOptions, Parent, Session, SessionStore};
+use session_store::{
+    CreateOptions, DiagnosticKind, Durability, FileStore, NewEntry, OpenOptions, Parent, Session, SessionStore,
+};
 
 /// Set for the process that is traced: the directory that it works in.
 const DIRECTORY: &str = "COMPACTD_TEST_MIGRATIONS";
@@ -46,6 +48,7 @@ fn start(test: &str, directory: &Path, injected: &[&str]) -> Option<Child> {
 #[test]
 fn two_servers_without_locks_lose_nothing_when_both_rewrite() {
     if let Ok(directory) = std::env::var(DIRECTORY) {
+        make_without_locks(Path::new(&directory));
         return (0..12).for_each(|number| rewrite_twice(&Path::new(&directory).join(format!("{number}.jsonl"))));
     }
     let directory = tempfile::tempdir().unwrap();
@@ -56,6 +59,17 @@ fn two_servers_without_locks_lose_nothing_when_both_rewrite() {
         let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let odd: Vec<_> = names.filter(|name| !name.to_string_lossy().contains(".jsonl")).collect();
         assert!(odd.is_empty(), "{odd:?}");
+    }
+}
+
+/// What is made where there are no locks says so.
+fn make_without_locks(directory: &Path) {
+    let store = FileStore::new(directory, Durability::None);
+    let made = store.create(&CreateOptions { path: Some(directory.join("made.jsonl")), ..CreateOptions::default() });
+    let made = made.unwrap();
+    for session in [&store.fork(&made, None).unwrap(), &made] {
+        let kinds: Vec<_> = session.diagnostics().iter().map(|diagnostic| diagnostic.kind).collect();
+        assert_eq!(kinds, [DiagnosticKind::LockUnavailable], "{:?}", session.path());
     }
 }
 

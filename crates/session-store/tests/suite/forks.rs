@@ -49,12 +49,16 @@ fn labels_leave_the_chain_and_are_set_again_at_its_end() {
         user("c", Some("b"), "3"),
         r#"{"type":"compaction","id":"k","parentId":"c","timestamp":"T","summary":"s","firstKeptEntryId":"c","tokensBefore":1,"x":{"y" : 1}}"#.to_owned(),
         r#"{"type":"branch_summary","id":"s","parentId":"k","timestamp":"T","fromId":"c","summary":"z"}"#.to_owned(),
-        r#"{"type":"label","id":"l3","parentId":"s","timestamp":"T-l3","targetId":"b","label":"kept2"}"#.to_owned(),
+        r#"{"type":"label","id":"l7","parentId":"s","timestamp":"T-l7","targetId":"b","label":"of a label"}"#.to_owned(),
+        r#"{"type":"label","id":"l3","parentId":"l7","timestamp":"T-l3","targetId":"b","label":"kept2"}"#.to_owned(),
         r#"{"type":"label","id":"l4","parentId":"l3","timestamp":"T-l4","targetId":"c","label":"from off"}"#.to_owned(),
-        r#"{"type":"label","id":"l7","parentId":"l4","timestamp":"T-l7","targetId":"b","label":"of a label"}"#.to_owned(),
     ];
     assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);
-    assert_eq!(fork.label(&id("b")).unwrap().map(|label| label.text.as_str()), Some("of a label"));
+    assert_eq!(
+        fork.label(&id("b")).unwrap().map(|label| label.text.as_str()),
+        Some("kept2"),
+        "not what a label was given"
+    );
     assert_eq!(fork.diagnostics(), []);
     assert_eq!(place.text(), labelled());
 }
@@ -151,4 +155,53 @@ fn an_id_in_a_text_is_no_reference() {
     let entry = fork.entry(&id("b")).unwrap();
     assert_eq!(entry.raw().get(), message.replace("\"parentId\":\"l1\"", "\"parentId\":\"a\""));
     assert_eq!(ids(&fork.branch_ids(fork.leaf_id()).unwrap()), "a b l1");
+}
+
+#[test]
+fn a_fork_keeps_the_bytes_of_its_lines() {
+    let label = r#"{"type":"label","id":"l","parentId":"a","timestamp":"T","targetId":"a","label":"x"}"#;
+    let of = |lines: &[String]| {
+        let bytes: Vec<Vec<u8>> = lines.iter().map(|line| [line.as_bytes(), b"\n"].concat()).collect();
+        let bytes = bytes.concat();
+        bytes.split(|byte| *byte == b'#').collect::<Vec<_>>().join(&0xe9)
+    };
+    let kept = [user("a", None, "caf#") + "\r", "  ".to_owned() + &user("b", Some("a"), "2") + " \r"];
+    let moved = [label.to_owned(), user("c", Some("l"), "th#")];
+    for (lines, expected) in [
+        (kept.to_vec(), of(&kept)),
+        (
+            [&kept[..1], &moved].concat(),
+            of(&[
+                kept[0].clone(),
+                user("c", Some("a"), "th#"),
+                label.replace("\"parentId\":\"a\"", "\"parentId\":\"c\""),
+            ]),
+        ),
+    ] {
+        let bytes = [file(&[]).into_bytes(), of(&lines)].concat();
+        let [place, memory] = Place::all(&bytes);
+        let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+        let leaf = source.entries(None, None).unwrap().last().unwrap().id().clone();
+        let fork = store().fork(&source, Some(&leaf)).unwrap();
+        let written = fs::read(fork.path().unwrap()).unwrap();
+        let start = written.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        assert_eq!(String::from_utf8_lossy(&written[start..]), String::from_utf8_lossy(&expected));
+        assert_eq!(written[start..], expected);
+        let in_memory = MemoryStore.fork(&memory.open().unwrap(), Some(&leaf)).unwrap();
+        assert_eq!(path_of(&in_memory), path_of(&fork));
+    }
+}
+
+#[test]
+fn a_session_of_a_newer_version_is_not_forked() {
+    let newer = file(&[&user("a", None, "1")]).replace("\"version\":3", "\"version\":99");
+    for place in Place::all(newer.as_bytes()) {
+        let source = place.open().unwrap();
+        for fork in [store().fork(&source, Some(&id("a"))), store().fork(&source, None)] {
+            assert!(matches!(fork, Err(StoreError::ReadOnly { .. })), "{fork:?}");
+        }
+        let Place::File(directory) = &place else { continue };
+        drop(source);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
 }

@@ -137,6 +137,37 @@ fn forks_of_old_sessions_are_of_the_current_version() {
     }
 }
 
+#[test]
+fn bytes_that_are_no_text_are_rewritten_as_they_are() {
+    let (before, after) = V1.split_at(V1.find("\"content\":\"1").unwrap() + 11);
+    let bytes = [before.as_bytes(), b"caf\xe9 ", after.as_bytes()].concat();
+    for place in Place::all(&bytes) {
+        let mut session = place.open().unwrap();
+        let path = path_of(&session);
+        let new = say(&mut session, "new");
+        drop(session);
+        let written = place.bytes();
+        assert!(written.windows(6).any(|bytes| bytes == b"caf\xe9 1"), "{}", String::from_utf8_lossy(&written));
+        assert_eq!(path_of(&place.open().unwrap()), format!("{path} {new}"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_migrated_file_keeps_its_owner() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let [place, _] = Place::all(V1.as_bytes());
+    if chown(place.path(), Some(65534), Some(65534)).is_err() {
+        eprintln!("skipped: this user cannot give files away");
+        return;
+    }
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o640)).unwrap();
+    say(&mut place.open().unwrap(), "new");
+    let metadata = fs::metadata(place.path()).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o777), (65534, 65534, 0o640));
+    assert!(place.text().contains("\"version\":3"));
+}
+
 fn corpus() -> Option<PathBuf> {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/large-session.jsonl"));
     if path.exists() {
