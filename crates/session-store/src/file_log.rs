@@ -33,12 +33,19 @@ pub struct FileLog {
     file: File,
     is_writable: bool,
     seen: Seen,
+    /// Whether a look behind a write found another file at the path.
+    is_replaced: bool,
 }
 
 impl FileLog {
-    /// What the path tells of the file; `None` where another one has taken its place.
-    fn look(&self) -> io::Result<Option<Metadata>> {
-        self.seen.identity.find(&self.path)
+    /// Compares the file with what was seen of it, and takes note of the change.
+    fn note_change(&mut self, found: &Metadata) -> io::Result<LogChange> {
+        let change = self.seen.compare(&self.file, found)?;
+        match change {
+            LogChange::Unchanged => self.seen.note_time(Some(found)),
+            LogChange::Grown | LogChange::Replaced => self.seen = Seen::of(&self.file)?,
+        }
+        Ok(change)
     }
 
     /// Another program has put a new file in the place of this one.
@@ -52,6 +59,7 @@ impl FileLog {
         };
         // The old file's lock says nothing about the new one.
         (self.seen, self.file, self.lock) = (Seen::of(&file)?, file, lock);
+        self.is_replaced = false;
         Ok(())
     }
 
@@ -101,16 +109,19 @@ impl SessionLog for FileLog {
     }
 
     fn refresh(&mut self) -> io::Result<LogChange> {
-        let Some(found) = self.look()? else {
-            self.open_again()?;
-            return Ok(LogChange::Replaced);
-        };
-        let change = self.seen.compare(&self.file, &found)?;
-        match change {
-            LogChange::Unchanged => self.seen.note_time(Some(&found)),
-            LogChange::Grown | LogChange::Replaced => self.seen = Seen::of(&self.file)?,
+        match self.seen.identity.find(&self.path)? {
+            Some(found) => self.note_change(&found),
+            None => self.open_again().map(|()| LogChange::Replaced),
         }
-        Ok(change)
+    }
+
+    fn refresh_to_append(&mut self) -> io::Result<LogChange> {
+        if self.is_replaced {
+            return self.refresh();
+        }
+        // The handle tells faster than the path.
+        let found = self.file.metadata()?;
+        self.note_change(&found)
     }
 
     fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {

@@ -78,6 +78,12 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Compares the log with what was known of it, and takes note of the change.
     fn refresh(&mut self) -> io::Result<LogChange>;
 
+    /// As [`SessionLog::refresh`], but it may overlook that another log has taken the place of this one:
+    /// for [`SessionLog::append`], which looks for that behind the write.
+    fn refresh_to_append(&mut self) -> io::Result<LogChange> {
+        self.refresh()
+    }
+
     /// Appends `line` and its LF with one write, then waits for the disk if `sync`. It may hold several
     /// lines, parted by LF. A tail without an LF gets one first, in the same write. Returns where the
     /// line lies, or all of them.

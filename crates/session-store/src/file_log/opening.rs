@@ -86,7 +86,7 @@ impl FileLog {
 
     pub(super) fn over(path: PathBuf, file: File, lock: Option<Lock>, is_writable: bool) -> Result<Self, StoreError> {
         let seen = Seen::of(&file).map_err(|source| StoreError::io("read", Some(&path), source))?;
-        Ok(Self { path, lock, file, is_writable, seen })
+        Ok(Self { path, lock, file, is_writable, seen, is_replaced: false })
     }
 }
 

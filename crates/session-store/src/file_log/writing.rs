@@ -59,7 +59,11 @@ impl FileLog {
     fn look_behind(&mut self, written: usize) -> io::Result<u64> {
         let looked = self.seen.identity.find(&self.path);
         // Where it cannot be told, the next look at the file tells.
-        let found = looked.map_or(Ok(None), |found| found.ok_or(io::ErrorKind::StaleNetworkFileHandle).map(Some))?;
+        self.is_replaced = matches!(looked, Ok(None));
+        if self.is_replaced {
+            return Err(io::ErrorKind::StaleNetworkFileHandle.into());
+        }
+        let found = looked.ok().flatten();
         self.seen.note_time(found.as_ref());
         match found.as_ref().map(Metadata::len) {
             Some(length) if length == self.seen.length + written as u64 => Ok(self.seen.length),

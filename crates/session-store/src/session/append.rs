@@ -140,7 +140,7 @@ impl Session {
     pub(super) fn prepare_append(&mut self, condition: &Precondition) -> Result<(), StoreError> {
         self.check_writable()?;
         self.take_back_unsynced()?;
-        self.refresh_quietly()?;
+        self.refresh_to_append()?;
         self.check_condition(condition)
     }
 

@@ -25,7 +25,7 @@ impl Session {
     /// Whether an append would do no more than write its line: nobody changed the session, and
     /// nothing has to be written, read or waited for before.
     pub fn is_settled(&mut self) -> bool {
-        let Ok(change) = self.log.refresh() else {
+        let Ok(change) = self.log.refresh_to_append() else {
             return false;
         };
         self.unread = self.unread.max(change);
@@ -39,7 +39,18 @@ impl Session {
 
     /// As [`Session::refresh`], keeping what changed for [`Session::take_foreign`].
     pub(crate) fn refresh_quietly(&mut self) -> Result<(), StoreError> {
-        let change = self.log.refresh().map_err(|source| StoreError::io("read", self.log.path(), source))?;
+        let change = self.log.refresh();
+        self.read_change(change)
+    }
+
+    /// As [`Session::refresh_quietly`], as far as the append that follows needs it.
+    pub(super) fn refresh_to_append(&mut self) -> Result<(), StoreError> {
+        let change = self.log.refresh_to_append();
+        self.read_change(change)
+    }
+
+    fn read_change(&mut self, change: io::Result<LogChange>) -> Result<(), StoreError> {
+        let change = change.map_err(|source| StoreError::io("read", self.log.path(), source))?;
         self.unread = self.unread.max(change);
         match self.unread {
             LogChange::Unchanged => {}

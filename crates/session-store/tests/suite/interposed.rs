@@ -58,6 +58,10 @@ impl SessionLog for Interposed {
         self.log.refresh()
     }
 
+    fn refresh_to_append(&mut self) -> io::Result<LogChange> {
+        self.log.refresh_to_append()
+    }
+
     fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
         (self.before_append)();
         self.log.append(line, sync)
