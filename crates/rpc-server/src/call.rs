@@ -9,17 +9,15 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use serde::Serialize;
 use session_store::PendingSync;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
-use crate::methods::Scope;
 use crate::server::Server;
 use crate::session::{OpenSession, PendingOperation, SessionAccess, Slot};
+use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
 
 /// What a handler gets beside its parameters.
@@ -42,100 +40,6 @@ pub struct CallContext {
 /// bounds what replies take before they are in the queue.
 const WORKING_CALLS: usize = 8;
 static WORK: Semaphore = Semaphore::const_new(WORKING_CALLS);
-
-/// A place in the line.
-pub(crate) enum Ticket {
-    /// For reading a session.
-    Read(Arc<OpenSession>, Place<OwnedRwLockReadGuard<Slot>>),
-    /// For changing a session, or for reading one that must look at its file first.
-    Write(Arc<OpenSession>, Place<OwnedRwLockWriteGuard<Slot>>),
-    /// For adding sessions; with the session that the call names, for reading, if it names one.
-    Opening(Place<OwnedRwLockWriteGuard<()>>, Option<Source>),
-    /// For a session that may be there once those ahead have been opened.
-    Unknown { session_id: String, scope: Scope, opened: Place<OwnedRwLockReadGuard<()>> },
-}
-
-impl std::fmt::Debug for Ticket {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Ticket::Read(..) => "Read",
-            Ticket::Write(..) => "Write",
-            Ticket::Opening(..) => "Opening",
-            Ticket::Unknown { .. } => "Unknown",
-        })
-    }
-}
-
-/// A place in the line to read a session.
-type Source = (Arc<OpenSession>, Place<OwnedRwLockReadGuard<Slot>>);
-/// A session that may be read.
-pub(crate) type ReadSession = (Arc<OpenSession>, OwnedRwLockReadGuard<Slot>);
-
-/// A lock that is held, or a place in the line for it.
-pub(crate) enum Place<G> {
-    Held(G),
-    Waiting(BoxFuture<'static, G>),
-}
-
-impl<G: Send + 'static> Place<G> {
-    /// Lines up: the first poll of a fair lock takes the place.
-    fn line_up(lock: impl Future<Output = G> + Send + 'static) -> Self {
-        let mut lock = lock.boxed();
-        match lock.as_mut().now_or_never() {
-            Some(guard) => Place::Held(guard),
-            None => Place::Waiting(lock),
-        }
-    }
-
-    async fn guard(self) -> G {
-        match self {
-            Place::Held(guard) => guard,
-            Place::Waiting(lock) => lock.await,
-        }
-    }
-}
-
-impl Ticket {
-    /// Lines up for what a call needs. `session_id` names the session of its parameters.
-    pub(crate) fn take(server: &Server, scope: Scope, session_id: Option<String>) -> Option<Self> {
-        match (scope, session_id) {
-            (Scope::Opening, session_id) => {
-                let source = session_id.and_then(|id| server.sessions.get(&id)).map(|session| {
-                    let place = Place::line_up(Arc::clone(&session.slot).read_owned());
-                    (session, place)
-                });
-                Some(Self::Opening(Place::line_up(Arc::clone(&server.opening).write_owned()), source))
-            }
-            (Scope::Read | Scope::Write, Some(session_id)) => Some(match server.sessions.get(&session_id) {
-                Some(session) => Self::of_session(session, scope),
-                None => {
-                    let opened = Place::line_up(Arc::clone(&server.opening).read_owned());
-                    Self::Unknown { session_id, scope, opened }
-                }
-            }),
-            _ => None,
-        }
-    }
-
-    fn of_session(session: Arc<OpenSession>, scope: Scope) -> Self {
-        let slot = Arc::clone(&session.slot);
-        if scope == Scope::Read && !session.must_refresh_to_read() {
-            Self::Read(session, Place::line_up(slot.read_owned()))
-        } else {
-            Self::Write(session, Place::line_up(slot.write_owned()))
-        }
-    }
-
-    /// The ticket with its session known, once those ahead have been opened.
-    async fn resolved(self, server: &Server) -> Result<Self, RpcError> {
-        let Self::Unknown { session_id, scope, opened } = self else {
-            return Ok(self);
-        };
-        drop(opened.guard().await);
-        let session = server.sessions.get(&session_id);
-        session.map(|session| Self::of_session(session, scope)).ok_or(RpcError::SessionNotOpen { session_id })
-    }
-}
 
 impl CallContext {
     pub(crate) fn new(
@@ -172,7 +76,7 @@ impl CallContext {
 
     /// Whether the operation that this call asks for was ended before it began.
     pub(crate) fn was_aborted(&self) -> bool {
-        self.pending.as_ref().is_some_and(|pending| pending.is_aborted())
+        self.server.closing.is_cancelled() || self.pending.as_ref().is_some_and(|pending| pending.is_aborted())
     }
 
     /// Runs `work` with the session of the call, for reading, on a thread for blocking work.
@@ -186,11 +90,13 @@ impl CallContext {
             match self.ticket()?.resolved(&self.server).await? {
                 Ticket::Read(session, place) => {
                     let guard = place.guard().await;
+                    session.check_not_closing()?;
                     self.hold_permit().await?;
                     on_thread(move || work(session.opened(guard.as_ref())?, &session)).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
+                    session.check_not_closing()?;
                     self.hold_permit().await?;
                     let server = Arc::clone(&self.server);
                     on_thread(move || {
@@ -201,7 +107,7 @@ impl CallContext {
                     })
                     .await
                 }
-                Ticket::Opening(..) | Ticket::Unknown { .. } => Err(no_ticket()),
+                Ticket::Opening(..) | Ticket::Later(..) => Err(no_ticket()),
             }
         };
         self.unless_cancelled(reading).await
@@ -241,32 +147,36 @@ impl CallContext {
 
     /// Waits for the turn to change the session of the call.
     pub(crate) async fn write_guard(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
-        match self.ticket()?.resolved(&self.server).await? {
-            Ticket::Write(session, place) => Ok((session, place.guard().await)),
+        let Ticket::Write(session, place) = self.ticket()?.resolved(&self.server).await? else {
+            return Err(no_ticket());
+        };
+        let guard = place.guard().await;
+        session.check_not_closing()?;
+        Ok((session, guard))
+    }
+
+    /// Waits for the turn to add sessions.
+    pub(crate) async fn opening_turn(&self) -> Result<OpeningTurn, RpcError> {
+        match self.ticket()? {
+            Ticket::Opening(place, announced) => {
+                self.unless_cancelled(async { Ok(OpeningTurn::of(place, announced).await) }).await
+            }
             _ => Err(no_ticket()),
         }
     }
 
-    /// Waits for the turn to add sessions.
-    pub(crate) async fn opening_guard(&self) -> Result<OwnedRwLockWriteGuard<()>, RpcError> {
-        self.opening_guards().await.map(|(opening, _)| opening)
-    }
-
-    /// Waits for the turn to add sessions, and for the turn to read the session that the call
-    /// names, if that one was open when the call arrived.
-    pub(crate) async fn opening_guards(&self) -> Result<(OwnedRwLockWriteGuard<()>, Option<ReadSession>), RpcError> {
-        let waiting = async {
-            let Ticket::Opening(place, source) = self.ticket()? else {
-                return Err(no_ticket());
-            };
-            let opening = place.guard().await;
-            let source = match source {
-                Some((session, place)) => Some((session, place.guard().await)),
-                None => None,
-            };
-            Ok((opening, source))
-        };
-        self.unless_cancelled(waiting).await
+    /// Waits for the turn to read an open session. Only those who have the turn to add sessions may
+    /// line up for one so late.
+    pub(crate) async fn read_guard(
+        &self,
+        session_id: &str,
+    ) -> Result<(Arc<OpenSession>, OwnedRwLockReadGuard<Slot>), RpcError> {
+        let not_open = || RpcError::SessionNotOpen { session_id: session_id.to_owned() };
+        let session = self.server.sessions.get(session_id).ok_or_else(not_open)?;
+        let slot = Arc::clone(&session.slot);
+        let guard = self.unless_cancelled(async { Ok(slot.read_owned().await) }).await?;
+        session.check_not_closing()?;
+        Ok((session, guard))
     }
 
     /// Runs `work`, or fails with `requestCancelled` when the call is cancelled first.

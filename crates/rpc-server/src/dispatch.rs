@@ -13,12 +13,14 @@ use jsonrpsee::{ConnectionId, Extensions, MethodResponse, RpcModule};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{CallContext, Ticket};
+use crate::arrivals::Concern;
+use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::methods::{self, Scope};
 use crate::params;
 use crate::server::Server;
 use crate::session::PendingOperation;
+use crate::ticket::Ticket;
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
 use crate::wire::CancelParams;
 
@@ -44,7 +46,7 @@ pub struct Dispatcher {
 pub enum Signal {
     /// Nothing.
     None,
-    /// The notification `exit`.
+    /// `exit`, which is a notification; sent as a request it is answered.
     Exit,
 }
 
@@ -101,7 +103,7 @@ impl Dispatcher {
     async fn accept_part(&self, part: Part, reply: &Reply) -> Signal {
         match part {
             Part::Call(call) if call.method == "exit" => {
-                reply.send(None);
+                reply.send(call.id.as_ref().map(|id| result_reply(id, "null")));
                 return Signal::Exit;
             }
             Part::Call(call) if call.method == "$/cancelRequest" => self.cancel(&call, reply),
@@ -135,7 +137,8 @@ impl Dispatcher {
 
     async fn start(&self, call: Call, reply: Reply) {
         let id = call.id.clone();
-        if call.method == "shutdown" {
+        if call.method == "shutdown" && self.check_lifecycle("shutdown").is_ok() && Named::of(params_of(&call)).is_ok()
+        {
             self.end_operations().await;
         }
         match self.prepare(call, matches!(reply, Reply::Batch(_))) {
@@ -156,6 +159,8 @@ impl Dispatcher {
 
     /// Ends what runs before `shutdown` is served, so that its reply is the last one.
     async fn end_operations(&self) {
+        // Operations whose turn is yet to come end as soon as they begin.
+        self.server.closing.cancel();
         self.server.abort_operations();
         let ending = async {
             self.idle().await;
@@ -172,17 +177,18 @@ impl Dispatcher {
         call: Call,
         is_in_batch: bool,
     ) -> Result<(Scope, impl Future<Output = Option<String>> + Send + 'static + use<>), RpcError> {
+        self.check_lifecycle(&call.method)?;
         let Some((scope, MethodCallback::Async(callback))) =
             methods::scope(&call.method).zip(self.methods.method(&call.method).cloned())
         else {
             return Err(RpcError::MethodNotFound { method: call.method });
         };
-        self.check_lifecycle(&call.method)?;
-        let params = call.params.as_deref().map_or("{}", |params| params.get());
+        let params = params_of(&call);
         let named = Named::of(params)?;
         let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end)?;
         let pending = named.operation(&call.method, &self.server);
-        let ticket = Ticket::take(&self.server, scope, named.session_id);
+        let concern = named.concern(&call.method, &self.server);
+        let ticket = Ticket::take(&self.server, scope, named.session_id, concern);
         let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
         let context = CallContext::new(server, cancel, ticket, pending, is_in_batch, id);
         let written = context.reply();
@@ -218,11 +224,17 @@ impl Dispatcher {
     }
 }
 
+fn params_of(call: &Call) -> &str {
+    call.params.as_deref().map_or("{}", |params| params.get())
+}
+
 /// What is known of a call's parameters before they are read.
 #[derive(Debug, Default)]
 struct Named {
     /// The session that they name.
     session_id: Option<String>,
+    /// The file that they name.
+    path: Option<String>,
     /// Whether they ask for a branch summary.
     summarize: bool,
 }
@@ -235,6 +247,8 @@ impl Named {
             #[serde(rename = "sessionId", borrow)]
             session_id: Option<&'a serde_json::value::RawValue>,
             #[serde(borrow)]
+            path: Option<&'a serde_json::value::RawValue>,
+            #[serde(borrow)]
             summarize: Option<&'a serde_json::value::RawValue>,
         }
         if !params.starts_with('{') {
@@ -245,8 +259,23 @@ impl Named {
         };
         Ok(Self {
             session_id: members.session_id.and_then(|id| compaction_core::json::decode_string(id.get())),
+            path: members.path.and_then(|path| compaction_core::json::decode_string(path.get())),
             summarize: members.summarize.is_some_and(|summarize| summarize.get() == "true"),
         })
+    }
+
+    /// The sessions that may not be what they are until an opening call is done. A new session has an
+    /// id that nobody knows before the reply.
+    fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
+        match method {
+            "openSession" => {
+                let path = server.resolve(self.path.as_deref()?).ok()?;
+                Some(Concern::File(path.file_name()?.to_owned()))
+            }
+            "continueSession" => Some(Concern::AnyFile),
+            "forkSession" => self.session_id.clone().map(Concern::Session),
+            _ => None,
+        }
     }
 
     /// A compaction or branch summary that will begin in its turn: ending it must be possible from

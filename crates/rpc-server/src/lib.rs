@@ -1,8 +1,9 @@
 //! The wire of compactd: framing, dispatch, methods, notifications and the command line.
 //!
 //! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
-//! ([`call`]), is served by a handler, and goes out again by [`transport`].
+//! (`ticket`), is served by a handler ([`call`]), and goes out again by [`transport`].
 
+mod arrivals;
 mod auto_compaction;
 mod breaker;
 pub mod call;
@@ -26,5 +27,6 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod summarizers;
+mod ticket;
 pub mod transport;
 pub mod wire;

@@ -152,11 +152,7 @@ impl SummaryOperation {
         &self,
         work: impl Future<Output = Result<T, RpcError>>,
     ) -> Result<T, RpcError> {
-        tokio::select! {
-            biased;
-            () = self.guard.cancel.cancelled() => Err(RpcError::Cancelled),
-            outcome = work => outcome,
-        }
+        self.guard.unless_cancelled(work).await
     }
 
     /// Waits for the turn to change the session.

@@ -12,6 +12,7 @@ use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::arrivals::Arrivals;
 use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
@@ -27,6 +28,8 @@ pub struct Server {
     pub sessions: Sessions,
     /// Held by calls that add sessions.
     pub(crate) opening: Arc<RwLock<()>>,
+    /// Calls that wait behind them.
+    pub(crate) arrivals: Arc<Arrivals>,
     /// Cancelled when the server ends.
     pub end: CancellationToken,
     /// Cancelled when the server ends or is shut down: nothing new begins, and what runs ends.
@@ -74,6 +77,7 @@ impl Server {
         Self {
             sessions: Sessions::default(),
             opening: Arc::default(),
+            arrivals: Arc::default(),
             closing: end.child_token(),
             end,
             pending_operations: Arc::default(),
@@ -195,12 +199,9 @@ impl Server {
         self.operations_ended().await;
         for session in self.sessions.all() {
             let mut slot = session.slot.write().await;
-            if let Some(mut opened) = slot.take()
-                && let Err(error) = opened.close()
-            {
+            if let Err(error) = self.sessions.close(&session, &mut slot) {
                 tracing::warn!(%error, session = session.id, "closing a session failed");
             }
-            self.sessions.remove(&session.id);
         }
     }
 }

@@ -9,7 +9,7 @@ use compaction_core::entry::{Entry, EntryId};
 use session_store::{
     Appended, AppendedAll, ForeignChange, NewEntry, Parent, PendingSync, Precondition, Session, StoreError,
 };
-use tokio::sync::RwLock;
+use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use crate::auto_compaction::AutoCompaction;
@@ -35,13 +35,25 @@ pub struct OpenSession {
     /// Whether and for which model the session is compacted by itself.
     pub auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
+    operation_ended: Notify,
     is_read_only: AtomicBool,
+    is_closing: AtomicBool,
+    closed: CancellationToken,
 }
 
 #[derive(Debug)]
 struct RunningOperation {
     id: String,
+    kind: OperationKind,
     cancel: CancellationToken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OperationKind {
+    /// A compaction or a navigation.
+    Summary,
+    /// A fork, which a compaction's end is no reason to end.
+    Fork,
 }
 
 impl OpenSession {
@@ -54,6 +66,9 @@ impl OpenSession {
             breaker: Breaker::default(),
             auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
+            operation_ended: Notify::new(),
+            is_closing: AtomicBool::new(false),
+            closed: CancellationToken::new(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             slot: Arc::new(RwLock::new(Some(session))),
         }
@@ -85,16 +100,45 @@ impl OpenSession {
         RpcError::from_store(error, &self.id)
     }
 
-    /// Claims the session for a structural operation: a compaction, a navigation, a fork. One at a
-    /// time; it ends when the guard is dropped. `parent` cancels it.
+    /// Fails if the session is being closed: what came before the closing call may still end, what
+    /// came after it finds no session.
+    pub(crate) fn check_not_closing(&self) -> Result<(), RpcError> {
+        match self.is_closing.load(Ordering::Relaxed) {
+            true => Err(self.not_open()),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses calls from now on. Nothing is compacted by itself any more.
+    pub(crate) fn begin_closing(&self) {
+        self.is_closing.store(true, Ordering::Relaxed);
+        self.auto_compaction.set(None);
+    }
+
+    /// Waits until the session is closed.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// Claims the session for a compaction or a navigation. One structural operation at a time; it
+    /// ends when the guard is dropped. `parent` cancels it.
     pub fn begin_operation(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, RpcError> {
+        self.begin(OperationKind::Summary, parent)
+    }
+
+    /// Claims the session for a fork, as [`OpenSession::begin_operation`] does.
+    pub(crate) fn begin_fork(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, RpcError> {
+        self.begin(OperationKind::Fork, parent)
+    }
+
+    fn begin(self: &Arc<Self>, kind: OperationKind, parent: &CancellationToken) -> Result<OperationGuard, RpcError> {
         let mut operation = self.running();
         if let Some(running) = operation.as_ref() {
             return Err(RpcError::OperationInProgress { operation_id: running.id.clone() });
         }
         let id = uuid::Uuid::now_v7().to_string();
         let cancel = parent.child_token();
-        *operation = Some(RunningOperation { id: id.clone(), cancel: cancel.clone() });
+        *operation = Some(RunningOperation { id: id.clone(), kind, cancel: cancel.clone() });
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
     }
 
@@ -103,10 +147,29 @@ impl OpenSession {
         self.running().as_ref().map(|running| running.id.clone())
     }
 
-    /// Cancels the operation that runs; whether there was one.
-    pub fn abort_operation(&self) -> bool {
+    /// Waits until no structural operation runs.
+    pub(crate) async fn operation_ended(&self) {
+        loop {
+            let ended = self.operation_ended.notified();
+            if self.running().is_none() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Cancels the operation that runs, whatever it is.
+    pub(crate) fn abort_operation(&self) {
+        if let Some(running) = self.running().as_ref() {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Cancels the compaction or navigation that runs; whether there was one.
+    pub(crate) fn abort_summary(&self) -> bool {
         let operation = self.running();
-        operation.as_ref().inspect(|running| running.cancel.cancel()).is_some()
+        let summary = operation.as_ref().filter(|running| running.kind == OperationKind::Summary);
+        summary.inspect(|running| running.cancel.cancel()).is_some()
     }
 
     fn running(&self) -> MutexGuard<'_, Option<RunningOperation>> {
@@ -185,9 +248,24 @@ pub struct OperationGuard {
     pub cancel: CancellationToken,
 }
 
+impl OperationGuard {
+    /// Runs `work`, or drops it and fails with `requestCancelled` when the operation is cancelled.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, RpcError>>,
+    ) -> Result<T, RpcError> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(RpcError::Cancelled),
+            outcome = work => outcome,
+        }
+    }
+}
+
 impl Drop for OperationGuard {
     fn drop(&mut self) {
         *self.session.running() = None;
+        self.session.operation_ended.notify_waiters();
     }
 }
 
@@ -208,9 +286,13 @@ impl Sessions {
         self.lock().insert(session.id.clone(), session);
     }
 
-    /// Forgets a session.
-    pub fn remove(&self, id: &str) {
-        self.lock().remove(id);
+    /// Closes a session whose lock is held, if it is not closed already. It is forgotten after its
+    /// file is free, so that whoever does not find it here can open the file.
+    pub(crate) fn close(&self, open: &OpenSession, slot: &mut Slot) -> Result<(), RpcError> {
+        let session = slot.take().ok_or_else(|| open.not_open())?;
+        let _leaving = Leaving { sessions: self, open };
+        let closing = |mut session: Session| session.close();
+        closing(session).map_err(|error| open.store_error(&error))
     }
 
     /// All open sessions.
@@ -220,6 +302,19 @@ impl Sessions {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session that is being closed; dropped when it is, whatever came of it.
+struct Leaving<'a> {
+    sessions: &'a Sessions,
+    open: &'a OpenSession,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.sessions.lock().remove(&self.open.id);
+        self.open.closed.cancel();
     }
 }
 

@@ -206,6 +206,6 @@ pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<Ab
         session = call.server.sessions.get(&session_id);
     }
     let session = session.ok_or(RpcError::SessionNotOpen { session_id })?;
-    let was_running = session.abort_operation();
+    let was_running = session.abort_summary();
     Ok(AbortResult { aborted: was_running || has_waiting })
 }

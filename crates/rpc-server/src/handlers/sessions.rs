@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use compaction_core::entry::{EntryId, iso_timestamp};
 use compaction_core::navigation::Destination;
 use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
 
 use super::entries::appended;
 use crate::auto_compaction;
@@ -15,12 +17,13 @@ use crate::convert;
 use crate::errors::RpcError;
 use crate::hooks::{self, Decision};
 use crate::server::Server;
-use crate::session::OpenSession;
+use crate::session::{OpenSession, Slot};
+use crate::ticket::OpeningTurn;
 use crate::wire::{self, *};
 
 /// Creates a session and opens it.
 pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let _turn = call.opening_guard().await?;
+    let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
     blocking(move || {
@@ -47,7 +50,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
 
 /// Opens a session file.
 pub(crate) async fn open(call: CallContext, params: OpenSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let _turn = call.opening_guard().await?;
+    let _turn = call.opening_turn().await?;
     let path = call.server.resolve(&params.path)?;
     let model = auto_model(params.auto_compaction.as_ref())?;
     let opened = open_path(&call, path, params.read_only).await?;
@@ -60,7 +63,7 @@ pub(crate) async fn continue_recent(
     call: CallContext,
     params: ContinueSessionParams,
 ) -> Result<OpenSessionResult, RpcError> {
-    let _turn = call.opening_guard().await?;
+    let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
     let path = blocking(move || {
@@ -93,11 +96,45 @@ fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<
 }
 
 async fn open_path(call: &CallContext, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
-    if let Some(open) = find_open(&call.server, &path) {
-        return reopen(call, open, path, read_only).await;
+    loop {
+        if let Some(open) = find_open(&call.server, &path)
+            && let Some(opened) = reopen(call, open, path.clone(), read_only).await?
+        {
+            return Ok(opened);
+        }
+        match open_anew(&call.server, path.clone(), read_only).await {
+            Err(RpcError::SessionIdInUse { session_id, .. }) if is_free_now(call, &session_id).await? => {}
+            outcome => return outcome,
+        }
     }
-    let server = Arc::clone(&call.server);
+}
+
+async fn open_anew(server: &Arc<Server>, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
+    let server = Arc::clone(server);
     blocking(move || add(&server, open_file(&server, &path, read_only)?, None)).await
+}
+
+/// Whether the session that had this id was about to be closed by a call that came before this one;
+/// it is closed then.
+async fn is_free_now(call: &CallContext, session_id: &str) -> Result<bool, RpcError> {
+    match call.server.sessions.get(session_id) {
+        Some(open) => Ok(still_open(call, &open).await?.is_none()),
+        None => Ok(true),
+    }
+}
+
+/// Waits for the turn to change a session; `None` if a call that came before this one closes it.
+async fn still_open(call: &CallContext, open: &OpenSession) -> Result<Option<OwnedRwLockWriteGuard<Slot>>, RpcError> {
+    let waiting = async {
+        let slot = Arc::clone(&open.slot).write_owned().await;
+        if slot.is_some() && open.check_not_closing().is_ok() {
+            return Ok(Some(slot));
+        }
+        drop(slot);
+        open.closed().await;
+        Ok(None)
+    };
+    call.unless_cancelled(waiting).await
 }
 
 fn open_file(server: &Server, path: &Path, read_only: bool) -> Result<Session, RpcError> {
@@ -106,24 +143,26 @@ fn open_file(server: &Server, path: &Path, read_only: bool) -> Result<Session, R
 }
 
 /// A path that is open already gives the same session; one that was open for reading alone is
-/// opened for writing now, if that is asked for.
+/// opened for writing now, if that is asked for. `None` if it is not open any more.
 async fn reopen(
     call: &CallContext,
     open: Arc<OpenSession>,
     path: PathBuf,
     read_only: bool,
-) -> Result<OpenSessionResult, RpcError> {
-    let mut slot = Arc::clone(&open.slot).write_owned().await;
+) -> Result<Option<OpenSessionResult>, RpcError> {
+    let Some(mut slot) = still_open(call, &open).await? else {
+        return Ok(None);
+    };
     let server = Arc::clone(&call.server);
     blocking(move || {
-        let session = slot.as_ref().ok_or_else(|| open.not_open())?;
+        let session = open.opened(slot.as_ref())?;
         if session.is_read_only() && !read_only {
             let mut writable = open_file(&server, &path, false)?;
             writable.defer_syncs();
             open.set_read_only(writable.is_read_only());
             *slot = Some(writable);
         }
-        Ok(opened(open.opened(slot.as_ref())?, None))
+        Ok(Some(opened(open.opened(slot.as_ref())?, None)))
     })
     .await
 }
@@ -165,19 +204,31 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// How long an operation that began before a session is closed gets to end by itself, as at the end
+/// of input: a script may write all its calls at once, and nobody waits minutes for a model.
+const GRACE: Duration = Duration::from_millis(500);
+
 /// Flushes a session and frees its lock.
 pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, RpcError> {
-    let (open, mut slot) = call.unless_cancelled(call.write_guard()).await?;
-    // A summary that is being written has nowhere to go any more.
-    open.abort_operation();
+    let (open, slot) = call.unless_cancelled(call.write_guard()).await?;
+    let mut slot = end_operation(&open, slot).await;
     let server = Arc::clone(&call.server);
-    blocking(move || {
-        let mut session = slot.take().ok_or_else(|| open.not_open())?;
-        server.sessions.remove(&open.id);
-        session.close().map_err(|error| open.store_error(&error))?;
-        Ok(Null)
-    })
-    .await
+    blocking(move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
+}
+
+/// Lets the operation that runs come to its end, by itself or not. It may need the session for that,
+/// which is refused to calls from now on.
+async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot>) -> OwnedRwLockWriteGuard<Slot> {
+    if open.operation_id().is_none() {
+        return slot;
+    }
+    open.begin_closing();
+    drop(slot);
+    if tokio::time::timeout(GRACE, open.operation_ended()).await.is_err() {
+        open.abort_operation();
+        let _ = tokio::time::timeout(GRACE, open.operation_ended()).await;
+    }
+    Arc::clone(&open.slot).write_owned().await
 }
 
 /// Lists sessions, newest activity first.
@@ -240,26 +291,18 @@ pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result
 }
 
 async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let (turn, source) = call.opening_guards().await?;
-    let session_id = params.session_id.clone();
-    let (open, slot) = match source {
-        Some(source) => source,
-        // It may have been opened by a call that came before this one.
-        None => {
-            let open = call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })?;
-            let slot = Arc::clone(&open.slot);
-            (open, call.unless_cancelled(async { Ok(slot.read_owned().await) }).await?)
-        }
-    };
-    let operation = open.begin_operation(&call.cancel)?;
+    let turn = call.opening_turn().await?;
+    let (open, slot) = call.read_guard(&params.session_id).await?;
+    let operation = open.begin_fork(&call.cancel)?;
+    if call.was_aborted() {
+        operation.cancel.cancel();
+    }
     let (turn, slot) = match call.server.has_hook(hooks::BEFORE_FORK) {
         false => (turn, slot),
         true => {
             // The client may well open a session while it thinks about this one.
             drop((turn, slot));
-            ask_before_fork(&call, &params).await?;
-            let turn = call.unless_cancelled(async { Ok(Arc::clone(&call.server.opening).write_owned().await) });
-            (turn.await?, Arc::clone(&open.slot).read_owned().await)
+            operation.unless_cancelled(allowed_by_hook(&call, &params, &open)).await?
         }
     };
     let server = Arc::clone(&call.server);
@@ -282,15 +325,23 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
     .await
 }
 
-async fn ask_before_fork(call: &CallContext, params: &ForkSessionParams) -> Result<(), RpcError> {
+/// Asks the hook, and waits for the turn to add a session and to read the one that is forked.
+async fn allowed_by_hook(
+    call: &CallContext,
+    params: &ForkSessionParams,
+    open: &OpenSession,
+) -> Result<(OpeningTurn, OwnedRwLockReadGuard<Slot>), RpcError> {
     let question = SessionBeforeFork {
         session_id: params.session_id.clone(),
         entry_id: params.entry_id.clone(),
         position: params.position,
     };
-    match call.unless_cancelled(hooks::before_fork(&call.server, &question)).await? {
+    match hooks::before_fork(&call.server, &question).await? {
         Decision::Cancel => Err(RpcError::CancelledByHook),
-        Decision::Go(()) => Ok(()),
+        Decision::Go(()) => {
+            let turn = OpeningTurn::again(&call.server).await;
+            Ok((turn, Arc::clone(&open.slot).read_owned().await))
+        }
     }
 }
 
