@@ -1,6 +1,6 @@
 //! A navigation from the call to its entries (compaction spec, Branch summaries and navigation).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
 use compaction_core::json;
@@ -9,7 +9,7 @@ use compaction_core::prompts::{self, OutputLimits, PromptTexts};
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
 use futures_util::FutureExt;
 use serde_json::json;
-use session_store::{NewEntry, Parent, Precondition};
+use session_store::{NewEntry, Parent, Precondition, Session};
 use tokio_util::sync::CancellationToken;
 
 use crate::auto_compaction;
@@ -37,13 +37,27 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let begin_params = params.clone();
     let window = smallest_window(&chain);
     let begin_settings = settings.clone();
-    let begin = move |access: &mut SessionAccess<'_>| begin(access, &begin_params, &begin_settings, &parent, window);
-    let begun = call.write(begin).await?;
+    let started = Started::default();
+    let telling = started.clone();
+    let begin =
+        move |access: &mut SessionAccess<'_>| begin(access, &begin_params, &begin_settings, &parent, window, &telling);
+    let begun = call.write(begin).await.inspect_err(|error| {
+        // What was told to have started must end, also if the disk has refused the move since.
+        if let Some(operation_id) = started.operation_id() {
+            tell_end(&call.server, params.clone(), operation_id, &Err(error.clone()), false);
+        }
+    })?;
     let operation_id = begun.guard.id.clone();
     let operation =
         SummaryOperation::begun(&call, &params.session_id, begun.guard, chain, "branchSummaryProgress", &settings);
-    let running =
-        call.server.operations.spawn(run(operation, begun.old_leaf_id, begun.step, params, call.cancel.clone()));
+    let running = call.server.operations.spawn(run(
+        operation,
+        begun.old_leaf_id,
+        begun.step,
+        params,
+        call.cancel.clone(),
+        started,
+    ));
     if !waits {
         return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
     }
@@ -61,6 +75,31 @@ struct Begun {
     guard: OperationGuard,
     old_leaf_id: Option<String>,
     step: Step,
+}
+
+/// Whether the client was told that an operation has started, and of which.
+#[derive(Clone, Default)]
+struct Started(Arc<OnceLock<String>>);
+
+impl Started {
+    fn operation_id(&self) -> Option<String> {
+        self.0.get().cloned()
+    }
+
+    /// Tells the client, once.
+    fn tell(&self, server: &Server, params: &NavigateTreeParams, start: Start<'_>) {
+        if self.0.set(start.operation_id.to_owned()).is_ok() {
+            tell_start(server, params, start);
+        }
+    }
+}
+
+/// What there is to tell of a start.
+struct Start<'a> {
+    operation_id: &'a str,
+    old_leaf_id: Option<String>,
+    /// Tokens of what is summarised.
+    estimated_tokens: u64,
 }
 
 /// What is to be done next.
@@ -89,6 +128,7 @@ fn begin(
     settings: &Settings,
     parent: &CancellationToken,
     window: Option<u64>,
+    started: &Started,
 ) -> Result<Begun, RpcError> {
     access.check_writable()?;
     access.refresh()?;
@@ -97,11 +137,12 @@ fn begin(
     let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
     let old_leaf_id = convert::id(route.old_leaf_id.as_ref());
     let step = if route.is_there(session).map_err(|error| open.store_error(&error))? {
+        tell_start_of_move(access.server(), params, &guard.id, &route, started);
         Step::Moved(stayed(&route))
     } else if access.server().has_hook(hooks::BEFORE_TREE) {
         Step::Ask(Box::new(question(params, &route, &guard)))
     } else {
-        go(access, params, settings, route, &guard.id, window)?
+        go(access, params, settings, route, &guard.id, window, started)?
     };
     Ok(Begun { guard, old_leaf_id, step })
 }
@@ -114,25 +155,37 @@ fn go(
     route: Route,
     operation_id: &str,
     window: Option<u64>,
+    started: &Started,
 ) -> Result<Step, RpcError> {
     if params.summarize || params.summary.is_some() {
         let budget = window.filter(|_| params.summary.is_none());
         let budget = budget.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
         let preparation = route.branch_preparation(access.session(), access.open(), budget, &settings.file_tools())?;
         if !preparation.messages.is_empty() {
-            tell_start(
-                access.server(),
-                params,
-                operation_id,
-                convert::id(route.old_leaf_id.as_ref()),
-                preparation.tokens,
-            );
+            let old_leaf_id = convert::id(route.old_leaf_id.as_ref());
+            let start = Start { operation_id, old_leaf_id, estimated_tokens: preparation.tokens };
+            started.tell(access.server(), params, start);
             let texts = Arc::new(prompt_texts(settings));
             let reserve_tokens = settings.branch_reserve_tokens();
             return Ok(Step::Summarize(Box::new(Plan { route, preparation, texts, reserve_tokens })));
         }
     }
+    tell_start_of_move(access.server(), params, operation_id, &route, started);
     move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
+}
+
+/// A call that does not wait learns of the end by a notification, whose start comes before all else.
+fn tell_start_of_move(
+    server: &Server,
+    params: &NavigateTreeParams,
+    operation_id: &str,
+    route: &Route,
+    started: &Started,
+) {
+    if params.wait == Some(false) {
+        let old_leaf_id = convert::id(route.old_leaf_id.as_ref());
+        started.tell(server, params, Start { operation_id, old_leaf_id, estimated_tokens: 0 });
+    }
 }
 
 fn question(params: &NavigateTreeParams, route: &Route, guard: &OperationGuard) -> SessionBeforeTree {
@@ -161,36 +214,26 @@ fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
-fn tell_start(
-    server: &Server,
-    params: &NavigateTreeParams,
-    operation_id: &str,
-    old_leaf_id: Option<String>,
-    estimated_tokens: u64,
-) {
+fn tell_start(server: &Server, params: &NavigateTreeParams, start: Start<'_>) {
     server.notify(
         "branchSummaryStart",
         &BranchSummaryStart {
             session_id: params.session_id.clone(),
-            operation_id: operation_id.to_owned(),
+            operation_id: start.operation_id.to_owned(),
             target_id: params.target_id.clone(),
-            old_leaf_id,
-            estimated_tokens,
+            old_leaf_id: start.old_leaf_id,
+            estimated_tokens: start.estimated_tokens,
         },
     );
 }
 
 /// The result of a navigation to where the session is already.
-///
-/// A message that is the leaf stays in the context, so that its text is not handed back to be sent
-/// once more.
 fn stayed(route: &Route) -> NavigationResult {
     let leaf_id = convert::id(route.old_leaf_id.as_ref());
-    let is_leaf = route.old_leaf_id.as_ref() == Some(route.target.id());
     NavigationResult {
         leaf_id: leaf_id.clone(),
         old_leaf_id: leaf_id,
-        editor_text: route.destination.editor_text.clone().filter(|_| !is_leaf),
+        editor_text: route.editor_text(),
         summary_entry: None,
         cancelled: false,
         aborted: None,
@@ -203,33 +246,33 @@ fn move_plainly(
     route: &Route,
     label: Option<&str>,
 ) -> Result<NavigationResult, RpcError> {
-    let new_leaf = route.destination.new_leaf_id.clone();
+    let members = access.session().navigation_members();
     let condition = Precondition::LeafIs(route.old_leaf_id.clone());
-    access.append_with(|session| session.navigate(new_leaf.as_ref(), &condition))?;
-    moved(access, route, None, route.target.id(), label)
+    let mark = NewEntry::new("custom", &members);
+    append_labelled(access, route, mark, &condition, label.map(|label| (route.target.id(), label)))?;
+    Ok(tell_moved(access, route, None))
 }
 
-fn set_label(access: &mut SessionAccess<'_>, target: &EntryId, label: Option<&str>) -> Result<(), RpcError> {
-    if label.is_some_and(|label| !label.is_empty()) {
-        access.append_with(|session| session.set_label(target, label))?;
-    }
-    Ok(())
-}
-
-/// Labels what the navigation has made or found, and tells of the move, which stands even if the
-/// label could not be written.
-fn moved(
+/// Appends what makes the move, and the label with it: both are in the file, or the leaf is where it
+/// was (compaction spec, Branch summaries and navigation).
+fn append_labelled(
     access: &mut SessionAccess<'_>,
     route: &Route,
-    summary: Option<&Arc<Entry>>,
-    labelled: &EntryId,
-    label: Option<&str>,
-) -> Result<NavigationResult, RpcError> {
-    let labelling = set_label(access, labelled, label);
-    let result = tell_moved(access, route, summary);
-    labelling.map(|()| result)
+    entry: NewEntry<'_>,
+    condition: &Precondition,
+    label: Option<(&EntryId, &str)>,
+) -> Result<Arc<Entry>, RpcError> {
+    let label = label.filter(|(_, label)| !label.is_empty());
+    let label = label.map(|(target, label)| Session::label_members(target, Some(label)));
+    let label = label.as_deref().map(|members| NewEntry::new("label", members));
+    let new: Vec<NewEntry<'_>> = std::iter::once(entry).chain(label).collect();
+    let parent = Parent::At(route.destination.new_leaf_id.clone());
+    let appended = access.append_all_with(|session| session.append_all(&new, parent, condition))?;
+    let first = appended.into_iter().next();
+    first.ok_or_else(|| RpcError::Internal { message: "nothing was appended".to_owned() })
 }
 
+/// Tells of a move that was made.
 fn tell_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> NavigationResult {
     let (leaf_id, old_leaf_id) = (access.leaf_id(), convert::id(route.old_leaf_id.as_ref()));
     access.server().notify(
@@ -259,14 +302,14 @@ async fn run(
     step: Step,
     params: NavigateTreeParams,
     request_cancel: CancellationToken,
+    started: Started,
 ) -> Result<NavigationResult, RpcError> {
     let server = Arc::clone(&operation.server);
     let session = Arc::clone(&operation.guard.session);
     let operation_id = operation.guard.id.clone();
     let cancel = operation.guard.cancel.clone();
-    let mut has_started = matches!(step, Step::Summarize(_));
     let mut effective = params.clone();
-    let working = work(&operation, step, &mut effective, &mut has_started);
+    let working = work(&operation, step, &mut effective, &started);
     let outcome = match std::panic::AssertUnwindSafe(working).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => Err(RpcError::Internal { message: "the navigation panicked".to_owned() }),
@@ -280,11 +323,10 @@ async fn run(
         Err(RpcError::CancelledByHook) => Ok(cancelled(old_leaf_id.clone())),
         outcome => outcome,
     };
-    let waits = params.wait.unwrap_or(true);
-    if has_started || !waits {
-        if !has_started {
-            tell_start(&server, &params, &operation_id, old_leaf_id, 0);
-        }
+    if params.wait == Some(false) {
+        started.tell(&server, &params, Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 });
+    }
+    if started.operation_id().is_some() {
         tell_end(&server, params, operation_id, &outcome, is_aborted);
     }
     auto_compaction::check_again(&server, &session).await;
@@ -326,12 +368,15 @@ async fn work(
     operation: &SummaryOperation,
     step: Step,
     params: &mut NavigateTreeParams,
-    has_started: &mut bool,
+    started: &Started,
 ) -> Result<NavigationResult, RpcError> {
     let (step, is_from_hook) = match step {
         Step::Ask(question) => {
             let is_from_hook = ask_hook(operation, &question, params).await?;
-            (go_after_hook(operation, params.clone(), question.preparation.old_leaf_id).await?, is_from_hook)
+            (
+                go_after_hook(operation, params.clone(), question.preparation.old_leaf_id, started.clone()).await?,
+                is_from_hook,
+            )
         }
         step => (step, false),
     };
@@ -340,7 +385,6 @@ async fn work(
         Step::Ask(_) => return Err(RpcError::Internal { message: "the hook was asked twice".to_owned() }),
         Step::Summarize(plan) => plan,
     };
-    *has_started = true;
     let members = match &params.summary {
         Some(given) => by_client(&plan, given, is_from_hook)?,
         None => by_summarizer(operation, &plan, params).await?,
@@ -385,6 +429,7 @@ async fn go_after_hook(
     operation: &SummaryOperation,
     params: NavigateTreeParams,
     expected: Option<String>,
+    started: Started,
 ) -> Result<Step, RpcError> {
     let (session, turn) = operation.session_turn().await?;
     let settings = operation.server.settings_now().await?;
@@ -398,7 +443,7 @@ async fn go_after_hook(
         }
         let (session, open) = (access.session(), access.open());
         let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
-        go(access, &params, &settings, route, &id, window)
+        go(access, &params, &settings, route, &id, window, &started)
     })
     .await
 }
@@ -494,8 +539,9 @@ fn commit(
 ) -> Result<NavigationResult, RpcError> {
     access.refresh()?;
     let members = format!("{{{}}}", members.join(","));
-    let parent = Parent::At(route.destination.new_leaf_id.clone());
     let condition = Precondition::LeafIs(unchanged_leaf(access, route)?);
-    let entry = access.append(NewEntry::new("branch_summary", &members), parent, &condition)?;
-    moved(access, route, Some(&entry), entry.id(), label)
+    let id = access.session().new_entry_id();
+    let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", &members) };
+    let entry = append_labelled(access, route, summary, &condition, label.map(|label| (&id, label)))?;
+    Ok(tell_moved(access, route, Some(&entry)))
 }

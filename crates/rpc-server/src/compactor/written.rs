@@ -49,21 +49,25 @@ impl Written {
     /// A hook's words are kept as they are, like a client's; readers of the format know them by
     /// `fromHook`.
     fn by_hook(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
-        let written = Self::by_client(given, plan, order).map_err(of_hook)?;
-        Ok(Self { summarizer: "hook".to_owned(), from_hook: true, ..written })
+        let written = Self::given_by("hook", given, plan, order).map_err(of_hook)?;
+        Ok(Self { from_hook: true, ..written })
     }
 
     /// A client's own words are kept as they are; the lists of files are added to the details
     /// alone, where the next compaction finds them.
     fn by_client(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
+        Self::given_by("client", given, plan, order)
+    }
+
+    fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
         let files = plan.preparation.file_operations.lists();
         let account = Account::of_given(&plan.part(), &given.summary);
-        let own = own_details(order, "client", &Redactions::new(), &account);
+        let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
             details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
             usage: operation::usage(given.usage.as_ref(), "summary.usage")?,
-            summarizer: "client".to_owned(),
+            summarizer: name.to_owned(),
             failures: Vec::new(),
             redactions: Redactions::new(),
             attempts: 0,

@@ -72,6 +72,13 @@ impl Route {
         Ok(is_mark && entry.header().parent_id == self.destination.new_leaf_id)
     }
 
+    /// The text to edit and send anew. A message that is the leaf stays in the context, so that its
+    /// text is not handed back to be sent once more.
+    pub(crate) fn editor_text(&self) -> Option<String> {
+        let is_leaf = self.old_leaf_id.as_ref() == Some(self.target.id());
+        self.destination.editor_text.clone().filter(|_| !is_leaf)
+    }
+
     /// What a summary of the abandoned entries is made from: of their messages the newest that fit
     /// `budget` tokens.
     pub(crate) fn branch_preparation(
@@ -99,13 +106,15 @@ pub(crate) async fn prepare(
         let leaf = branch_end(session, open, params.leaf_id)?;
         let route = Route::of(session, open, leaf, &params.target_id)?;
         let preparation = route.branch_preparation(session, open, None, &tools)?;
+        let is_there = route.is_there(session).map_err(|error| open.store_error(&error))?;
+        let new_leaf_id = if is_there { &route.old_leaf_id } else { &route.destination.new_leaf_id };
         Ok(PrepareNavigationResult {
             target_id: route.target.id().to_string(),
             old_leaf_id: convert::id(route.old_leaf_id.as_ref()),
             common_ancestor_id: convert::id(route.common_ancestor_id.as_ref()),
             entries_to_summarize: route.abandoned.iter().map(EntryId::to_string).collect(),
-            new_leaf_id: convert::id(route.destination.new_leaf_id.as_ref()),
-            editor_text: route.destination.editor_text,
+            new_leaf_id: convert::id(new_leaf_id.as_ref()),
+            editor_text: route.editor_text(),
             estimated_tokens: preparation.tokens,
         })
     })

@@ -122,10 +122,16 @@ impl Session {
     /// entry without context is appended there and is the leaf (session spec, Writing). Fails as
     /// [`Session::append`] does.
     pub fn navigate(&mut self, target: Option<&EntryId>, condition: &Precondition) -> Result<Appended, StoreError> {
+        let members = self.navigation_members();
+        self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)
+    }
+
+    /// The members of the `custom` entry by which [`Session::navigate`] keeps a move from the leaf, for
+    /// those who append others with it.
+    pub fn navigation_members(&self) -> String {
         let from = self.leaf.as_ref().map_or("root", EntryId::as_str);
         let from = json::encode_string(from);
-        let members = format!("{{\"customType\":\"compactd.navigation\",\"data\":{{\"fromId\":{from}}}}}");
-        self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)
+        format!("{{\"customType\":\"compactd.navigation\",\"data\":{{\"fromId\":{from}}}}}")
     }
 
     /// An id that no entry has: a UUID while only the end of a large session was read.

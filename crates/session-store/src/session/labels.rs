@@ -61,10 +61,15 @@ impl Session {
     pub fn set_label(&mut self, target_id: &EntryId, label: Option<&str>) -> Result<Appended, StoreError> {
         self.refresh_quietly()?;
         self.slot(target_id)?;
+        self.append(NewEntry::new("label", &Self::label_members(target_id, label)), Parent::Leaf)
+    }
+
+    /// The members of the `label` entry that [`Session::set_label`] appends, for those who append it
+    /// with others.
+    pub fn label_members(target_id: &EntryId, label: Option<&str>) -> String {
         let label = label.filter(|label| !label.is_empty());
         let label = label.map_or_else(String::new, |label| format!(",\"label\":{}", json::encode_string(label)));
-        let members = format!("{{\"targetId\":{}{label}}}", json::encode_string(target_id.as_str()));
-        self.append(NewEntry::new("label", &members), Parent::Leaf)
+        format!("{{\"targetId\":{}{label}}}", json::encode_string(target_id.as_str()))
     }
 
     /// Names the session, or takes its name away with an empty one, by an entry at the leaf. Line
