@@ -1,7 +1,7 @@
 //! Token estimates and what a context weighs (compaction spec, Tokens).
 
 use crate::message::{Block, Body, Content, Message};
-use crate::projection::Projection;
+use crate::projection::{ProjectedEntry, Projection};
 use crate::system_state;
 use crate::text::utf16_len;
 use crate::undo::CopiedDepths;
@@ -83,10 +83,7 @@ fn answer_block_units(block: &Block) -> usize {
 /// Tokens of the context that an assistant message reports, if its usage can be trusted: not
 /// aborted, not an error, not zero.
 pub fn trusted_usage(message: &Message) -> Option<u64> {
-    let assistant = message.as_assistant()?;
-    if matches!(assistant.stop_reason.as_deref(), Some("aborted" | "error")) {
-        return None;
-    }
+    let assistant = message.as_assistant().filter(|_| is_success(message))?;
     assistant.usage.map(|usage| usage.context_tokens()).filter(|tokens| *tokens > 0)
 }
 
@@ -103,6 +100,22 @@ pub fn context_tokens(projection: &Projection) -> ContextTokens {
     let system = system_state::replay(messages(), 0).map_or(0, |message| message.tokens());
     let tokens = system + estimate_messages(conversation);
     ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }
+}
+
+/// Tokens of a projected context; `None` between a compaction and the first answer after it, since the
+/// numbers at hand are those of the context before.
+pub fn known_context_tokens(projection: &Projection) -> Option<u64> {
+    let answered = |compaction: &ProjectedEntry| {
+        let later = projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
+        later.flat_map(|projected| &projected.messages).any(|message| is_success(message))
+    };
+    let is_known = projection.compaction().is_none_or(answered);
+    is_known.then(|| context_tokens(projection).tokens)
+}
+
+/// Whether the message is an answer that is neither an error nor aborted.
+pub(crate) fn is_success(message: &Message) -> bool {
+    message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
 }
 
 fn usage_and_trailing(projection: &Projection) -> Option<ContextTokens> {

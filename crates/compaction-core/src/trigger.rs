@@ -1,6 +1,7 @@
 //! Triggers: whether a context should be compacted now (compaction spec, Triggers).
 
 mod attempt;
+mod gauge;
 mod limits;
 mod overflowing;
 mod recovery;
@@ -12,6 +13,7 @@ use crate::projection::Projection;
 use crate::settings::CompactionSettings;
 
 pub use attempt::{attempt, is_unfinished, last_answer};
+pub use gauge::Gauge;
 pub use limits::EffectiveLimits;
 use overflowing::{Overflow, overflow_of};
 use subject::Subject;

@@ -8,7 +8,11 @@ use std::time::SystemTime;
 use compaction_core::entry::{Entry, EntryId, Role};
 use compaction_core::message::Message;
 use compaction_core::projection::Projection;
-use compaction_core::trigger::{self, TriggerAction, TriggerDecision, TriggerInput, TriggerModel, TriggerReason};
+use compaction_core::settings::CompactionSettings;
+use compaction_core::tokens::known_context_tokens;
+use compaction_core::trigger::{
+    self, Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerModel, TriggerReason,
+};
 use compaction_core::undo::Mark;
 
 use crate::call::change;
@@ -30,6 +34,8 @@ pub struct AutoCompaction {
     is_check_missed: AtomicBool,
     /// The answer whose overflow was to be compacted away last, if that failed.
     failed_recovery: Mutex<Option<EntryId>>,
+    /// How full the context is, as long as nothing but appends happens to the session.
+    gauge: Mutex<Option<Gauge>>,
 }
 
 impl AutoCompaction {
@@ -40,11 +46,28 @@ impl AutoCompaction {
         if old != model {
             *locked(&self.failed_recovery) = None;
         }
+        self.forget_context();
     }
 
     /// What came while the last operation ran waits for the next message.
     pub(crate) fn forget_missed_check(&self) {
         self.is_check_missed.store(false, Ordering::Relaxed);
+    }
+
+    /// Follows an entry that was appended.
+    pub(crate) fn follow(&self, entry: &Entry) {
+        let mut gauge = locked(&self.gauge);
+        *gauge = gauge.take().and_then(|gauge| gauge.followed_by(entry));
+    }
+
+    /// Forgets what is known of the context, as somebody else has changed the session.
+    pub(crate) fn forget_context(&self) {
+        *locked(&self.gauge) = None;
+    }
+
+    /// How full the context that ends at `leaf` is, if that is known without looking at it.
+    fn gauge_at(&self, leaf: &EntryId) -> Option<Gauge> {
+        locked(&self.gauge).clone().filter(|gauge| gauge.leaf_id() == leaf)
     }
 
     /// The answer whose overflow could not be compacted away.
@@ -108,12 +131,23 @@ pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> Out
 }
 
 fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<Outcome, RpcError> {
-    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let usage = Some(usage(&projection, model.context_window));
-    if !matches!(entry.header().role, Some(Role::Assistant | Role::ToolResult)) {
+    let is_asked = matches!(entry.header().role, Some(Role::Assistant | Role::ToolResult));
+    let settings = if is_asked { Some(access.server().settings()?) } else { None };
+    let auto_compaction = &access.open().auto_compaction;
+    if let Some(gauge) = auto_compaction.gauge_at(entry.id())
+        && !settings
+            .as_ref()
+            .is_some_and(|settings| gauge.may_be_due(&trigger_model(model), &compaction(model, settings)))
+    {
+        let usage = Some(usage(gauge.known_tokens(), model.context_window));
         return Ok(Outcome { usage, ..Outcome::default() });
     }
-    let settings = access.server().settings()?;
+    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    *locked(&auto_compaction.gauge) = Gauge::of(&projection);
+    let usage = Some(usage(known_context_tokens(&projection), model.context_window));
+    let Some(settings) = settings else {
+        return Ok(Outcome { usage, ..Outcome::default() });
+    };
     let outcome = decide(access, &projection, entry.message().map(Arc::as_ref), model, &settings);
     Ok(Outcome { usage, ..outcome })
 }
@@ -228,15 +262,24 @@ fn decision(
     settings: &Settings,
 ) -> TriggerDecision {
     let failed_recovery = open.auto_compaction.failed_recovery();
-    let mut compaction = settings.compaction_for(&model.provider, &model.id);
-    compaction.enabled &= !is_switched_off();
     trigger::check_compaction(&TriggerInput {
         projection,
-        model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
-        settings: compaction,
+        model: trigger_model(model),
+        settings: compaction(model, settings),
         message: message.filter(|message| message.as_assistant().is_some()),
         failed_recovery: failed_recovery.as_ref(),
     })
+}
+
+fn trigger_model(model: &Model) -> TriggerModel<'_> {
+    TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window }
+}
+
+/// The settings for `model`, as the environment leaves them.
+fn compaction(model: &Model, settings: &Settings) -> CompactionSettings {
+    let mut compaction = settings.compaction_for(&model.provider, &model.id);
+    compaction.enabled &= !is_switched_off();
+    compaction
 }
 
 fn order(

@@ -432,6 +432,7 @@ impl<'a> SessionAccess<'a> {
     }
 
     fn announce_entry(&self, entry: &std::sync::Arc<Entry>) {
+        self.open.auto_compaction.follow(entry);
         let entry = wire::Entry::from(entry);
         self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
     }
@@ -447,6 +448,7 @@ impl<'a> SessionAccess<'a> {
         let Some(foreign) = foreign else {
             return;
         };
+        self.open.auto_compaction.forget_context();
         self.server.notify(
             "sessionChanged",
             &wire::SessionChanged {

@@ -7,6 +7,7 @@ use super::*;
 use crate::entry::Entry;
 
 mod attempts;
+mod gauges;
 mod recoveries;
 
 const MODEL: TriggerModel<'static> = TriggerModel { provider: "p", id: "m", context_window: 100_000 };

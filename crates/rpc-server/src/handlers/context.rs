@@ -128,23 +128,13 @@ pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) 
     }
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
-        Ok(usage(&projection, context_window))
+        Ok(usage(tokens::known_context_tokens(&projection), context_window))
     })
     .await
 }
 
-/// How full a window is; unknown between a compaction and the first answer after it, since the
-/// numbers at hand are those of the context before.
-pub(crate) fn usage(projection: &Projection, context_window: u64) -> wire::ContextUsage {
-    let succeeded = |message: &Arc<Message>| {
-        message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
-    };
-    let answered = |compaction: &ProjectedEntry| {
-        let later = projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
-        later.flat_map(|projected| &projected.messages).any(succeeded)
-    };
-    let is_known = projection.compaction().is_none_or(answered);
-    let tokens = is_known.then(|| tokens::context_tokens(projection).tokens);
+/// How full a window is with `tokens` in it, where they are known.
+pub(crate) fn usage(tokens: Option<u64>, context_window: u64) -> wire::ContextUsage {
     let percent = tokens.map(|tokens| tokens as f64 / context_window as f64 * 100.0);
     wire::ContextUsage { tokens, context_window, percent }
 }
