@@ -1,4 +1,4 @@
-//! Compactions, navigations, cancellations and appends in random order, with a client whose model
+//! Compactions, navigations, forks, cancellations, appends, and closing and opening in random order, with a client whose model
 //! answers, fails or says nothing: whatever comes first, every start has exactly one end, every
 //! request one answer, and the file only whole lines of what was acknowledged.
 
@@ -17,11 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SUMMARY: &str = "## Goal\n- x\n\n## Constraints & Preferences\n- x\n\n## Progress\n\n### Done\n- x\n\n\
     ### In Progress\n- x\n\n### Blocked\n- x\n\n## Key Decisions\n- x\n\n## Next Steps\n- x\n\n## Critical Context\n- x";
 
+/// What is never cancelled: a session that is closed would stay so.
+const KEPT: &[&str] = &["appendMessage", "openSession"];
+
 /// A client that plays one random game.
 struct Game {
     server: RawServer,
     random: Random,
     session_id: String,
+    /// What opens the session again.
+    open_params: Value,
     sent: u64,
     /// Requests without an answer, by id.
     open: HashMap<u64, &'static str>,
@@ -41,6 +46,7 @@ impl Game {
             server: RawServer::spawn(command, Framing::Lines)?,
             random: Random::new(seed),
             session_id: String::new(),
+            open_params: Value::Null,
             sent: 0,
             open: HashMap::new(),
             asked: VecDeque::new(),
@@ -49,8 +55,10 @@ impl Game {
             announced: Vec::new(),
             entries: Vec::new(),
         };
-        let hooks =
-            if seed.is_multiple_of(2) { json!(["sessionBeforeCompact", "sessionBeforeTree"]) } else { json!([]) };
+        let hooks = match seed.is_multiple_of(2) {
+            true => json!(["sessionBeforeCompact", "sessionBeforeTree", "sessionBeforeFork"]),
+            false => json!([]),
+        };
         let settings = json!({
             "compactd": { "summarizer": "host", "hooks": { "timeoutMs": 30 }, "summarize": { "timeoutMs": 30 } },
             "compaction": { "keepRecentTokens": 200 },
@@ -64,20 +72,23 @@ impl Game {
         )?;
         let model = json!({ "provider": "p", "id": "m", "contextWindow": 4000 });
         let path = home.join(format!("{seed}.jsonl"));
-        let created = game.call("createSession", json!({ "path": path, "autoCompaction": { "model": model } }))?;
+        game.open_params = json!({ "path": path, "autoCompaction": { "model": model } });
+        let created = game.call("createSession", game.open_params.clone())?;
         game.session_id = created["sessionId"].as_str().context("a session has an id")?.to_owned();
         Ok(game)
     }
 
     /// One random step. Nothing is waited for, so that everything overlaps.
     fn step(&mut self) -> anyhow::Result<()> {
-        match self.random.below(16) {
+        match self.random.below(18) {
             0..6 => self.append()?,
             6..8 => self.send("compact", json!({}))?,
             8 => self.send("abortCompaction", json!({}))?,
             9 => self.navigate()?,
             10 => self.cancel()?,
             11 => self.send("getContext", json!({ "format": "llm" }))?,
+            12 => self.fork()?,
+            13 => self.reopen()?,
             _ => self.answer()?,
         }
         if self.random.chance(300) {
@@ -106,9 +117,25 @@ impl Game {
         self.send("navigateTree", json!({ "targetId": target, "summarize": summarize }))
     }
 
+    fn fork(&mut self) -> anyhow::Result<()> {
+        if self.entries.is_empty() {
+            return Ok(());
+        }
+        let entry = self.random.pick(&self.entries).clone();
+        self.send("forkSession", json!({ "entryId": entry }))
+    }
+
+    /// Closes the session and opens it anew, or finds it open.
+    fn reopen(&mut self) -> anyhow::Result<()> {
+        if self.random.chance(700) {
+            self.send("closeSession", json!({}))?;
+        }
+        self.send("openSession", self.open_params.clone())
+    }
+
     fn cancel(&mut self) -> anyhow::Result<()> {
         let waiting: Vec<u64> =
-            self.open.iter().filter(|(_, method)| **method != "appendMessage").map(|(id, _)| *id).collect();
+            self.open.iter().filter(|(_, method)| !KEPT.contains(*method)).map(|(id, _)| *id).collect();
         if waiting.is_empty() {
             return Ok(());
         }
@@ -213,8 +240,9 @@ impl Game {
             (Some(method), None) => self.note_notification(method, frame, &message["params"])?,
             (None, Some(id)) => {
                 let id = id.as_u64().context("an answer names its request")?;
-                ensure!(self.open.remove(&id).is_some(), "request {id} was answered twice");
+                let method = self.open.remove(&id).with_context(|| format!("request {id} was answered twice"))?;
                 let kind = message["error"]["data"]["kind"].as_str();
+                ensure!(kind.is_none() || !KEPT.contains(&method), "{method} failed: {message}");
                 ensure!(kind != Some("internalError"), "a defect: {message}");
             }
             (None, None) => anyhow::bail!("a message without a name: {message}"),
