@@ -123,6 +123,8 @@ pub(crate) struct Index {
     awaited: HashSet<IdKey>,
     /// Whether an entry has come to hang on one behind it, without which there can be no new cycle.
     may_have_cycle: bool,
+    /// Whether an entry has ever come to hang on one behind it.
+    has_later_parents: bool,
     /// Whether the last line had no LF when it was read, so that what follows may begin with it.
     is_open: bool,
     has_bytes: bool,
@@ -264,6 +266,11 @@ impl Index {
     /// The place of the parent, if it has one that is in the file.
     pub(crate) fn parent_slot(&self, slot: usize) -> Option<usize> {
         self.slot_of(self.records[slot].parent?)
+    }
+
+    /// Whether every entry lies behind its parent.
+    pub(crate) fn is_ordered(&self) -> bool {
+        !self.has_later_parents
     }
 
     /// Whether the log holds no bytes at all.

@@ -22,6 +22,7 @@ impl Index {
             }
         }
         self.linked = self.records.len();
+        self.has_later_parents |= self.may_have_cycle;
         if std::mem::take(&mut self.may_have_cycle) {
             self.find_cycles();
         }

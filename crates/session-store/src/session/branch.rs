@@ -8,7 +8,7 @@ use compaction_core::projection::Branch;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
-use crate::index::Record;
+use crate::index::{Index, Record};
 use crate::session::Session;
 use crate::session::known::Slot;
 
@@ -146,11 +146,21 @@ impl Session {
         let wanted = self.offset(wanted)?;
         let mut walk = self.walk(leaf)?;
         while let Some(slot) = walk.step()? {
-            if self.offset(slot)? == wanted {
+            let offset = self.offset(slot)?;
+            if offset == wanted {
                 return Ok(true);
+            }
+            if offset < wanted && self.is_ordered() {
+                // It lies behind all that is still to come.
+                return Ok(false);
             }
         }
         Ok(false)
+    }
+
+    /// Whether every entry lies behind its parent. At the end of a session all do.
+    fn is_ordered(&self) -> bool {
+        self.known.get().is_none_or(Index::is_ordered)
     }
 
     /// The deepest entry that lies on the paths to both leaves; `None` if they share nothing. Fails

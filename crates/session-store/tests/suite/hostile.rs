@@ -21,7 +21,11 @@ fn read_and_append(mut session: Session, place: &Place, before: &[u8]) {
     let tree = session.tree().unwrap();
     assert_eq!(tree.len(), session.entry_count().unwrap());
     for node in &tree {
-        session.branch_ids(Some(&node.id)).unwrap();
+        let path = session.branch_ids(Some(&node.id)).unwrap();
+        for other in tree.iter().take(20) {
+            let is_on_branch = session.is_on_branch(&other.id, Some(&node.id)).unwrap();
+            assert_eq!(is_on_branch, path.contains(&other.id), "{} on the path to {}", other.id, node.id);
+        }
     }
     Projection::of(session.branch(session.leaf_id()).unwrap()).unwrap();
     session.stats().unwrap();

@@ -154,6 +154,25 @@ fn far_ancestors_are_found() {
 }
 
 #[test]
+fn foreign_lines_of_another_branch_cost_what_is_new() {
+    let parent = |number: usize| number.checked_sub(1).map(|before| format!("{before:08x}"));
+    let padding = "x".repeat(10_000);
+    let chain = (0..600).map(|number| user(&format!("{number:08x}"), parent(number).as_deref(), &padding));
+    let lines: Vec<String> = chain.collect();
+    let text = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    for place in Place::all(text.as_bytes()) {
+        let mut session = open(&place, 0).unwrap();
+        for number in 0..3 {
+            let own = say(&mut session, "ours");
+            place.append_foreign(&format!("{}\n", user(&format!("f{number}"), Some("00000256"), "theirs")));
+            let foreign = session.refresh().unwrap().unwrap();
+            assert_eq!((foreign.entry_ids, foreign.leaf_id), (vec![id(&format!("f{number}"))], Some(own)));
+        }
+        assert_eq!(session.entry_count(), None, "no more of the session is read for that");
+    }
+}
+
+#[test]
 fn new_ids_are_unique_where_not_all_are_known() {
     for place in Place::all(text(&settled_chain(2000)).as_bytes()) {
         let mut session = open(&place, 0).unwrap();
