@@ -92,20 +92,13 @@ impl CallContext {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit().await?;
-                    on_thread(move || work(session.opened(guard.as_ref())?, &session)).await
+                    read(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit().await?;
-                    let server = Arc::clone(&self.server);
-                    on_thread(move || {
-                        let mut guard = guard;
-                        let mut access = SessionAccess::new(&server, &session, guard.as_mut())?;
-                        access.refresh()?;
-                        work(access.session(), &session)
-                    })
-                    .await
+                    read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Opening(..) | Ticket::Later(..) => Err(no_ticket()),
             }
@@ -285,6 +278,50 @@ pub async fn blocking<T: Send + 'static>(
 ) -> Result<T, RpcError> {
     let _permit = WORK.acquire().await;
     on_thread(work).await
+}
+
+/// Runs `work` with the session. What another program cut is read anew first, which takes the session for
+/// changing it: out of line, but nothing of it can be read in line.
+async fn read<T, W>(
+    server: Arc<Server>,
+    session: Arc<OpenSession>,
+    guard: OwnedRwLockReadGuard<Slot>,
+    work: W,
+) -> Result<T, RpcError>
+where
+    T: Send + 'static,
+    W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+{
+    let reading = Arc::clone(&session);
+    let outcome = on_thread(move || match reading.opened(guard.as_ref())? {
+        outdated if outdated.is_outdated() => Ok(Err(work)),
+        opened => work(opened, &reading).map(Ok),
+    });
+    let work = match outcome.await? {
+        Ok(done) => return Ok(done),
+        Err(work) => work,
+    };
+    let guard = Arc::clone(&session.slot).write_owned().await;
+    read_refreshed(server, session, guard, work).await
+}
+
+/// Runs `work` with the session, once what other programs did to it was read.
+async fn read_refreshed<T, W>(
+    server: Arc<Server>,
+    session: Arc<OpenSession>,
+    mut guard: OwnedRwLockWriteGuard<Slot>,
+    work: W,
+) -> Result<T, RpcError>
+where
+    T: Send + 'static,
+    W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
+{
+    on_thread(move || {
+        let mut access = SessionAccess::new(&server, &session, guard.as_mut())?;
+        access.refresh()?;
+        work(access.session(), &session)
+    })
+    .await
 }
 
 async fn on_thread<T: Send + 'static>(

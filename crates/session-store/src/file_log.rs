@@ -108,6 +108,10 @@ impl SessionLog for FileLog {
         read_exactly(&self.file, span)
     }
 
+    fn look(&self) -> io::Result<LogChange> {
+        self.seen.compare(&self.file, &self.file.metadata()?)
+    }
+
     fn refresh(&mut self) -> io::Result<LogChange> {
         match self.seen.identity.find(&self.path)? {
             Some(found) => self.note_change(&found),

@@ -75,6 +75,12 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log ends before it does.
     fn read(&self, span: Span) -> io::Result<Vec<u8>>;
 
+    /// Compares the log that is open with what was known of it. One that cannot do so without taking note
+    /// says that nothing changed.
+    fn look(&self) -> io::Result<LogChange> {
+        Ok(LogChange::Unchanged)
+    }
+
     /// Compares the log with what was known of it, and takes note of the change.
     fn refresh(&mut self) -> io::Result<LogChange>;
 

@@ -1,5 +1,6 @@
 //! A log in memory: sessions that end with their process, and the plainest form of what a log does.
 
+use std::cmp::Ordering;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -28,6 +29,14 @@ impl MemoryLog {
     pub fn shared(bytes: Arc<Mutex<Vec<u8>>>) -> Self {
         let known = lock(&bytes).len();
         Self { bytes, known, is_released: false }
+    }
+
+    fn compare(&self, length: usize) -> LogChange {
+        match length.cmp(&self.known) {
+            Ordering::Equal => LogChange::Unchanged,
+            Ordering::Greater => LogChange::Grown,
+            Ordering::Less => LogChange::Replaced,
+        }
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -63,14 +72,15 @@ impl SessionLog for MemoryLog {
         found.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
+    fn look(&self) -> io::Result<LogChange> {
+        Ok(self.compare(lock(&self.bytes).len()))
+    }
+
     fn refresh(&mut self) -> io::Result<LogChange> {
         let length = lock(&self.bytes).len();
-        let known = std::mem::replace(&mut self.known, length);
-        Ok(match length.cmp(&known) {
-            std::cmp::Ordering::Equal => LogChange::Unchanged,
-            std::cmp::Ordering::Greater => LogChange::Grown,
-            std::cmp::Ordering::Less => LogChange::Replaced,
-        })
+        let change = self.compare(length);
+        self.known = length;
+        Ok(change)
     }
 
     fn append(&mut self, line: &str, _sync: bool) -> io::Result<Span> {

@@ -141,6 +141,23 @@ fn a_file_that_is_cut_or_gone_is_told_and_not_made_worse() {
 }
 
 #[test]
+fn a_large_file_that_is_cut_in_place_can_be_read() {
+    let home = Home::new();
+    let padding = "x".repeat(3 << 20);
+    let large = home.text() + &foreign("b", "\"a\"").replace("theirs", &padding) + "\n";
+    fs::write(home.path(), format!("{large}{}\n", foreign("c", "\"b\""))).expect("there is room");
+    let mut peer = home.peer();
+    open(&mut peer, &home.path());
+    let file = fs::File::options().write(true).open(home.path()).expect("it is there");
+    file.set_len(large.len() as u64).expect("files can be cut");
+    let session = json!({ "sessionId": "shared" });
+    let tree = peer.call("getTree", &session).expect("what is left can be read");
+    let nodes = tree["nodes"].as_array().expect("a tree has nodes");
+    assert_eq!(nodes.iter().map(|node| &node["id"]).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(peer.call("getContext", &session).expect("so can the context")["leafId"], "b");
+}
+
+#[test]
 fn a_link_leads_to_the_session_that_is_open() {
     let home = Home::new();
     let link = home.path().with_file_name("link.jsonl");

@@ -22,6 +22,12 @@ impl Session {
         Ok(self.take_foreign())
     }
 
+    /// Whether what is known of the session is no longer there, as another program cut or rewrote it, so
+    /// that reading may fail. What was deleted or replaced can still be read.
+    pub fn is_outdated(&self) -> bool {
+        matches!(self.log.look(), Ok(LogChange::Replaced))
+    }
+
     /// Whether an append would do no more than write its line: nobody changed the session, and
     /// nothing has to be written, read or waited for before.
     pub fn is_settled(&mut self) -> bool {

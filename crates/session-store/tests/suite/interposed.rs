@@ -251,3 +251,23 @@ fn the_name_of_another_holder_stays_when_a_replaced_file_is_closed() {
     drop(second);
     assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1, "the last one takes its name away");
 }
+
+#[test]
+fn a_session_that_was_cut_is_outdated() {
+    let lines = [user("a", None, "1"), user("b", Some("a"), "2")];
+    let both = file(&[&lines[0], &lines[1]]);
+    for place in Place::all(both.as_bytes()) {
+        let mut session = place.open().unwrap();
+        assert!(!session.is_outdated());
+        place.append_foreign(&format!("{}\n", user("c", Some("b"), "3")));
+        assert!(!session.is_outdated(), "it grew");
+        place.overwrite(&file(&[&lines[0]]));
+        assert!(session.is_outdated(), "it was cut");
+        session.refresh().unwrap();
+        assert_eq!((session.is_outdated(), path_of(&session)), (false, "a".to_owned()));
+        let Place::File(_) = &place else { continue };
+        replace(&place.path(), &[&lines[1]]);
+        assert!(!session.is_outdated(), "the old one is still there");
+        assert_eq!(session.entries(None, None).unwrap().len(), 1);
+    }
+}
