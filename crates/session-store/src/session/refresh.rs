@@ -23,9 +23,9 @@ impl Session {
     }
 
     /// Whether what is known of the session is no longer there, as another program cut or rewrote it, so
-    /// that reading may fail. What was deleted or replaced can still be read.
+    /// that reading may fail before [`Session::refresh`]. What was deleted or replaced can still be read.
     pub fn is_outdated(&self) -> bool {
-        matches!(self.log.look(), Ok(LogChange::Replaced))
+        self.unread == LogChange::Replaced || matches!(self.log.look(), Ok(LogChange::Replaced))
     }
 
     /// Whether an append would do no more than write its line: nobody changed the session, and

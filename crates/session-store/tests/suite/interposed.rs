@@ -265,6 +265,14 @@ fn a_session_that_was_cut_is_outdated() {
         assert!(session.is_outdated(), "it was cut");
         session.refresh().unwrap();
         assert_eq!((session.is_outdated(), path_of(&session)), (false, "a".to_owned()));
+        place.overwrite("");
+        for _ in 0..2 {
+            assert!(session.is_outdated(), "what is there is no session");
+            assert!(matches!(session.refresh(), Err(StoreError::NotASession { .. })));
+        }
+        place.overwrite(&file(&[&lines[0]]));
+        session.refresh().unwrap();
+        assert!(!session.is_outdated(), "it is there again");
         let Place::File(_) = &place else { continue };
         replace(&place.path(), &[&lines[1]]);
         assert!(!session.is_outdated(), "the old one is still there");
