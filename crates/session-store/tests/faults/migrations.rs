@@ -37,7 +37,7 @@ fn start(test: &str, directory: &Path, injected: &[&str]) -> Option<Child> {
     }
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", "signal=none"]);
-    command.args(["-e", &format!("trace=flock,{RENAMES}")]);
+    command.args(["-e", &format!("trace=flock,fsync,fdatasync,{RENAMES}")]);
     for injected in injected {
         command.args(["-e", &format!("inject={injected}")]);
     }
@@ -92,6 +92,28 @@ fn rewrite_twice(path: &Path) {
     assert!(acknowledged.iter().all(|id| named(id) == 1), "{acknowledged:?} in {text}");
     assert_eq!((acknowledged.iter().collect::<HashSet<_>>().len(), text.lines().count()), (6, 9), "{text}");
     assert!(!path.with_extension("jsonl.rewriting").exists());
+}
+
+#[test]
+fn without_durability_nothing_is_waited_for() {
+    if let Ok(directory) = std::env::var(DIRECTORY) {
+        return [Durability::None, Durability::Checkpoint].into_iter().for_each(|durability| {
+            let store = FileStore::new(&directory, durability);
+            let path = Path::new(&directory).join(format!("{durability:?}.jsonl"));
+            let made = store.create(&CreateOptions { path: Some(path), ..CreateOptions::default() });
+            let mut fork = made.and_then(|made| store.fork(&made, None)).unwrap();
+            fork.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap();
+            fork.close().unwrap();
+        });
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let test = "migrations::without_durability_nothing_is_waited_for";
+    // The first call that waits fails: with `Checkpoint` that is the next one.
+    let Some(mut child) = start(test, directory.path(), &["fsync,fdatasync:error=EIO"]) else { return };
+    assert!(!child.wait().unwrap().success());
+    let names = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let sessions = names.filter(|name| name.to_string_lossy().ends_with(".jsonl")).count();
+    assert_eq!(sessions, 2, "what waits is not made");
 }
 
 #[test]
