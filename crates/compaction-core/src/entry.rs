@@ -225,6 +225,9 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// Files named in `details`.
     pub files: FileLists,
+    /// Whether later summaries carry the files on (compaction spec, Preparation, File operations): those
+    /// of a hook only where this program wrote the entry, since its lists are whole.
+    pub carries_files: bool,
     /// The whole `details`.
     pub details: Option<Box<RawValue>>,
     /// What the summary cost.
@@ -244,6 +247,9 @@ pub struct BranchSummary {
     pub from_id: String,
     /// Files named in `details`.
     pub files: FileLists,
+    /// Whether later summaries carry the files on (compaction spec, Preparation, File operations): those
+    /// of a hook only where this program wrote the entry, since its lists are whole.
+    pub carries_files: bool,
     /// What the summary cost.
     pub usage: Option<Usage>,
     /// Whether a hook or a client gave the summary.
@@ -472,7 +478,9 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
     let raw = |key: &str| object.raw(key);
     let present = |key: &str| raw(key).filter(|value| value.get() != "null");
     let is_true = |key: &str| object.get(key) == Some("true");
-    let files = || object.get("details").map(FileLists::from_details).unwrap_or_default();
+    let details = || object.get("details");
+    let files = || details().map(FileLists::from_details).unwrap_or_default();
+    let carries_files = || !is_true("fromHook") || details().is_some_and(is_written_here);
     match kind {
         EntryKind::Message => match raw("message") {
             Some(message) => EntryBody::Message(Arc::new(Message::from_raw(message))),
@@ -484,6 +492,7 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
             first_kept_entry_id: id("firstKeptEntryId"),
             tokens_before: object.get("tokensBefore").and_then(|n| n.parse::<f64>().ok()).map_or(0, |n| n as u64),
             files: files(),
+            carries_files: carries_files(),
             details: present("details"),
             usage: usage("usage"),
             from_hook: is_true("fromHook"),
@@ -493,6 +502,7 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
             summary: string("summary"),
             from_id: string("fromId"),
             files: files(),
+            carries_files: carries_files(),
             usage: usage("usage"),
             from_hook: is_true("fromHook"),
         }),
@@ -513,6 +523,12 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
         EntryKind::Usage => EntryBody::Usage(usage("usage")),
         EntryKind::Other => EntryBody::Other,
     }
+}
+
+/// Whether `details` are those of a summary that this program wrote into the session.
+fn is_written_here(details: &str) -> bool {
+    let own = RawObject::parse(details).ok().and_then(|details| details.get("compactd").map(str::to_owned));
+    own.is_some_and(|own| RawObject::parse(&own).is_ok_and(|own| own.string("summarizer").is_some()))
 }
 
 fn read_replacement(object: &RawObject<'_>) -> Replacement {
@@ -548,6 +564,29 @@ mod tests {
         let entry = Entry::parse(line).unwrap();
         assert_eq!(entry.raw().get(), line);
         assert_eq!((entry.kind(), entry.kind_name()), (EntryKind::Other, "future"));
+    }
+
+    #[test]
+    fn files_of_a_hook_are_carried_on_where_this_program_wrote_them() {
+        let check = |members: &str, expected: bool| {
+            for kind in ["compaction", "branch_summary"] {
+                let line = format!(r#"{{"type":"{kind}","id":"a","parentId":null,"timestamp":"t"{members}}}"#);
+                let carries = match Entry::parse(&line).unwrap().body() {
+                    EntryBody::Compaction(compaction) => compaction.carries_files,
+                    EntryBody::BranchSummary(branch) => branch.carries_files,
+                    _ => panic!("{line}"),
+                };
+                assert_eq!(carries, expected, "{line}");
+            }
+        };
+        check("", true);
+        check(r#","details":{"readFiles":["a"]}"#, true);
+        check(r#","fromHook":false,"details":{"compactd":5}"#, true);
+        check(r#","fromHook":true"#, false);
+        check(r#","fromHook":true,"details":{"readFiles":["a"]}"#, false);
+        check(r#","fromHook":true,"details":{"compactd":{}}"#, false);
+        check(r#","fromHook":true,"details":{"compactd":"summarizer"}"#, false);
+        check(r#","fromHook":true,"details":{"compactd":{"summarizer":"hook"},"readFiles":["a"]}"#, true);
     }
 
     #[test]

@@ -110,8 +110,8 @@ fn file_operations(abandoned: &[Arc<Entry>], tools: &FileTools) -> FileOperation
     for entry in abandoned {
         match entry.body() {
             EntryBody::Message(message) => operations.add_message(message, tools),
-            EntryBody::BranchSummary(branch) if !branch.from_hook => operations.add_lists(&branch.files),
-            EntryBody::Compaction(compaction) if !compaction.from_hook => operations.add_lists(&compaction.files),
+            EntryBody::BranchSummary(branch) if branch.carries_files => operations.add_lists(&branch.files),
+            EntryBody::Compaction(compaction) if compaction.carries_files => operations.add_lists(&compaction.files),
             _ => {}
         }
     }

@@ -287,10 +287,10 @@ fn file_operations<'a>(
     let mut operations = FileOperations::default();
     for projected in previous_and_evicted {
         match projected.entry.body() {
-            EntryBody::Compaction(compaction) if !compaction.from_hook && !projected.messages.is_empty() => {
+            EntryBody::Compaction(compaction) if compaction.carries_files && !projected.messages.is_empty() => {
                 operations.add_lists(&compaction.files);
             }
-            EntryBody::BranchSummary(branch) if !branch.from_hook => operations.add_lists(&branch.files),
+            EntryBody::BranchSummary(branch) if branch.carries_files => operations.add_lists(&branch.files),
             _ => {}
         }
         for message in &projected.messages {
