@@ -5,12 +5,13 @@
 //! it tells how many copies follow it, since their usage was measured in another context.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::json::{self, Json, NotAnObject, RawObject};
 use crate::pins;
-use crate::projection::Projection;
+use crate::projection::{ProjectedEntry, Projection};
 
 /// Custom type of the entry that begins the branch of an undone compaction.
 pub const MARK: &str = "compactd.undo";
@@ -22,7 +23,7 @@ pub struct Mark {
     pub from_id: EntryId,
     /// The compaction.
     pub undone_entry_id: EntryId,
-    /// Copies that follow the mark, one behind the other.
+    /// Copies that were made, one behind the other. A branch may have left them before the last one.
     pub entries: usize,
 }
 
@@ -90,25 +91,42 @@ fn reference_member(kind: EntryKind) -> Option<&'static str> {
     }
 }
 
-/// The depths of a context at which copies lie that were made when a compaction was undone.
+/// The depths of a context at which copies lie that were made when compactions were undone.
 ///
-/// Their usage tells of the context that the compaction had made small, so that it is not believed
-/// on the branch where that context is whole again.
+/// Their usage tells of the context that a compaction had made small, so that it is not believed on
+/// the branch where that context is whole again.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CopiedDepths(Vec<std::ops::Range<usize>>);
+pub struct CopiedDepths(Vec<Range<usize>>);
 
 impl CopiedDepths {
-    pub(crate) fn of(projection: &Projection) -> Self {
-        let marks = projection.entries().iter().filter(|projected| projected.entry.kind() == EntryKind::Custom);
-        let ranges = marks.filter_map(|projected| {
-            let copies = Mark::of(&projected.entry)?.entries;
-            Some(projected.depth.saturating_sub(copies)..projected.depth)
-        });
-        Self(ranges.collect())
+    /// Finds the copies of a context. A mark tells how many were made; the branch may have left them
+    /// before the last one, or be itself a copy of a branch that had, so that only those count that
+    /// follow the mark and have its time: all of them were one write.
+    pub fn of(projection: &Projection) -> Self {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut open: Option<(&ProjectedEntry, usize)> = None;
+        for projected in projection.entries() {
+            let is_copy = |(mark, copies): (&ProjectedEntry, usize)| {
+                mark.depth <= projected.depth.saturating_add(copies)
+                    && projected.entry.timestamp() == mark.entry.timestamp()
+            };
+            if let (true, Some(range)) = (open.is_some_and(is_copy), ranges.last_mut()) {
+                range.start = projected.depth;
+                continue;
+            }
+            open = Mark::of(&projected.entry).map(|mark| (projected, mark.entries));
+            ranges.extend(open.map(|_| projected.depth..projected.depth));
+        }
+        Self(ranges)
     }
 
     pub(crate) fn contain(&self, depth: usize) -> bool {
         self.0.iter().any(|range| range.contains(&depth))
+    }
+
+    /// The depth of the newest mark or copy; what lies below it came after the last undo.
+    pub fn newest(&self) -> Option<usize> {
+        self.0.iter().map(|range| range.start).min()
     }
 }
 

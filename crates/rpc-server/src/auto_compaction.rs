@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use compaction_core::entry::{Entry, EntryId, Role};
+use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::message::Message;
-use compaction_core::projection::Projection;
+use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::known_context_tokens;
 use compaction_core::trigger::{
     self, Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerModel, TriggerReason,
 };
-use compaction_core::undo::Mark;
+use compaction_core::undo::CopiedDepths;
 
 use crate::call::change;
 use crate::compactor::{self, Begun, Circumstances, Order};
@@ -223,12 +223,11 @@ fn decide(
 /// Whether a compaction of this branch was undone and nobody has asked for anything since: who
 /// undoes one would not see it made again at the next message.
 fn was_undone(projection: &Projection) -> bool {
-    let entries = projection.entries();
-    let mark = entries.iter().enumerate().rev().find_map(|(at, entry)| Some((at, Mark::of(&entry.entry)?)));
-    let Some((at, mark)) = mark else {
+    let Some(newest) = CopiedDepths::of(projection).newest() else {
         return false;
     };
-    let new = entries.iter().skip(at.saturating_add(1).saturating_add(mark.entries));
+    let is_new = |entry: &&ProjectedEntry| entry.depth < newest && entry.entry.kind() != EntryKind::Compaction;
+    let new = projection.entries().iter().filter(is_new);
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 

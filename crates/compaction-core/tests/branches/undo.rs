@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::common::{branch, project};
+use crate::common::{branch, entry, project};
 use crate::promises::lines;
 use compaction_core::entry::{Entry, EntryId, new_entry_line};
 use compaction_core::json::RawObject;
@@ -94,6 +94,41 @@ proptest! {
         let estimated = tokens::context_tokens(&project(&path[..position]));
         prop_assert!(counted.usage_tokens == 0 || counted.usage_tokens == estimated.usage_tokens);
     }
+}
+
+#[test]
+fn usage_is_believed_behind_copies_that_the_branch_left() {
+    let whole = undone(&branch("user 1\ncompaction keeps 0\nuser 2\nassistant 2\nuser 3\nuser 4\nuser 5"), 1);
+    // The branch goes on after so many copies.
+    let check = |copies: usize, expected: u64| {
+        let mut path = whole[..2 + copies].to_vec();
+        let newest = undo::CopiedDepths::of(&project(&path)).newest();
+        assert_eq!(newest, Some(0), "all of {copies} are copies");
+        for (position, line) in ["user 6", "usage 900", "user 7"].into_iter().enumerate() {
+            path.push(Arc::new(entry(whole.len() + position, line)));
+        }
+        let projection = project(&path);
+        assert_eq!(undo::CopiedDepths::of(&projection).newest(), Some(3), "{copies}");
+        assert_eq!(tokens::context_tokens(&projection).usage_tokens, expected, "{copies}");
+    };
+    for copies in 0..=5 {
+        check(copies, 900);
+    }
+}
+
+#[test]
+fn a_copied_mark_tells_of_more_copies_than_there_are() {
+    let whole = undone(&branch("user 1\ncompaction keeps 0\nuser 2\ncompaction keeps 2\nuser 3\nuser 4\nuser 5"), 3);
+    let mut path = whole[..5].to_vec();
+    for (position, line) in ["user 6", "usage 900"].into_iter().enumerate() {
+        path.push(Arc::new(entry(whole.len() + position, line)));
+    }
+    let mut again = undone(&path, 1);
+    assert_eq!(undo::CopiedDepths::of(&project(&again)).newest(), Some(0));
+    assert_eq!(tokens::context_tokens(&project(&again)).usage_tokens, 0);
+    again.push(Arc::new(entry(20, "usage 800")));
+    assert_eq!(undo::CopiedDepths::of(&project(&again)).newest(), Some(1));
+    assert_eq!(tokens::context_tokens(&project(&again)).usage_tokens, 800);
 }
 
 #[test]

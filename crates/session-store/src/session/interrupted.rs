@@ -28,14 +28,17 @@ impl Session {
         let Some(time) = self.own_timestamp(&record)? else {
             return Ok(None);
         };
+        let mut marked: Option<(Mark, usize)> = None;
         for copies in 0.. {
+            // A copied mark of an older undo comes behind the one that began the write.
             if record.kind == EntryKind::Custom
                 && let Some(mark) = self.parse(&record).ok().and_then(|entry| Mark::of(&entry))
-                && mark.entries > copies
             {
-                return Ok(self.find(&mark.from_id)?.map(|_| mark.from_id));
+                marked = Some((mark, copies));
             }
             if !self.is_parent_known(slot, &record) {
+                // Where the mark itself is reached, that parent tells nothing more.
+                marked = marked.filter(|(_, before)| *before == copies);
                 break;
             }
             let Some(parent) = self.parent(slot)? else { break };
@@ -46,7 +49,11 @@ impl Session {
             }
             (slot, record) = (parent, before);
         }
-        Ok(None)
+        let interrupted = marked.filter(|(mark, copies)| mark.entries > *copies);
+        let Some((mark, _)) = interrupted else {
+            return Ok(None);
+        };
+        Ok(self.find(&mark.from_id)?.map(|_| mark.from_id))
     }
 
     /// Whether the parent can be had without reading more of a large session. Its last line is whole,

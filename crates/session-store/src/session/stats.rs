@@ -56,16 +56,19 @@ impl Session {
     pub fn stats(&self) -> Result<SessionStats, StoreError> {
         let mut stats = SessionStats::default();
         // Copies that undoing a compaction made were paid for once, where their originals are.
+        // All of them are one write of one time, of which the end may be missing.
         let mut copies: usize = 0;
+        let mut time = String::new();
         let index = self.index()?;
         self.for_each_entry(|entry| {
-            let is_copy = copies > 0;
+            let is_in_write = copies > 0;
             copies = copies.saturating_sub(1);
             match entry {
-                Ok(entry) if is_copy => stats.add_copy(entry),
+                Ok(entry) if is_in_write && entry.timestamp() == time => stats.add_copy(entry),
                 Ok(entry) => {
                     let mark = Mark::of(entry).filter(|mark| index.slot(mark.undone_entry_id.as_str()).is_some());
                     copies = mark.map_or(0, |mark| mark.entries);
+                    entry.timestamp().clone_into(&mut time);
                     stats.add_entry(entry);
                 }
                 Err(_) => stats.broken_entries += 1,

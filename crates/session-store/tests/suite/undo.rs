@@ -81,6 +81,64 @@ fn the_end_of_a_large_session_knows_it_too() {
     }
 }
 
+/// A session in which a compaction was undone, the branch left after the first copy, and what came
+/// after it undone again up to an earlier compaction.
+fn undone_within_copies() -> (Place, usize) {
+    let entries = [
+        user("a", None, "1"),
+        compaction("b", "a", "a"),
+        user("c", Some("b"), "2"),
+        compaction("d", "c", "c"),
+        user("e", Some("d"), "3"),
+        user("f", Some("e"), "4"),
+        user("g", Some("f"), "5"),
+    ];
+    let [_, place] = Place::all(file(&entries.each_ref().map(String::as_str)).as_bytes());
+    let mut session = place.open().unwrap();
+    let copies = undo(&mut session);
+    session.append(NewEntry::new("custom", "{}"), Parent::At(Some(id(&copies[1])))).unwrap();
+    say(&mut session, "6");
+    let before = place.bytes().len();
+    undo(&mut session);
+    assert_eq!(seen(&session), "1 2 3 6");
+    (place, before)
+}
+
+#[test]
+fn a_copied_mark_of_a_branch_that_left_its_copies_is_no_interruption() {
+    let (place, before) = undone_within_copies();
+    let whole = place.text();
+    for (end, _) in whole.match_indices('\n').filter(|(end, _)| *end >= before) {
+        let [_, place] = Place::all(&whole.as_bytes()[..=end]);
+        let expected = if end + 1 == whole.len() { "1 2 3 6" } else { "S 1 2 3 6" };
+        assert_eq!(seen(&place.open().unwrap()), expected, "{end} of {}", whole.len());
+        // The same where the end alone is read.
+        let log = session_store::MemoryLog::new(&whole.as_bytes()[..=end]);
+        let options = SessionOptions { whole_bytes: 0, ..SessionOptions::default() };
+        assert_eq!(seen(&Session::open(Box::new(log), options).unwrap()), expected, "{end} of {}", whole.len());
+    }
+}
+
+#[test]
+fn what_follows_an_undo_that_was_cut_short_is_paid_for() {
+    let usage = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:09.000Z","message":{{"role":"assistant","content":[],"usage":{{"input":7}}}}}}"#
+        )
+    };
+    let [place, _] = Place::all(lines().as_bytes());
+    let mut session = place.open().unwrap();
+    let copies = undo(&mut session);
+    session.close().unwrap();
+    let whole = place.text();
+    let cut = whole.trim_end().rfind('\n').unwrap() + 1;
+    for (end, parent) in [(whole.len(), &*copies[3]), (cut, "e")] {
+        let [_, place] = Place::all(&whole.as_bytes()[..end]);
+        place.append_foreign(&format!("{}\n", usage("z", parent)));
+        assert_eq!(place.open().unwrap().stats().unwrap().tokens.input, 7, "{end}");
+    }
+}
+
 #[test]
 fn moving_into_the_copies_at_once_is_no_interruption() {
     let [_, place] = Place::all(lines().as_bytes());
