@@ -184,8 +184,15 @@ class CheckCompactionResult(TypedDict):
     # Tokens above which the threshold is crossed.
     threshold: int
 
+    # Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
+    # if that is not known.
+    keepRecentTokens: NotRequired[int | None]
+
     # Why.
     reason: NotRequired[CompactionReason | None]
+
+    # Tokens of the window that stay free, as they fit it; absent if the window is not known.
+    reserveTokens: NotRequired[int | None]
 
     # Why nothing is done although something might seem due.
     skipped: NotRequired[str | None]
@@ -1165,7 +1172,7 @@ class Preparation(TypedDict):
     # Files that the summarised part touched.
     fileOps: FileOperations
 
-    # The settings that were used.
+    # The settings that were used, as they fit the window where the session's model is known.
     settings: CompactionSettings
 
     # The leaf of the branch.

@@ -129,8 +129,15 @@ export interface CheckCompactionResult {
   contextTokens: number;
   /** Tokens above which the threshold is crossed. */
   threshold: number;
+  /**
+   * Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
+   * if that is not known.
+   */
+  keepRecentTokens?: number | null;
   /** Why. */
   reason?: CompactionReason | null;
+  /** Tokens of the window that stay free, as they fit it; absent if the window is not known. */
+  reserveTokens?: number | null;
   /** Why nothing is done although something might seem due. */
   skipped?: string | null;
 }
@@ -882,7 +889,7 @@ export interface Preparation {
   previousSummary: string | null;
   /** Files that the summarised part touched. */
   fileOps: FileOperations;
-  /** The settings that were used. */
+  /** The settings that were used, as they fit the window where the session's model is known. */
   settings: CompactionSettings;
   /** The leaf of the branch. */
   leafId: string;

@@ -94,11 +94,7 @@ pub fn context_tokens(projection: &Projection) -> ContextTokens {
     if let Some(tokens) = usage_and_trailing(projection) {
         return tokens;
     }
-    let messages = || projection.messages();
-    let conversation = messages().filter(|message| !matches!(message.body(), Body::System(_)));
-    // Several system messages are one prompt with changes; what counts is the prompt that results.
-    let system = system_state::replay(messages(), 0).map_or(0, |message| message.tokens());
-    let tokens = system + estimate_messages(conversation);
+    let tokens = estimate_context(projection);
     ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }
 }
 
@@ -116,6 +112,14 @@ pub fn known_context_tokens(projection: &Projection) -> Option<u64> {
 /// Whether the message is an answer that is neither an error nor aborted.
 pub(crate) fn is_success(message: &Message) -> bool {
     message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
+}
+
+/// Estimated tokens of a projected context, whatever providers have reported of it.
+pub fn estimate_context(projection: &Projection) -> u64 {
+    let conversation = projection.messages().filter(|message| !matches!(message.body(), Body::System(_)));
+    // Several system messages are one prompt with changes; what counts is the prompt that results.
+    let system = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
+    system + estimate_messages(conversation)
 }
 
 fn usage_and_trailing(projection: &Projection) -> Option<ContextTokens> {

@@ -5,6 +5,8 @@
 //! and is kept.
 
 mod account;
+mod balance;
+mod fitted;
 mod order;
 mod plan;
 mod written;
@@ -37,6 +39,7 @@ use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::{self, Chain};
 use crate::wire::*;
 
+pub(crate) use fitted::Fitted;
 pub(crate) use order::Order;
 use plan::Plan;
 pub(crate) use plan::kept;
@@ -49,11 +52,11 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
     let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
-    let order = Arc::new(Order::manual(params, settings));
-    let begun = {
-        let order = Arc::clone(&order);
-        call.write(move |access| begin(access, &order, &parent)).await?
-    };
+    let beginning = call.write(move |access| {
+        let order = Order::manual(params, settings, access.open().auto_compaction.model().as_ref());
+        Ok((begin(access, &order, &parent)?, Arc::new(order)))
+    });
+    let (begun, order) = beginning.await?;
     let operation_id = begun.guard.id.clone();
     if call.was_aborted() {
         begun.guard.cancel.cancel();
@@ -308,7 +311,7 @@ fn commit(
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
     let pins = pins_at_leaf(access)?;
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
-    order.check_progress(&written.summary, plan.replaced_tokens)?;
+    order.check_progress(&written.summary, plan.balance.replaced)?;
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
     let hidden = order.hidden(&projection);
     let edits: Vec<String> = hidden.iter().map(hiding).collect();

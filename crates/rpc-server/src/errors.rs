@@ -64,10 +64,15 @@ pub enum RpcError {
     #[error("{advice}")]
     StillTooLarge { advice: &'static str, context_tokens: u64, threshold: u64 },
     #[error(
-        "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay, since neither a message \
-         nor a tool call and its results can be parted"
+        "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay{} beside a summary, since neither a message \
+         nor a tool call and its results can be parted", shown_weights(*.pinned_tokens, *.unestimated_tokens)
     )]
-    KeptTooLarge { kept_tokens: u64, replaced_tokens: u64, threshold: u64 },
+    KeptTooLarge { kept_tokens: u64, pinned_tokens: u64, replaced_tokens: u64, threshold: u64, unestimated_tokens: u64 },
+    #[error(
+        "failed to make the context smaller: of the {replaced_tokens} tokens that could go, {pinned_tokens} are of \
+         pinned entries, which stay, and the summary would take the rest"
+    )]
+    NoGain { replaced_tokens: u64, pinned_tokens: u64 },
     #[error("already compacted: nothing that the model sees follows compaction {compaction_id}")]
     AlreadyCompacted { compaction_id: String, context_tokens: u64 },
     #[error("operation {operation_id} is in progress on this session")]
@@ -145,6 +150,15 @@ fn shown_failures(failures: &[SummarizerFailure]) -> String {
     failures.iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
+/// What makes up tokens that have to stay, beside messages.
+fn shown_weights(pinned_tokens: u64, unestimated_tokens: u64) -> String {
+    let pinned = (pinned_tokens > 0).then(|| format!("{pinned_tokens} of them in pinned entries"));
+    let unestimated = (unestimated_tokens > 0)
+        .then(|| format!("{unestimated_tokens} more than estimated by the provider's count, as of a prompt and tools"));
+    let parts: Vec<String> = pinned.into_iter().chain(unestimated).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
+}
+
 fn id_or_root(id: &Option<String>) -> &str {
     id.as_deref().unwrap_or("root")
 }
@@ -206,7 +220,8 @@ impl RpcError {
             Self::NothingToCompact { .. }
             | Self::AwaitsResult { .. }
             | Self::StillTooLarge { .. }
-            | Self::KeptTooLarge { .. } => "nothingToCompact",
+            | Self::KeptTooLarge { .. }
+            | Self::NoGain { .. } => "nothingToCompact",
             Self::AlreadyCompacted { .. } => "alreadyCompacted",
             Self::OperationInProgress { .. } => "operationInProgress",
             Self::SummarizerFailed { .. } | Self::EverySummarizerFailed { .. } | Self::DeadlinePassed { .. } => {
@@ -291,12 +306,19 @@ impl RpcError {
                 "contextTokens": context_tokens,
                 "threshold": threshold,
             }),
-            Self::KeptTooLarge { kept_tokens, replaced_tokens, threshold } => json!({
-                "reason": "keptTooLarge",
-                "keptTokens": kept_tokens,
-                "replacedTokens": replaced_tokens,
-                "threshold": threshold,
-            }),
+            Self::KeptTooLarge { kept_tokens, pinned_tokens, replaced_tokens, threshold, unestimated_tokens } => {
+                json!({
+                    "reason": "keptTooLarge",
+                    "keptTokens": kept_tokens,
+                    "pinnedTokens": pinned_tokens,
+                    "replacedTokens": replaced_tokens,
+                    "threshold": threshold,
+                    "unestimatedTokens": unestimated_tokens,
+                })
+            }
+            Self::NoGain { replaced_tokens, pinned_tokens } => {
+                json!({ "reason": "noGain", "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
+            }
             Self::AlreadyCompacted { compaction_id, context_tokens } => {
                 json!({ "compactionId": compaction_id, "contextTokens": context_tokens })
             }

@@ -67,6 +67,11 @@ impl Settings {
         Ok(Self { of_call: layer, ..settings })
     }
 
+    /// Whether the call itself gave the tokens that the member `key` of the `compaction` object stands for.
+    pub(crate) fn are_of_call(&self, key: &str) -> bool {
+        self.of_call.get(key).is_some_and(Value::is_u64)
+    }
+
     /// The merged object.
     pub fn as_json(&self) -> &Value {
         &self.merged

@@ -46,8 +46,23 @@ impl<'a> ShownFiles<'a> {
     /// `last_touched` names files in the order of their last touch; those that it lacks count as
     /// older, the last of a list as the newest of them.
     pub fn within(lists: &'a FileLists, last_touched: &[&str], reserve_tokens: u64) -> Self {
-        let most = (reserve_tokens / 2).max(LEAST_TOKENS).saturating_mul(UNITS_PER_TOKEN);
-        let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(TAG_UNITS);
+        Self::in_tokens(lists, last_touched, Self::most_tokens(reserve_tokens))
+    }
+
+    /// Tokens that file blocks may take where `reserve_tokens` are reserved: half of that, and a few
+    /// at least.
+    pub fn most_tokens(reserve_tokens: u64) -> u64 {
+        (reserve_tokens / 2).max(LEAST_TOKENS)
+    }
+
+    /// As [`ShownFiles::within`], in blocks of `max_tokens` at most; no files at all, nor how many
+    /// there are, where that is too little for blocks.
+    pub fn in_tokens(lists: &'a FileLists, last_touched: &[&str], max_tokens: u64) -> Self {
+        let most = usize::try_from(max_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
+        if most < TAG_UNITS + MORE_UNITS {
+            return Self { read: ShownList::default(), modified: ShownList::default() };
+        }
+        let most = most - TAG_UNITS;
         let all = Self::all(&lists.read_files, &lists.modified_files);
         if all.units() <= most {
             return all;
@@ -184,11 +199,22 @@ mod tests {
             let touched: Vec<&str> = touched.iter().filter(|_| !all.is_empty()).map(|index| *index.get(&all)).collect();
             let files = ShownFiles::within(&lists, &touched, reserve);
             let text = append_shown_files("S", &files);
-            prop_assert!(estimate_text(&text) <= 1 + (reserve / 2).max(LEAST_TOKENS));
+            prop_assert!(estimate_text(&text) <= 1 + ShownFiles::most_tokens(reserve));
             for (shown, all) in files.lists().into_iter().zip([&lists.read_files, &lists.modified_files]) {
                 prop_assert_eq!(shown.files.len() + shown.more, all.len());
                 prop_assert!(shown.files.is_sorted());
             }
+        }
+
+        #[test]
+        fn blocks_never_take_more_than_they_may(
+            read in proptest::collection::btree_set("[a-z/]{1,60}", 0..50),
+            modified in proptest::collection::btree_set("[A-Z/]{1,60}", 0..50),
+            max_tokens in 0..600u64,
+        ) {
+            let lists = FileLists { read_files: read.into_iter().collect(), modified_files: modified.into_iter().collect() };
+            let text = append_shown_files("", &ShownFiles::in_tokens(&lists, &[], max_tokens));
+            prop_assert!(estimate_text(&text) <= max_tokens, "{} tokens of {max_tokens}: {text}", estimate_text(&text));
         }
     }
 }

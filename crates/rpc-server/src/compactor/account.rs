@@ -6,9 +6,10 @@ use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::summary::{ShownFiles, append_shown_files};
 use compaction_core::tokens::estimate_text;
 
+use super::Order;
+use super::balance::Balance;
 use crate::convert;
 use crate::redaction::Redactor;
-use crate::settings::Settings;
 use crate::wire;
 
 /// Bytes that every stored ledger may take.
@@ -33,8 +34,10 @@ pub(super) struct Part<'a> {
     pub(super) preparation: &'a Preparation,
     /// What stays.
     pub(super) kept: &'a [PreparedMessage],
-    /// Estimated tokens of what goes, an earlier summary included, if they are known.
-    pub(super) replaced_tokens: Option<u64>,
+    /// Both in tokens.
+    pub(super) balance: Balance,
+    /// What was ordered.
+    pub(super) order: &'a Order,
 }
 
 impl Account {
@@ -47,20 +50,16 @@ impl Account {
 
     /// Takes the account of a summary's text and completes the summary: with the facts that it
     /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
-    /// What `redactor` takes out of a model's words is not brought back.
-    pub(super) fn complete(
-        part: &Part<'_>,
-        text: &str,
-        settings: &Settings,
-        redactor: Option<&Redactor>,
-    ) -> (Self, String) {
+    /// Where the window is known, both fit under its threshold. What `redactor` takes out of a
+    /// model's words is not brought back.
+    pub(super) fn complete(part: &Part<'_>, text: &str, redactor: Option<&Redactor>) -> (Self, String) {
         let ledger = part.preparation.ledger();
         let files = part.preparation.file_operations.lists();
-        let reserve_tokens = part.preparation.settings.reserve_tokens;
-        let shown = ShownFiles::within(&files, &ledger.last_touched(), reserve_tokens);
+        let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), part.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
         let loss = part.loss(&ledger, &with_files(text));
-        let budget = settings.repair_tokens().map(|most| most.min(part.room_beside(&with_files(text))));
+        let budget =
+            part.order.settings.repair_tokens().map(|most| most.min(part.room_for_facts(text, &with_files(text))));
         let repair = budget.and_then(|budget| loss.repair(budget));
         let mut account = Self::new(part, ledger, loss);
         let Some(repair) = repair else {
@@ -122,10 +121,30 @@ fn redacted(block: &str, redactor: &Redactor) -> String {
 }
 
 impl Part<'_> {
-    /// Tokens that can be added to a summary so that it stays clearly smaller than what it replaces.
-    fn room_beside(&self, summary: &str) -> u64 {
-        let most = self.replaced_tokens.map_or(u64::MAX, |replaced| replaced - replaced / 4);
-        most.saturating_sub(estimate_text(summary))
+    /// Tokens that files and facts behind a summary may take together: half of what is left under the
+    /// threshold, where that is known, since the next compaction would be due at once else.
+    fn room_beside(&self, text: &str) -> u64 {
+        let room = |threshold| self.balance.room_under(threshold, estimate_text(text)) / 2;
+        self.order.threshold.map_or(u64::MAX, room)
+    }
+
+    /// Tokens that file blocks may take: no more than half of the room, and so few that the summary
+    /// is not refused because of them.
+    fn room_for_files(&self, text: &str) -> u64 {
+        let taken = estimate_text(text).saturating_add(self.balance.pinned);
+        let largest = self.order.largest_summary(self.balance.replaced).unwrap_or(u64::MAX);
+        ShownFiles::most_tokens(self.preparation.settings.reserve_tokens)
+            .min(largest.saturating_sub(taken))
+            .min(self.room_beside(text) / 2)
+    }
+
+    /// Tokens that facts may take beside the files, so that the summary stays clearly smaller than
+    /// what it replaces.
+    fn room_for_facts(&self, text: &str, with_files: &str) -> u64 {
+        let taken = estimate_text(with_files);
+        let clearly_smaller = self.balance.gain().map_or(u64::MAX, |gain| gain - gain / 4).saturating_sub(taken);
+        let files = taken.saturating_sub(estimate_text(text));
+        clearly_smaller.min(self.room_beside(text).saturating_sub(files))
     }
 
     fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {

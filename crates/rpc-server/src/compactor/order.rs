@@ -1,20 +1,30 @@
 //! What was ordered: by a person, by a program, or by the server itself.
 
 use compaction_core::entry::EntryId;
+use compaction_core::extractive;
+use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::settings::CompactionSettings;
+use compaction_core::summary::{ShownFiles, append_file_blocks};
 use compaction_core::tokens::estimate_text;
 use compaction_core::trigger;
 
+use super::balance::{Balance, Measure};
+use super::fitted::Fitted;
 use crate::errors::RpcError;
 use crate::settings::Settings;
-use crate::wire::{CompactParams, CompactionReason, CompactionResult, GivenSummary};
+use crate::wire::{CompactParams, CompactionReason, CompactionResult, GivenSummary, Model};
 
 /// Tokens that a summary may have whatever it replaces, if somebody asked for it: the headings of
 /// the format alone take some, and so little cannot make a context grow without end.
 const ALWAYS_ALLOWED_TOKENS: u64 = 256;
+/// Tokens that any summary has: its headings alone take more.
+const LEAST_SUMMARY_TOKENS: u64 = 24;
+
+/// How often a little less is tried to be kept before it is half as much each time.
+const SMALL_STEPS: usize = 4;
 
 /// An order to compact a session.
 #[derive(Debug, Clone)]
@@ -33,20 +43,21 @@ pub(crate) struct Order {
     pub(crate) summary: Option<GivenSummary>,
     /// The settings, those of the call included.
     pub(crate) settings: Settings,
-    /// How much to keep, as it fits the model of an automatic compaction; `None` for what is set for
-    /// the branch's own model.
+    /// How much to keep, as it fits the model of the session; `None` for what is set for the branch's
+    /// own model.
     pub(crate) compaction: Option<CompactionSettings>,
     /// The oldest entry that is kept, if the caller chose it.
     pub(crate) first_kept: Option<EntryId>,
-    /// Tokens that the context shall have at most afterwards, where that is known.
+    /// More tokens than this are too many for the model of the session, where its window is known.
     pub(crate) threshold: Option<u64>,
     /// The answer that overflowed, if one did.
     pub(crate) overflowed: Option<EntryId>,
 }
 
 impl Order {
-    /// The order of a caller of `compact`.
-    pub(crate) fn manual(params: CompactParams, settings: Settings) -> Self {
+    /// The order of a caller of `compact`, for a session of `model`, if that is known.
+    pub(crate) fn manual(params: CompactParams, settings: Settings, model: Option<&Model>) -> Self {
+        let fitted = Fitted::of(&settings, model);
         Self {
             session_id: params.session_id,
             reason: CompactionReason::Manual,
@@ -54,10 +65,10 @@ impl Order {
             force: params.force,
             custom_instructions: params.custom_instructions,
             summary: params.summary,
-            compaction: None,
+            compaction: fitted.map(|fitted| fitted.compaction),
             settings,
             first_kept: params.first_kept_entry_id.map(EntryId::new),
-            threshold: None,
+            threshold: fitted.map(|fitted| fitted.threshold),
             overflowed: None,
         }
     }
@@ -70,23 +81,49 @@ impl Order {
     }
 
     /// Prepares the compaction. Where a threshold has to be reached, less and less is kept until
-    /// what stays and the largest summary fit under it, or nothing more can go: one compaction is
-    /// enough then, however large the context is.
-    pub(super) fn prepare(&self, projection: &Projection, leaf: Option<&EntryId>) -> Result<Preparation, Refusal> {
-        let tools = self.settings.file_tools();
-        let mut compaction = self.compaction_of(projection);
-        let mut preparation = Preparation::of(projection, leaf, compaction, &tools);
-        let Some(threshold) = self.threshold else {
-            return preparation;
+    /// what stays and the largest summary fit under it and more goes than a summary may weigh, or
+    /// nothing more can go: one compaction is enough then, however large the context is.
+    pub(super) fn prepare(
+        &self,
+        projection: &Projection,
+        leaf: Option<&EntryId>,
+        pins: &Pins,
+    ) -> Result<Preparation, Refusal> {
+        let (tools, mut compaction) = (self.settings.file_tools(), self.compaction_of(projection));
+        let Some(threshold) = self.target() else {
+            return match self.threshold {
+                Some(threshold) => Fitted { compaction, threshold }.prepare(&self.settings, projection, leaf),
+                None => Preparation::of(projection, leaf, compaction, &tools),
+            };
         };
-        while compaction.keep_recent_tokens > 0
-            && !preparation.as_ref().is_ok_and(|prepared| fits(prepared, projection, threshold))
-        {
-            compaction.keep_recent_tokens /= 2;
+        let measure = Measure::of(projection);
+        let mut preparation = Preparation::of(projection, leaf, compaction, &tools);
+        let mut small_steps = 0..SMALL_STEPS;
+        while compaction.keep_recent_tokens > 0 {
+            let weighed = preparation.as_ref().ok().map(|prepared| {
+                let balance = Balance::of(projection, &prepared.first_kept_entry_id, pins, measure);
+                Forecast::of(prepared, &balance, &self.settings)
+            });
+            let keep = compaction.keep_recent_tokens;
+            compaction.keep_recent_tokens = match weighed {
+                Some(forecast) if forecast.tokens <= threshold && forecast.is_worth => break,
+                // A little too much is cured by a little less.
+                Some(forecast) if forecast.is_worth && small_steps.next().is_some() => {
+                    let step = forecast.tokens.saturating_sub(threshold).max(keep / 8);
+                    keep - step.min(keep.div_ceil(2))
+                }
+                _ => keep / 2,
+            };
             let smaller = Preparation::of(projection, leaf, compaction, &tools);
             preparation = smaller.or(preparation);
         }
         preparation
+    }
+
+    /// The threshold that the compaction has to reach, if it has to: what nobody asked for shall
+    /// suffice until the context has grown again.
+    fn target(&self) -> Option<u64> {
+        self.threshold.filter(|_| self.reason != CompactionReason::Manual)
     }
 
     /// How much to keep of a context.
@@ -96,26 +133,58 @@ impl Order {
 
     /// Fails if `summary` is not smaller than what it replaces (issue: guaranteed progress).
     pub(super) fn check_progress(&self, summary: &str, replaced_tokens: Option<u64>) -> Result<(), RpcError> {
-        let Some(replaced_tokens) = replaced_tokens.filter(|_| !self.force) else {
-            return Ok(());
-        };
         let summary_tokens = estimate_text(summary);
-        let is_allowed = self.reason == CompactionReason::Manual && summary_tokens <= ALWAYS_ALLOWED_TOKENS;
-        match is_allowed || summary_tokens < replaced_tokens {
-            true => Ok(()),
-            false => Err(RpcError::NotSmaller { summary_tokens, replaced_tokens }),
+        match (self.largest_summary(replaced_tokens), replaced_tokens) {
+            (Some(largest), Some(replaced_tokens)) if summary_tokens > largest => {
+                Err(RpcError::NotSmaller { summary_tokens, replaced_tokens })
+            }
+            _ => Ok(()),
         }
     }
 
-    /// Fails if a compaction that shall reach a threshold cannot, and would gain next to nothing: no
-    /// model is asked for that.
-    pub(super) fn check_worth(&self, kept_tokens: u64, replaced_tokens: Option<u64>) -> Result<(), RpcError> {
-        let threshold = self.threshold.filter(|threshold| kept_tokens > *threshold);
-        match (threshold, replaced_tokens) {
-            (Some(threshold), Some(replaced_tokens)) if replaced_tokens <= ALWAYS_ALLOWED_TOKENS => {
-                Err(RpcError::KeptTooLarge { kept_tokens, replaced_tokens, threshold })
-            }
-            _ => Ok(()),
+    /// Tokens of the largest summary that is taken, with all that is added to it; `None` where any is.
+    pub(super) fn largest_summary(&self, replaced_tokens: Option<u64>) -> Option<u64> {
+        let smaller = replaced_tokens.filter(|_| !self.force)?.saturating_sub(1);
+        Some(if self.reason == CompactionReason::Manual { smaller.max(ALWAYS_ALLOWED_TOKENS) } else { smaller })
+    }
+
+    /// Fails if a compaction that shall reach a threshold cannot, and would gain next to nothing, or
+    /// if any summary would be refused: no model is asked for that.
+    pub(super) fn check_worth(&self, balance: &Balance) -> Result<(), RpcError> {
+        let (Some(replaced_tokens), Some(gain)) = (balance.replaced, balance.gain()) else {
+            return Ok(());
+        };
+        let pinned_tokens = balance.pinned;
+        if let Some((kept_tokens, threshold)) = self.out_of_reach(balance, gain) {
+            let unestimated_tokens = balance.measure.excess();
+            return Err(RpcError::KeptTooLarge {
+                kept_tokens,
+                pinned_tokens,
+                replaced_tokens,
+                threshold,
+                unestimated_tokens,
+            });
+        }
+        let least = pinned_tokens.saturating_add(LEAST_SUMMARY_TOKENS);
+        match self.largest_summary(Some(replaced_tokens)).is_some_and(|largest| least > largest) {
+            true => Err(RpcError::NoGain { replaced_tokens, pinned_tokens }),
+            false => Ok(()),
+        }
+    }
+
+    /// The tokens that stay and the threshold, if they are too many for it, and `gain` is too little
+    /// to compact nevertheless. Where the threshold cannot be reached, the next compaction would be
+    /// due at once: one that nobody waits for has to take off a fifth then.
+    fn out_of_reach(&self, balance: &Balance, gain: u64) -> Option<(u64, u64)> {
+        let threshold = self.target()?;
+        let (staying, at_most) = (balance.staying(), balance.staying_at_most());
+        let short_summary = ALWAYS_ALLOWED_TOKENS.min(threshold / 8);
+        let is_too_much = self.reason == CompactionReason::Threshold
+            && staying.saturating_add(short_summary) > threshold
+            && balance.measure.to_counted(gain) <= staying / 4;
+        match at_most > threshold && gain <= ALWAYS_ALLOWED_TOKENS {
+            true => Some((at_most, threshold)),
+            false => is_too_much.then_some((staying, threshold)),
         }
     }
 
@@ -125,11 +194,36 @@ impl Order {
     }
 }
 
-/// Whether what `preparation` keeps fits under `threshold` together with the largest summary.
-fn fits(preparation: &Preparation, projection: &Projection, threshold: u64) -> bool {
-    let kept = projection.entries().iter().skip_while(|entry| *entry.entry.id() != preparation.first_kept_entry_id);
-    let kept: u64 = kept.flat_map(|entry| &entry.messages).map(|message| message.tokens()).sum();
-    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
-    let prefix = if preparation.is_split_turn { limits.max_tokens(RequestKind::TurnPrefix) } else { 0 };
-    kept.saturating_add(limits.max_tokens(RequestKind::History)).saturating_add(prefix) <= threshold
+/// What a compaction may come to.
+struct Forecast {
+    /// Tokens of the context afterwards, with the largest summary, as the provider counts.
+    tokens: u64,
+    /// Whether more goes than a short summary weighs.
+    is_worth: bool,
+}
+
+impl Forecast {
+    fn of(preparation: &Preparation, balance: &Balance, settings: &Settings) -> Self {
+        let reserve_tokens = preparation.settings.reserve_tokens;
+        let limits = OutputLimits { reserve_tokens, model_max_tokens: None };
+        let largest = |kind| limits.max_tokens(kind).max(extractive::MINIMUM_TOKENS);
+        let prefix = if preparation.is_split_turn { largest(RequestKind::TurnPrefix) } else { 0 };
+        let summary = largest(RequestKind::History).saturating_add(prefix);
+        let staying = [balance.kept, balance.pinned, additions(preparation, settings)];
+        let staying = balance.measure.to_counted(staying.into_iter().fold(0, u64::saturating_add));
+        Self {
+            tokens: staying.saturating_add(summary),
+            is_worth: balance.gain().is_none_or(|gain| gain > ALWAYS_ALLOWED_TOKENS.min(summary)),
+        }
+    }
+}
+
+/// Tokens that files and facts behind a summary take at least where there are so many: what the
+/// largest summary leaves of the reserve. They have more where the summary leaves more.
+fn additions(preparation: &Preparation, settings: &Settings) -> u64 {
+    let reserve_tokens = preparation.settings.reserve_tokens;
+    let files = preparation.file_operations.lists();
+    let blocks = estimate_text(&append_file_blocks("", &files.read_files, &files.modified_files));
+    let blocks = blocks.min(ShownFiles::most_tokens(reserve_tokens));
+    blocks.saturating_add(settings.repair_tokens().unwrap_or(0)).min(reserve_tokens / 5)
 }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use compaction_core::cut_point;
 use compaction_core::entry::{EntryId, FileLists};
 use compaction_core::message::Message;
+use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::Projection;
 
 use super::Order;
 use super::account::Part;
+use super::balance::{Balance, Measure};
 use crate::call::change;
 use crate::errors::RpcError;
 use crate::handlers::compaction::chosen_cut;
 use crate::handlers::context::project;
 use crate::handlers::entries::entry_not_found;
+use crate::handlers::pins::pins_of;
 use crate::hooks;
 use crate::operation::{self, SummaryOperation};
 use crate::session::SessionAccess;
@@ -27,9 +30,8 @@ pub(super) struct Plan {
     /// Tokens of the context.
     pub(super) tokens_before: u64,
     pub(super) preparation: Preparation,
-    /// Estimated tokens of what the summary replaces; `None` where a client's own cut brings back
-    /// what an earlier compaction had taken out.
-    pub(super) replaced_tokens: Option<u64>,
+    /// What goes and what stays, in tokens.
+    pub(super) balance: Balance,
     /// The messages that stay.
     pub(super) kept: Vec<PreparedMessage>,
 }
@@ -41,23 +43,23 @@ impl Plan {
         let hidden = order.hidden(&whole);
         let projection = whole.hiding(&hidden);
         let leaf = access.session().leaf_id();
+        let pins = pins_of(access.session(), access.open(), leaf)?;
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
-            None => order.prepare(&projection, leaf).or_else(|refusal| match refusal {
+            None => order.prepare(&projection, leaf, &pins).or_else(|refusal| match refusal {
                 // Messages that came while the last summary was written lie before its compaction,
                 // and may be too many all the same: the attempt that failed is what follows it.
-                Refusal::AlreadyCompacted { .. } if !hidden.is_empty() => order.prepare(&whole, leaf),
+                Refusal::AlreadyCompacted { .. } if !hidden.is_empty() => order.prepare(&whole, leaf, &pins),
                 refusal => Err(refusal),
             }),
         };
         match &order.summary {
             None => {
-                let plan = Self::prepared(preparation?, &projection);
-                let kept_tokens = plan.kept.iter().map(|kept| kept.message.tokens()).sum();
-                order.check_worth(kept_tokens, plan.replaced_tokens)?;
+                let plan = Self::prepared(preparation?, &projection, &pins);
+                order.check_worth(&plan.balance)?;
                 Ok(plan)
             }
-            Some(given) => Self::given(access, order, given, &projection, preparation),
+            Some(given) => Self::given(access, order, given, (&projection, &pins), preparation),
         }
     }
 
@@ -78,17 +80,18 @@ impl Plan {
     }
 
     /// What goes and what stays.
-    pub(super) fn part(&self) -> Part<'_> {
-        Part { preparation: &self.preparation, kept: &self.kept, replaced_tokens: self.replaced_tokens }
+    pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
+        Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
     }
 
-    fn prepared(preparation: Preparation, projection: &Projection) -> Self {
+    fn prepared(preparation: Preparation, projection: &Projection, pins: &Pins) -> Self {
+        let first_kept = &preparation.first_kept_entry_id;
         Self {
             first_kept_entry_id: preparation.first_kept_entry_id.clone(),
             leaf_id: preparation.leaf_id.clone(),
             tokens_before: preparation.tokens_before,
-            replaced_tokens: replaced_tokens(projection, &preparation.first_kept_entry_id),
-            kept: kept(projection, &preparation.first_kept_entry_id),
+            balance: Balance::of(projection, first_kept, pins, Measure::of(projection)),
+            kept: kept(projection, first_kept),
             preparation,
         }
     }
@@ -98,22 +101,27 @@ impl Plan {
         access: &SessionAccess<'_>,
         order: &Order,
         given: &GivenSummary,
-        projection: &Projection,
+        (projection, pins): (&Projection, &Pins),
         preparation: Result<Preparation, Refusal>,
     ) -> Result<Self, RpcError> {
         check_given(given)?;
         let (Some(first_kept), Some(leaf)) = (&given.first_kept_entry_id, access.session().leaf_id()) else {
-            return Ok(Self::prepared(preparation?, projection));
+            return Ok(Self::prepared(preparation?, projection, pins));
         };
         let first_kept = EntryId::new(first_kept.as_str());
         check_first_kept(access, &first_kept, leaf, &order.hidden(projection))?;
-        Ok(Self::at_given_cut(order, projection, leaf, &first_kept))
+        Ok(Self::at_given_cut(order, (projection, pins), leaf, &first_kept))
     }
 
     /// The plan for a summary that somebody has written, with a cut of their own.
-    fn at_given_cut(order: &Order, projection: &Projection, leaf: &EntryId, first_kept: &EntryId) -> Self {
+    fn at_given_cut(
+        order: &Order,
+        (projection, pins): (&Projection, &Pins),
+        leaf: &EntryId,
+        first_kept: &EntryId,
+    ) -> Self {
         let (compaction, tools) = (order.compaction_of(projection), order.settings.file_tools());
-        Self::prepared(Preparation::of_given(projection, leaf, first_kept, compaction, &tools), projection)
+        Self::prepared(Preparation::of_given(projection, leaf, first_kept, compaction, &tools), projection, pins)
     }
 
     /// Takes over the cut that a hook chose, once it is checked.
@@ -132,7 +140,8 @@ impl Plan {
                 let projection = project(access.session(), access.open(), Some(&leaf))?;
                 let hidden = order.hidden(&projection);
                 check_first_kept(access, &first_kept, &leaf, &hidden)?;
-                Ok(Self::at_given_cut(&order, &projection.hiding(&hidden), &leaf, &first_kept))
+                let pins = pins_of(access.session(), access.open(), Some(&leaf))?;
+                Ok(Self::at_given_cut(&order, (&projection.hiding(&hidden), &pins), &leaf, &first_kept))
             };
             let plan = change(Arc::clone(&operation.server), session, guard, check).await;
             *self = plan.map_err(of_hook)?;
@@ -173,14 +182,6 @@ pub(crate) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<Prepare
             projected.messages.iter().map(prepared)
         })
         .collect()
-}
-
-/// Estimated tokens of the context before `first_kept`, an earlier summary included; `None` where
-/// that entry is not in the context.
-fn replaced_tokens(projection: &Projection, first_kept: &EntryId) -> Option<u64> {
-    let position = projection.entries().iter().position(|projected| projected.entry.id() == first_kept)?;
-    let replaced = projection.entries()[..position].iter().flat_map(|projected| &projected.messages);
-    Some(replaced.map(|message| message.tokens()).sum())
 }
 
 fn check_given(given: &GivenSummary) -> Result<(), RpcError> {

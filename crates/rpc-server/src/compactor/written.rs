@@ -61,7 +61,7 @@ impl Written {
 
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
         let files = plan.preparation.file_operations.lists();
-        let account = Account::of_given(&plan.part(), &given.summary);
+        let account = Account::of_given(&plan.part(order), &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
@@ -104,8 +104,7 @@ impl Written {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));
             // Decision 13: what never leaves the process keeps its facts exact.
             let redactor = order.settings.redaction().redactor().filter(|_| written.summarizer != extractive::NAME);
-            let completing =
-                blocking(move || Ok(Account::complete(&plan.part(), &summary, &order.settings, redactor.as_deref())));
+            let completing = blocking(move || Ok(Account::complete(&plan.part(&order), &summary, redactor.as_deref())));
             operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();

@@ -13,7 +13,7 @@ use session_store::Session;
 use super::context::project;
 use super::entries::{branch_end, entry_not_found};
 use crate::call::CallContext;
-use crate::compactor;
+use crate::compactor::{self, Fitted};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::session::OpenSession;
@@ -38,7 +38,7 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
             message: message.as_ref(),
             failed_recovery: failed_recovery.as_ref(),
         });
-        Ok(decided(&decision))
+        Ok(decided(&decision, model.context_window > 0))
     })
     .await
 }
@@ -48,7 +48,8 @@ pub(crate) fn is_switched_off() -> bool {
     std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
 
-fn decided(decision: &trigger::TriggerDecision) -> CheckCompactionResult {
+fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckCompactionResult {
+    let limits = Some(decision.limits).filter(|_| is_window_known);
     CheckCompactionResult {
         action: match decision.action {
             TriggerAction::None => CompactionAction::None,
@@ -61,6 +62,8 @@ fn decided(decision: &trigger::TriggerDecision) -> CheckCompactionResult {
         will_retry: decision.will_retry,
         context_tokens: decision.context_tokens,
         threshold: decision.threshold,
+        reserve_tokens: limits.map(|limits| limits.reserve_tokens),
+        keep_recent_tokens: limits.map(|limits| limits.keep_recent_tokens),
         skipped: decision.skipped.map(str::to_owned),
     }
 }
@@ -82,13 +85,16 @@ pub(crate) async fn prepare(
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let projection = project(session, open, leaf.as_ref())?;
-        let (compaction, tools) = (settings.compaction_at(projection.model()), settings.file_tools());
-        let preparation = match params.first_kept_entry_id.map(EntryId::new) {
-            Some(first_kept) => {
+        let fitted = Fitted::of(&settings, open.auto_compaction.model().as_ref());
+        let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
+        let tools = settings.file_tools();
+        let preparation = match (params.first_kept_entry_id.map(EntryId::new), fitted) {
+            (Some(first_kept), _) => {
                 let prepared = Preparation::at(&projection, leaf.as_ref(), &first_kept, compaction, &tools);
                 chosen_cut(session, open, &first_kept, prepared)?
             }
-            None => Preparation::of(&projection, leaf.as_ref(), compaction, &tools),
+            (None, Some(fitted)) => fitted.prepare(&settings, &projection, leaf.as_ref()),
+            (None, None) => Preparation::of(&projection, leaf.as_ref(), compaction, &tools),
         };
         let preparation = match preparation {
             Ok(preparation) => preparation,

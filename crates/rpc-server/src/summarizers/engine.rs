@@ -178,14 +178,25 @@ impl Run<'_> {
         }
         let max_tokens = part.plan.largest_answer(&request);
         if max_tokens <= request.max_tokens {
-            return Err(cut_off(request.max_tokens));
+            return Err(self.cut_off(request.max_tokens, "and the window leaves no room to ask for more"));
         }
         self.occasion.progress.add_requests(1);
         let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
         match answer.stop {
-            StopReason::Length => Err(cut_off(max_tokens)),
+            StopReason::Length => Err(self.cut_off(max_tokens, "twice")),
             _ => self.checked(answer).await,
         }
+    }
+
+    /// What was asked for is the model's limit only where that is known: else where it stopped, and
+    /// why, is its own business.
+    fn cut_off(&self, max_tokens: u64, otherwise: &str) -> Failure {
+        let limit = self.summarizer.limits().max_output_tokens.filter(|limit| *limit <= max_tokens);
+        let reason = match limit {
+            Some(limit) => format!("it was cut off at the model's limit of {limit} output tokens"),
+            None => format!("it was cut off {otherwise}"),
+        };
+        Failure::Final(RpcError::SummaryRejected { reason })
     }
 
     /// The request without what looks like a secret. A long prompt takes a while, so that it is
@@ -260,11 +271,6 @@ fn add(redactions: &mut Redactions, more: Redactions) {
     for (rule, count) in more {
         *redactions.entry(rule).or_default() += count;
     }
-}
-
-fn cut_off(max_tokens: u64) -> Failure {
-    let reason = format!("it was cut off at {max_tokens} output tokens");
-    Failure::Final(RpcError::SummaryRejected { reason })
 }
 
 /// The text of an answer that is a whole one.

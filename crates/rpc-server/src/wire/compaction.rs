@@ -70,6 +70,13 @@ pub struct CheckCompactionResult {
     pub context_tokens: u64,
     /// Tokens above which the threshold is crossed.
     pub threshold: u64,
+    /// Tokens of the window that stay free, as they fit it; absent if the window is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve_tokens: Option<u64>,
+    /// Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
+    /// if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_recent_tokens: Option<u64>,
     /// Why nothing is done although something might seem due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
@@ -176,7 +183,7 @@ pub struct Preparation {
     pub previous_summary: Option<String>,
     /// Files that the summarised part touched.
     pub file_ops: FileOperations,
-    /// The settings that were used.
+    /// The settings that were used, as they fit the window where the session's model is known.
     pub settings: CompactionSettings,
     /// The leaf of the branch.
     pub leaf_id: String,
