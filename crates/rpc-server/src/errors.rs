@@ -64,8 +64,9 @@ pub enum RpcError {
     #[error("{advice}")]
     StillTooLarge { advice: &'static str, context_tokens: u64, threshold: u64 },
     #[error(
-        "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay{} beside a summary, since neither a message \
-         nor a tool call and its results can be parted", shown_weights(*.pinned_tokens, *.unestimated_tokens)
+        "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay{} beside a summary, since \
+         neither a message nor a tool call and its results can be parted",
+        shown_weights(*.pinned_tokens, *.unestimated_tokens)
     )]
     KeptTooLarge { kept_tokens: u64, pinned_tokens: u64, replaced_tokens: u64, threshold: u64, unestimated_tokens: u64 },
     #[error(
