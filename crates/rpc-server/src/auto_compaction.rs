@@ -1,11 +1,12 @@
 //! Compactions that the server begins by itself (compaction spec, Triggers): after each assistant
 //! message and each tool result it asks whether one is due, before the next request could overflow.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod state;
+
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
+use compaction_core::entry::{Entry, EntryKind, Role};
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
@@ -26,69 +27,7 @@ use crate::settings::Settings;
 use crate::summarizers::{self, Chain};
 use crate::wire::{AutomaticCompaction, CompactionReason, ContextUsage, Model};
 
-/// Whether and for which model a session is compacted by itself.
-#[derive(Debug, Default)]
-pub struct AutoCompaction {
-    model: Mutex<Option<Model>>,
-    /// A compaction may have become due while another operation ran.
-    is_check_missed: AtomicBool,
-    /// The answer whose overflow was to be compacted away last, if that failed.
-    failed_recovery: Mutex<Option<EntryId>>,
-    /// How full the context is, as long as nothing but appends happens to the session.
-    gauge: Mutex<Option<Gauge>>,
-}
-
-impl AutoCompaction {
-    /// Compacts for `model` from now on, or no more. Who follows the advice to pick another model gets
-    /// another try of what failed for the old one.
-    pub(crate) fn set(&self, model: Option<Model>) {
-        let old = std::mem::replace(&mut *locked(&self.model), model.clone());
-        if old != model {
-            *locked(&self.failed_recovery) = None;
-        }
-        self.forget_context();
-    }
-
-    /// What came while the last operation ran waits for the next message.
-    pub(crate) fn forget_missed_check(&self) {
-        self.is_check_missed.store(false, Ordering::Relaxed);
-    }
-
-    /// Follows an entry that was appended.
-    pub(crate) fn follow(&self, entry: &Entry) {
-        let mut gauge = locked(&self.gauge);
-        *gauge = gauge.take().and_then(|gauge| gauge.followed_by(entry));
-    }
-
-    /// Forgets what is known of the context, as somebody else has changed the session.
-    pub(crate) fn forget_context(&self) {
-        *locked(&self.gauge) = None;
-    }
-
-    /// How full the context that ends at `leaf` is, if that is known without looking at it.
-    fn gauge_at(&self, leaf: &EntryId) -> Option<Gauge> {
-        locked(&self.gauge).clone().filter(|gauge| gauge.leaf_id() == leaf)
-    }
-
-    /// The answer whose overflow could not be compacted away.
-    pub(crate) fn failed_recovery(&self) -> Option<EntryId> {
-        locked(&self.failed_recovery).clone()
-    }
-
-    /// Keeps in mind that the overflow of `answer` could not be compacted away.
-    pub(crate) fn note_failed_recovery(&self, answer: EntryId) {
-        *locked(&self.failed_recovery) = Some(answer);
-    }
-
-    /// The model of the next requests, if it is known.
-    pub(crate) fn model(&self) -> Option<Model> {
-        locked(&self.model).clone()
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) use state::AutoCompaction;
 
 /// What an append brought about.
 #[derive(Default)]
@@ -134,16 +73,16 @@ fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<
     let is_asked = matches!(entry.header().role, Some(Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.server().settings()?) } else { None };
     let auto_compaction = &access.open().auto_compaction;
-    if let Some(gauge) = auto_compaction.gauge_at(entry.id())
-        && !settings
-            .as_ref()
-            .is_some_and(|settings| gauge.may_be_due(&trigger_model(model), &compaction(model, settings)))
-    {
+    let may_be_due = |gauge: &Gauge| {
+        let compaction = settings.as_ref().map(|settings| compaction(model, settings));
+        compaction.is_some_and(|compaction| gauge.may_be_due(&trigger_model(model), &compaction))
+    };
+    if let Some(gauge) = auto_compaction.gauge_at(entry.id()).filter(|gauge| !may_be_due(gauge)) {
         let usage = Some(usage(gauge.known_tokens(), model.context_window));
         return Ok(Outcome { usage, ..Outcome::default() });
     }
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    *locked(&auto_compaction.gauge) = Gauge::of(&projection);
+    auto_compaction.remember_context(&projection);
     let usage = Some(usage(known_context_tokens(&projection), model.context_window));
     let Some(settings) = settings else {
         return Ok(Outcome { usage, ..Outcome::default() });
@@ -189,7 +128,7 @@ fn decide(
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
-        open.auto_compaction.is_check_missed.store(true, Ordering::Relaxed);
+        open.auto_compaction.note_missed_check();
         return skipped("operationInProgress", Some(running), None);
     }
     if let Some(until) = open.breaker.open_until(SystemTime::now()) {
@@ -332,7 +271,7 @@ fn tell_failure(
 
 /// Asks once more after an operation, if messages came while it ran.
 pub(crate) async fn check_again(server: &Arc<Server>, session: &Arc<OpenSession>) {
-    if !session.auto_compaction.is_check_missed.swap(false, Ordering::Relaxed) || server.closing.is_cancelled() {
+    if !session.auto_compaction.take_missed_check() || server.closing.is_cancelled() {
         return;
     }
     let guard = Arc::clone(&session.slot).write_owned().await;

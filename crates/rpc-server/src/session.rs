@@ -33,7 +33,7 @@ pub struct OpenSession {
     /// How the session's summaries went.
     pub(crate) breaker: Breaker,
     /// Whether and for which model the session is compacted by itself.
-    pub auto_compaction: AutoCompaction,
+    pub(crate) auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
     operation_ended: Notify,
     is_read_only: AtomicBool,

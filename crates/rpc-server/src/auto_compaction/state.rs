@@ -1,0 +1,89 @@
+//! What a session remembers for the compactions that the server begins by itself.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use compaction_core::entry::{Entry, EntryId};
+use compaction_core::projection::Projection;
+use compaction_core::trigger::Gauge;
+
+use crate::wire::Model;
+
+/// Whether and for which model a session is compacted by itself.
+#[derive(Debug, Default)]
+pub(crate) struct AutoCompaction {
+    model: Mutex<Option<Model>>,
+    /// A compaction may have become due while another operation ran.
+    is_check_missed: AtomicBool,
+    /// The answer whose overflow was to be compacted away last, if that failed.
+    failed_recovery: Mutex<Option<EntryId>>,
+    /// How full the context is, as long as nothing but appends happens to the session.
+    gauge: Mutex<Option<Gauge>>,
+}
+
+impl AutoCompaction {
+    /// Compacts for `model` from now on, or no more. Who follows the advice to pick another model gets
+    /// another try of what failed for the old one.
+    pub(crate) fn set(&self, model: Option<Model>) {
+        let old = std::mem::replace(&mut *locked(&self.model), model.clone());
+        if old != model {
+            *locked(&self.failed_recovery) = None;
+        }
+        self.forget_context();
+    }
+
+    /// Keeps in mind that a compaction may have become due while another operation runs.
+    pub(super) fn note_missed_check(&self) {
+        self.is_check_missed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one may have become due meanwhile; asked once.
+    pub(super) fn take_missed_check(&self) -> bool {
+        self.is_check_missed.swap(false, Ordering::Relaxed)
+    }
+
+    /// What came while the last operation ran waits for the next message.
+    pub(crate) fn forget_missed_check(&self) {
+        self.is_check_missed.store(false, Ordering::Relaxed);
+    }
+
+    /// Follows an entry that was appended.
+    pub(crate) fn follow(&self, entry: &Entry) {
+        let mut gauge = locked(&self.gauge);
+        *gauge = gauge.take().and_then(|gauge| gauge.followed_by(entry));
+    }
+
+    /// Forgets what is known of the context, as somebody else has changed the session.
+    pub(crate) fn forget_context(&self) {
+        *locked(&self.gauge) = None;
+    }
+
+    /// Keeps in mind how full the context is that was just looked at.
+    pub(super) fn remember_context(&self, projection: &Projection) {
+        *locked(&self.gauge) = Gauge::of(projection);
+    }
+
+    /// How full the context that ends at `leaf` is, if that is known without looking at it.
+    pub(super) fn gauge_at(&self, leaf: &EntryId) -> Option<Gauge> {
+        locked(&self.gauge).clone().filter(|gauge| gauge.leaf_id() == leaf)
+    }
+
+    /// The answer whose overflow could not be compacted away.
+    pub(crate) fn failed_recovery(&self) -> Option<EntryId> {
+        locked(&self.failed_recovery).clone()
+    }
+
+    /// Keeps in mind that the overflow of `answer` could not be compacted away.
+    pub(crate) fn note_failed_recovery(&self, answer: EntryId) {
+        *locked(&self.failed_recovery) = Some(answer);
+    }
+
+    /// The model of the next requests, if it is known.
+    pub(crate) fn model(&self) -> Option<Model> {
+        locked(&self.model).clone()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
