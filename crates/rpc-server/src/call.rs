@@ -15,8 +15,9 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, Semaph
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
+use crate::pending_operations::PendingOperation;
 use crate::server::Server;
-use crate::session::{OpenSession, PendingOperation, SessionAccess, Slot};
+use crate::session::{OpenSession, SessionAccess, Slot};
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
 

@@ -10,16 +10,14 @@ use futures_util::FutureExt;
 use jsonrpsee::core::server::{MethodCallback, Methods};
 use jsonrpsee::types::{Id, Params};
 use jsonrpsee::{ConnectionId, Extensions, MethodResponse, RpcModule};
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::arrivals::Concern;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::methods::{self, Scope};
+use crate::named::Named;
 use crate::params;
 use crate::server::Server;
-use crate::session::PendingOperation;
 use crate::ticket::Ticket;
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
 use crate::wire::CancelParams;
@@ -226,65 +224,6 @@ impl Dispatcher {
 
 fn params_of(call: &Call) -> &str {
     call.params.as_deref().map_or("{}", |params| params.get())
-}
-
-/// What is known of a call's parameters before they are read.
-#[derive(Debug, Default)]
-struct Named {
-    /// The session that they name.
-    session_id: Option<String>,
-    /// The file that they name.
-    path: Option<String>,
-    /// Whether they ask for a branch summary.
-    summarize: bool,
-}
-
-impl Named {
-    /// Only what is certainly wrong is refused here, the method's own types check the rest.
-    fn of(params: &str) -> Result<Self, RpcError> {
-        #[derive(Deserialize)]
-        struct Members<'a> {
-            #[serde(rename = "sessionId", borrow)]
-            session_id: Option<&'a serde_json::value::RawValue>,
-            #[serde(borrow)]
-            path: Option<&'a serde_json::value::RawValue>,
-            #[serde(borrow)]
-            summarize: Option<&'a serde_json::value::RawValue>,
-        }
-        if !params.starts_with('{') {
-            return Err(RpcError::invalid_params("params", "an object"));
-        }
-        let Ok(members) = serde_json::from_str::<Members<'_>>(params) else {
-            return Ok(Self::default());
-        };
-        Ok(Self {
-            session_id: members.session_id.and_then(|id| compaction_core::json::decode_string(id.get())),
-            path: members.path.and_then(|path| compaction_core::json::decode_string(path.get())),
-            summarize: members.summarize.is_some_and(|summarize| summarize.get() == "true"),
-        })
-    }
-
-    /// The sessions that may not be what they are until an opening call is done. A new session has an
-    /// id that nobody knows before the reply.
-    fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
-        match method {
-            "openSession" => {
-                let path = server.resolve(self.path.as_deref()?).ok()?;
-                Some(Concern::File(path.file_name()?.to_owned()))
-            }
-            "continueSession" => Some(Concern::AnyFile),
-            "forkSession" => self.session_id.clone().map(Concern::Session),
-            _ => None,
-        }
-    }
-
-    /// A compaction or branch summary that will begin in its turn: ending it must be possible from
-    /// the moment it has arrived.
-    fn operation(&self, method: &str, server: &Server) -> Option<PendingOperation> {
-        let is_operation = method == "compact" || (method == "navigateTree" && self.summarize);
-        let session_id = self.session_id.clone().filter(|_| is_operation)?;
-        Some(server.pending_operations.add(session_id))
-    }
 }
 
 /// A request that was let in; leaving, it makes room for another.

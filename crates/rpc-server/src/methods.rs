@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{compaction, context, entries, lifecycle, navigation, pins, recall, search, sessions, undo};
+use crate::handlers::{
+    compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
+};
 use crate::params;
 use crate::wire::*;
 
@@ -127,7 +129,7 @@ methods! {
     "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
         "Lists sessions, newest activity first.",
         [];
-    "forkSession" sessions::fork, ForkSessionParams => OpenSessionResult, Opening,
+    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
         "Copies one branch of a session into a new file and opens it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress"];
     "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,

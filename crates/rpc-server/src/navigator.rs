@@ -1,6 +1,8 @@
 //! A navigation from the call to its entries (compaction spec, Branch summaries and navigation).
 
-use std::sync::{Arc, OnceLock};
+mod told;
+
+use std::sync::Arc;
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
 use compaction_core::json;
@@ -26,6 +28,7 @@ use crate::session::{OperationGuard, SessionAccess};
 use crate::settings::Settings;
 use crate::summarizers::{self, Chain, SummaryJob};
 use crate::wire::*;
+use told::{Start, Started, tell_end};
 
 /// Serves `navigateTree`.
 pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
@@ -75,31 +78,6 @@ struct Begun {
     guard: OperationGuard,
     old_leaf_id: Option<String>,
     step: Step,
-}
-
-/// Whether the client was told that an operation has started, and of which.
-#[derive(Clone, Default)]
-struct Started(Arc<OnceLock<String>>);
-
-impl Started {
-    fn operation_id(&self) -> Option<String> {
-        self.0.get().cloned()
-    }
-
-    /// Tells the client, once.
-    fn tell(&self, server: &Server, params: &NavigateTreeParams, start: Start<'_>) {
-        if self.0.set(start.operation_id.to_owned()).is_ok() {
-            tell_start(server, params, start);
-        }
-    }
-}
-
-/// What there is to tell of a start.
-struct Start<'a> {
-    operation_id: &'a str,
-    old_leaf_id: Option<String>,
-    /// Tokens of what is summarised.
-    estimated_tokens: u64,
 }
 
 /// What is to be done next.
@@ -214,19 +192,6 @@ fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
     operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
 }
 
-fn tell_start(server: &Server, params: &NavigateTreeParams, start: Start<'_>) {
-    server.notify(
-        "branchSummaryStart",
-        &BranchSummaryStart {
-            session_id: params.session_id.clone(),
-            operation_id: start.operation_id.to_owned(),
-            target_id: params.target_id.clone(),
-            old_leaf_id: start.old_leaf_id,
-            estimated_tokens: start.estimated_tokens,
-        },
-    );
-}
-
 /// The result of a navigation to where the session is already.
 fn stayed(route: &Route) -> NavigationResult {
     let leaf_id = convert::id(route.old_leaf_id.as_ref());
@@ -331,25 +296,6 @@ async fn run(
     }
     auto_compaction::check_again(&server, &session).await;
     outcome
-}
-
-fn tell_end(
-    server: &Server,
-    params: NavigateTreeParams,
-    operation_id: String,
-    outcome: &Result<NavigationResult, RpcError>,
-    is_aborted: bool,
-) {
-    server.notify(
-        "branchSummaryEnd",
-        &BranchSummaryEnd {
-            session_id: params.session_id,
-            operation_id,
-            result: outcome.as_ref().ok().cloned(),
-            aborted: is_aborted,
-            error: outcome.as_ref().err().map(RpcError::to_body),
-        },
-    );
 }
 
 /// The result of a navigation that somebody called off.

@@ -17,7 +17,8 @@ use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
 use crate::handlers::lifecycle::expand_home;
-use crate::session::{PendingOperations, Sessions};
+use crate::pending_operations::PendingOperations;
+use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
 use crate::transport::{Cork, Outbound};
 

@@ -1,6 +1,5 @@
 //! Sessions that are open, and the operations that run on them.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -115,6 +114,11 @@ impl OpenSession {
         self.auto_compaction.set(None);
     }
 
+    /// Tells those who wait that the session is closed.
+    pub(crate) fn has_closed(&self) {
+        self.closed.cancel();
+    }
+
     /// Waits until the session is closed.
     pub(crate) async fn closed(&self) {
         self.closed.cancelled().await;
@@ -177,66 +181,6 @@ impl OpenSession {
     }
 }
 
-/// Operations that have arrived, by session: each can be ended before it begins, also while its
-/// session is still being opened.
-#[derive(Debug, Default)]
-pub(crate) struct PendingOperations {
-    by_session: Mutex<HashMap<String, Vec<CancellationToken>>>,
-}
-
-impl PendingOperations {
-    /// Notes an operation of a call that has arrived.
-    pub(crate) fn add(self: &Arc<Self>, session_id: String) -> PendingOperation {
-        let abort = CancellationToken::new();
-        self.lock().entry(session_id.clone()).or_default().push(abort.clone());
-        PendingOperation { operations: Arc::clone(self), session_id, abort }
-    }
-
-    /// Ends those of a session that have not begun; whether there are any.
-    pub(crate) fn abort(&self, session_id: &str) -> bool {
-        let by_session = self.lock();
-        let waiting = by_session.get(session_id);
-        waiting.is_some_and(|waiting| {
-            waiting.iter().for_each(CancellationToken::cancel);
-            !waiting.is_empty()
-        })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<CancellationToken>>> {
-        self.by_session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// An operation that has arrived; dropped when its call ends.
-#[derive(Debug)]
-pub(crate) struct PendingOperation {
-    operations: Arc<PendingOperations>,
-    session_id: String,
-    abort: CancellationToken,
-}
-
-impl PendingOperation {
-    pub(crate) fn is_aborted(&self) -> bool {
-        self.abort.is_cancelled()
-    }
-}
-
-impl Drop for PendingOperation {
-    fn drop(&mut self) {
-        let mut by_session = self.operations.lock();
-        let Some(waiting) = by_session.get_mut(&self.session_id) else {
-            return;
-        };
-        // Which of several goes does not matter: cancelling one cancels all that are there.
-        if let Some(found) = waiting.iter().position(|abort| abort.is_cancelled() == self.abort.is_cancelled()) {
-            waiting.swap_remove(found);
-        }
-        if waiting.is_empty() {
-            by_session.remove(&self.session_id);
-        }
-    }
-}
-
 /// The right to run a structural operation on a session.
 #[derive(Debug)]
 pub struct OperationGuard {
@@ -266,55 +210,6 @@ impl Drop for OperationGuard {
     fn drop(&mut self) {
         *self.session.running() = None;
         self.session.operation_ended.notify_waiters();
-    }
-}
-
-/// All open sessions by id.
-#[derive(Debug, Default)]
-pub struct Sessions {
-    by_id: Mutex<HashMap<String, Arc<OpenSession>>>,
-}
-
-impl Sessions {
-    /// The open session with this id.
-    pub fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
-        self.lock().get(id).cloned()
-    }
-
-    /// Adds a session; its id must not be in use.
-    pub fn insert(&self, session: Arc<OpenSession>) {
-        self.lock().insert(session.id.clone(), session);
-    }
-
-    /// Closes a session whose lock is held, if it is not closed already. It is forgotten after its
-    /// file is free, so that whoever does not find it here can open the file.
-    pub(crate) fn close(&self, open: &OpenSession, slot: &mut Slot) -> Result<(), RpcError> {
-        let session = slot.take().ok_or_else(|| open.not_open())?;
-        let _leaving = Leaving { sessions: self, open };
-        let closing = |mut session: Session| session.close();
-        closing(session).map_err(|error| open.store_error(&error))
-    }
-
-    /// All open sessions.
-    pub fn all(&self) -> Vec<Arc<OpenSession>> {
-        self.lock().values().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A session that is being closed; dropped when it is, whatever came of it.
-struct Leaving<'a> {
-    sessions: &'a Sessions,
-    open: &'a OpenSession,
-}
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        self.sessions.lock().remove(&self.open.id);
-        self.open.closed.cancel();
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod compaction;
 pub(crate) mod context;
 pub(crate) mod entries;
+pub(crate) mod fork;
 pub(crate) mod lifecycle;
 pub(crate) mod navigation;
 pub(crate) mod pins;

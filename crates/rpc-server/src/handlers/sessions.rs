@@ -1,24 +1,20 @@
 //! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`,
-//! `forkSession`, `setSessionName`, `getSessionStats`, `checkSession`.
+//! `setSessionName`, `getSessionStats`, `checkSession`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use compaction_core::entry::{EntryId, iso_timestamp};
-use compaction_core::navigation::Destination;
+use compaction_core::entry::iso_timestamp;
 use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
+use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::entries::appended;
-use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::hooks::{self, Decision};
 use crate::server::Server;
 use crate::session::{OpenSession, Slot};
-use crate::ticket::OpeningTurn;
 use crate::wire::{self, *};
 
 /// Creates a session and opens it.
@@ -173,7 +169,11 @@ fn find_open(server: &Server, path: &Path) -> Option<Arc<OpenSession>> {
 }
 
 /// Adds a session that was just opened; its id must not be in use.
-fn add(server: &Server, mut session: Session, editor_text: Option<String>) -> Result<OpenSessionResult, RpcError> {
+pub(super) fn add(
+    server: &Server,
+    mut session: Session,
+    editor_text: Option<String>,
+) -> Result<OpenSessionResult, RpcError> {
     let session_id = session.header().id.clone();
     if let Some(other) = server.sessions.get(&session_id) {
         if let Err(error) = session.close() {
@@ -277,72 +277,6 @@ fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
 /// A name without line breaks, which programs that list sessions cannot show (field bug 25).
 fn on_one_line(name: &str) -> String {
     name.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// Copies one branch of a session into a new file and opens it.
-pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let (server, session_id) = (Arc::clone(&call.server), params.session_id.clone());
-    let forked = fork_claimed(call, params).await;
-    // Messages that came while the hook thought may have made a compaction due.
-    if let Some(session) = server.sessions.get(&session_id) {
-        auto_compaction::check_again(&server, &session).await;
-    }
-    forked
-}
-
-async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
-    let turn = call.opening_turn().await?;
-    let (open, slot) = call.read_guard(&params.session_id).await?;
-    let operation = open.begin_fork(&call.cancel)?;
-    if call.was_aborted() {
-        operation.cancel.cancel();
-    }
-    let (turn, slot) = match call.server.has_hook(hooks::BEFORE_FORK) {
-        false => (turn, slot),
-        true => {
-            // The client may well open a session while it thinks about this one.
-            drop((turn, slot));
-            operation.unless_cancelled(allowed_by_hook(&call, &params, &open)).await?
-        }
-    };
-    let server = Arc::clone(&call.server);
-    blocking(move || {
-        let _held = (operation, turn);
-        let session = open.opened(slot.as_ref())?;
-        let target_id = EntryId::new(params.entry_id);
-        let target = session.entry_or_stand_in(&target_id).map_err(|error| open.store_error(&error))?;
-        let destination = Destination::of(&target);
-        let (leaf, editor_text) = match params.position {
-            ForkPosition::At => (Some(target.id().clone()), None),
-            ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
-        };
-        let fork = match open.path {
-            Some(_) => server.store()?.fork(session, leaf.as_ref()),
-            None => MemoryStore.fork(session, leaf.as_ref()),
-        };
-        add(&server, fork.map_err(|error| open.store_error(&error))?, editor_text)
-    })
-    .await
-}
-
-/// Asks the hook, and waits for the turn to add a session and to read the one that is forked.
-async fn allowed_by_hook(
-    call: &CallContext,
-    params: &ForkSessionParams,
-    open: &OpenSession,
-) -> Result<(OpeningTurn, OwnedRwLockReadGuard<Slot>), RpcError> {
-    let question = SessionBeforeFork {
-        session_id: params.session_id.clone(),
-        entry_id: params.entry_id.clone(),
-        position: params.position,
-    };
-    match hooks::before_fork(&call.server, &question).await? {
-        Decision::Cancel => Err(RpcError::CancelledByHook),
-        Decision::Go(()) => {
-            let turn = OpeningTurn::again(&call.server).await;
-            Ok((turn, Arc::clone(&open.slot).read_owned().await))
-        }
-    }
 }
 
 /// Names a session.

@@ -1,0 +1,67 @@
+//! What a call is about, as far as its place in line depends on it.
+
+use serde::Deserialize;
+
+use crate::arrivals::Concern;
+use crate::errors::RpcError;
+use crate::pending_operations::PendingOperation;
+use crate::server::Server;
+
+/// What is known of a call's parameters before they are read.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    /// The session that they name.
+    pub(crate) session_id: Option<String>,
+    /// The file that they name.
+    path: Option<String>,
+    /// Whether they ask for a branch summary.
+    summarize: bool,
+}
+
+impl Named {
+    /// Only what is certainly wrong is refused here, the method's own types check the rest.
+    pub(crate) fn of(params: &str) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct Members<'a> {
+            #[serde(rename = "sessionId", borrow)]
+            session_id: Option<&'a serde_json::value::RawValue>,
+            #[serde(borrow)]
+            path: Option<&'a serde_json::value::RawValue>,
+            #[serde(borrow)]
+            summarize: Option<&'a serde_json::value::RawValue>,
+        }
+        if !params.starts_with('{') {
+            return Err(RpcError::invalid_params("params", "an object"));
+        }
+        let Ok(members) = serde_json::from_str::<Members<'_>>(params) else {
+            return Ok(Self::default());
+        };
+        Ok(Self {
+            session_id: members.session_id.and_then(|id| compaction_core::json::decode_string(id.get())),
+            path: members.path.and_then(|path| compaction_core::json::decode_string(path.get())),
+            summarize: members.summarize.is_some_and(|summarize| summarize.get() == "true"),
+        })
+    }
+
+    /// The sessions that may not be what they are until an opening call is done. A new session has an
+    /// id that nobody knows before the reply.
+    pub(crate) fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
+        match method {
+            "openSession" => {
+                let path = server.resolve(self.path.as_deref()?).ok()?;
+                Some(Concern::File(path.file_name()?.to_owned()))
+            }
+            "continueSession" => Some(Concern::AnyFile),
+            "forkSession" => self.session_id.clone().map(Concern::Session),
+            _ => None,
+        }
+    }
+
+    /// A compaction or branch summary that will begin in its turn: ending it must be possible from
+    /// the moment it has arrived.
+    pub(crate) fn operation(&self, method: &str, server: &Server) -> Option<PendingOperation> {
+        let is_operation = method == "compact" || (method == "navigateTree" && self.summarize);
+        let session_id = self.session_id.clone().filter(|_| is_operation)?;
+        Some(server.pending_operations.add(session_id))
+    }
+}
