@@ -887,6 +887,9 @@ class LossReport(TypedDict):
     # Constraints and preferences that are missing.
     constraints: list[LostItem]
 
+    # Requests and constraints of which only the first words are there.
+    clipped: list[LostItem]
+
     # Paths in the summary that nothing supports.
     unsupported: list[str]
 
@@ -1375,10 +1378,10 @@ class Retention(TypedDict):
     # Lines of errors.
     errors: float
 
-    # First words of requests.
+    # Requests; one of which only the first words are there counts half.
     requests: float
 
-    # Constraints and preferences.
+    # Constraints and preferences; likewise.
     constraints: float
 
 

@@ -669,6 +669,8 @@ export interface LossReport {
   requests: Array<LostItem>;
   /** Constraints and preferences that are missing. */
   constraints: Array<LostItem>;
+  /** Requests and constraints of which only the first words are there. */
+  clipped: Array<LostItem>;
   /** Paths in the summary that nothing supports. */
   unsupported: Array<string>;
   /** Statements of the summary that are the reverse of what is known. */
@@ -1049,9 +1051,9 @@ export interface Retention {
   identifiers: number;
   /** Lines of errors. */
   errors: number;
-  /** First words of requests. */
+  /** Requests; one of which only the first words are there counts half. */
   requests: number;
-  /** Constraints and preferences. */
+  /** Constraints and preferences; likewise. */
   constraints: number;
 }
 

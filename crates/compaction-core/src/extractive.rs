@@ -7,6 +7,8 @@
 
 mod budget;
 mod candidates;
+mod lengthen;
+mod packed;
 mod pool;
 
 use crate::file_operations::FileTools;

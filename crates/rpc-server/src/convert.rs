@@ -243,6 +243,7 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
         errors: report.errors.iter().map(error).collect(),
         requests: report.requests.iter().map(|request| item(&request.text, &request.sources)).collect(),
         constraints: report.constraints.iter().map(|note| item(&note.text, &note.sources)).collect(),
+        clipped: report.clipped.iter().map(|clipped| item(&clipped.text, &clipped.sources)).collect(),
         unsupported: report.unsupported.clone(),
         reversed: report.reversed.iter().map(reversed).collect(),
     }

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 
 use super::candidates::Told;
+use super::packed::Packed;
 use super::pool::{Candidate, Rank};
 use super::{MINIMUM_TOKENS, Style};
-use crate::ledger::finder::{Finder, Pattern};
-use crate::ledger::labels::{IDENTIFIERS, PATHS, REPLIES, RESOLVED};
 use crate::ledger::text::{clip, clip_middle};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
@@ -16,7 +15,7 @@ const UNITS_PER_TOKEN: u64 = 4;
 /// UTF-16 units of the shortest cut of an item.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
-const MOST_UNITS_OF_ONE: usize = 600;
+pub(super) const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
 /// Lengths to which requests are cut, the longest at which all of them fit.
@@ -44,63 +43,6 @@ fn share(kind: SummaryKind, section: Section) -> Share {
         (_, _) => (4, 60),
     };
     Share { percent, items }
-}
-
-/// A list of what is told in a word or two, on one line.
-struct Packed {
-    label: &'static str,
-    separator: &'static str,
-    items: Vec<String>,
-    /// Part of the budget in percent that it gets at first.
-    percent: usize,
-    is_newest_first: bool,
-    taken: usize,
-    used: usize,
-}
-
-impl Packed {
-    /// The lists in the order in which they are filled.
-    fn of(told: &mut Told) -> [Self; 4] {
-        let list = |label, items: &mut Vec<String>, percent| Self {
-            label,
-            separator: ", ",
-            items: std::mem::take(items),
-            percent,
-            is_newest_first: false,
-            taken: 0,
-            used: 0,
-        };
-        let sentences = |list: Self| Self { separator: " | ", ..list };
-        [
-            sentences(list(RESOLVED, &mut told.resolved, 8)),
-            Self { is_newest_first: true, ..sentences(list(REPLIES, &mut told.replies, 6)) },
-            list(PATHS, &mut told.paths, 6),
-            list(IDENTIFIERS, &mut told.identifiers, 26),
-        ]
-    }
-
-    /// Takes items while they fit into `percent` of `budget` and into `left`.
-    fn take(&mut self, percent: usize, budget: usize, left: &mut usize) {
-        let allowed = budget / 100 * percent;
-        while let Some(item) = self.items.get(self.taken) {
-            let frame = if self.taken == 0 { cost(Section::CriticalContext, self.label) } else { self.separator.len() };
-            let cost = utf16_len(item) + frame;
-            if self.used + cost > allowed || cost > *left {
-                return;
-            }
-            self.used += cost;
-            *left -= cost;
-            self.taken += 1;
-        }
-    }
-
-    fn item(&self) -> Option<String> {
-        let mut taken: Vec<&str> = self.items[..self.taken].iter().map(String::as_str).collect();
-        if self.is_newest_first {
-            taken.reverse();
-        }
-        (!taken.is_empty()).then(|| format!("{}{}", self.label, taken.join(self.separator)))
-    }
 }
 
 /// Where a candidate goes in a summary of `kind`.
@@ -132,6 +74,7 @@ pub(super) fn choose(mut told: Told, kind: SummaryKind, style: &Style<'_>) -> St
     chooser.take_shares(&mut lists);
     chooser.take_first_of_rest(&mut lists);
     chooser.take_rest(&mut lists);
+    chooser.lengthen();
     chooser.render()
 }
 
@@ -178,7 +121,7 @@ impl List {
     /// The next candidate, cut.
     fn next(&self) -> Option<Candidate> {
         let candidate = self.candidates.get(self.looked_at)?;
-        Some(Candidate { text: clip(&candidate.text, self.units), ..candidate.clone() })
+        Some(candidate.cut_to(clip(&candidate.text, self.units)))
     }
 
     /// The greatest length of items at which those that are left need at most `room`.
@@ -192,14 +135,14 @@ impl List {
     }
 }
 
-struct Chooser {
+pub(super) struct Chooser {
     kind: SummaryKind,
     /// UTF-16 units for items in all.
-    budget: usize,
+    pub(super) budget: usize,
     /// UTF-16 units that are left.
-    left: usize,
-    chosen: Vec<(Section, Candidate)>,
-    packed: [Packed; 4],
+    pub(super) left: usize,
+    pub(super) chosen: Vec<(Section, Candidate)>,
+    pub(super) packed: [Packed; 4],
 }
 
 impl Chooser {
@@ -217,7 +160,7 @@ impl Chooser {
             let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
             let text = clip_middle(&candidate.text, room.saturating_sub(frame));
             if !text.is_empty() {
-                self.take(section, Candidate { text, ..candidate });
+                self.take(section, candidate.cut_to(text));
             }
         }
     }
@@ -251,12 +194,7 @@ impl Chooser {
     /// What an item holds need not be listed again.
     fn leave_out_told(&mut self) {
         for packed in &mut self.packed {
-            let is_word = packed.separator == ", ";
-            let patterns = packed.items.iter().map(|item| Pattern { text: item.trim_matches('"'), is_word }).collect();
-            let mut finder = Finder::new(patterns);
-            self.chosen.iter().for_each(|(_, candidate)| finder.search(&candidate.text));
-            let mut found = finder.found().into_iter();
-            packed.items.retain(|_| !found.next().unwrap_or(false));
+            packed.leave_out(self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()));
         }
     }
 
@@ -304,6 +242,9 @@ impl Chooser {
                 }
             }
         }
+        let [resolved, replies, ..] = &mut self.packed;
+        resolved.take(100, self.budget, &mut self.left);
+        replies.take(100, self.budget, &mut self.left);
     }
 
     fn take(&mut self, section: Section, candidate: Candidate) {
@@ -330,6 +271,6 @@ impl Chooser {
 
 /// UTF-16 units that an item adds at most: its line, its line end, and the longest number that
 /// could mark it.
-fn cost(section: Section, item: &str) -> usize {
+pub(super) fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
 }

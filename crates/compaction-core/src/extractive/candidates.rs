@@ -29,9 +29,17 @@ pub(super) struct Told {
     /// Errors that nothing waits for.
     pub(super) resolved: Vec<String>,
     /// Short messages of the person, the newest first.
-    pub(super) replies: Vec<String>,
+    pub(super) replies: Vec<Reply>,
     pub(super) paths: Vec<String>,
     pub(super) identifiers: Vec<String>,
+}
+
+/// A short message of the person.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// Its first words, without quotation marks.
+    pub(super) text: String,
+    pub(super) whole: String,
 }
 
 impl Told {
@@ -83,11 +91,11 @@ impl<'a> Telling<'a> {
                     self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
                 }
                 _ if is_latest(first) => {}
-                _ => self.pool.add(Section::Goal, &goal_line(&first.text), origin(first), Rank::Must),
+                _ => self.add_request(first, Rank::Must),
             }
         }
         for (request, rank) in items {
-            self.pool.add(Section::Goal, &goal_line(&request.text), origin(request), rank);
+            self.add_request(request, rank);
         }
         if let Some(latest) = self.latest() {
             let line = one_line(&clip_middle(&latest.text, MOST_UNITS));
@@ -97,6 +105,12 @@ impl<'a> Telling<'a> {
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Normal);
             }
         }
+    }
+
+    /// A request as an item that is short at first.
+    fn add_request(&mut self, request: &Request, rank: Rank) {
+        let whole = one_line(&clip_middle(&request.text, MOST_UNITS));
+        self.pool.add_cut(Section::Goal, &goal_line(&request.text), Some(whole), origin(request), rank);
     }
 
     /// The request that began it all.
@@ -192,7 +206,7 @@ impl<'a> Telling<'a> {
     }
 
     /// Short messages of the person, the newest first.
-    fn replies(&self, style: &Style<'_>) -> Vec<String> {
+    fn replies(&self, style: &Style<'_>) -> Vec<Reply> {
         let longest = usize::try_from(style.max_tokens / 60).unwrap_or(usize::MAX).clamp(SHORTEST_REPLY, LONGEST_REPLY);
         let first = self.first_request().map(|first| first.position);
         let latest = self.latest().map(|latest| latest.position);
@@ -201,8 +215,9 @@ impl<'a> Telling<'a> {
         };
         let replies = self.ledger.requests.iter().rev().filter(|request| !is_told(request));
         let mut seen = HashSet::new();
-        let texts = replies.map(|reply| clip(&one_line(&clip_middle(&reply.text, MOST_UNITS)), longest));
-        texts.filter(|text| !text.is_empty() && seen.insert(text.clone())).map(|text| format!("\"{text}\"")).collect()
+        let texts = replies.map(|reply| one_line(&clip_middle(&reply.text, MOST_UNITS)));
+        let texts = texts.map(|whole| Reply { text: clip(&whole, longest), whole });
+        texts.filter(|reply| !reply.text.is_empty() && seen.insert(reply.text.clone())).collect()
     }
 }
 

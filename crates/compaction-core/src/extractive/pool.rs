@@ -43,8 +43,10 @@ impl Origin<'static> {
 /// One item that a summary could have.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    /// The item, on one line.
+    /// The item, on one line, perhaps cut.
     pub(super) text: String,
+    /// All of it, where the item is a cut of it.
+    pub(super) whole: Option<String>,
     /// Position of the message that it comes from.
     pub(super) position: u64,
     /// Its place among the candidates of its section, which orders those of one message.
@@ -112,6 +114,18 @@ impl Pool {
 
     /// Adds an item. One that is there already becomes as new and as wanted as the two together.
     pub(super) fn add(&mut self, section: Section, text: &str, origin: Origin<'_>, rank: Rank) {
+        self.add_cut(section, text, None, origin, rank);
+    }
+
+    /// Adds an item that is a cut of `whole`, which it may become again where there is room.
+    pub(super) fn add_cut(
+        &mut self,
+        section: Section,
+        text: &str,
+        whole: Option<String>,
+        origin: Origin<'_>,
+        rank: Rank,
+    ) {
         let line = one_line(text);
         let (line, _) = split_times(&line);
         let key = key(line);
@@ -131,7 +145,8 @@ impl Pool {
         let sequence = list.candidates.len();
         list.by_key.insert(key, sequence);
         let (text, position, times) = (line.to_owned(), origin.position, origin.times);
-        list.candidates.push(Candidate { text, position, sequence, rank, times, cited });
+        let whole = whole.filter(|whole| *whole != text);
+        list.candidates.push(Candidate { text, whole, position, sequence, rank, times, cited });
     }
 
     /// Whether something that is told on this one line matches the caller's focus.
@@ -159,6 +174,12 @@ impl Candidate {
     /// The same, wanted less than those that belong to the section.
     pub(super) fn behind(self) -> Self {
         Self { rank: if self.rank == Rank::Normal { Rank::Low } else { self.rank }, ..self }
+    }
+
+    /// The same with `text` in place of its own, which is a cut of it.
+    pub(super) fn cut_to(&self, text: String) -> Self {
+        let whole = self.whole.as_ref().or(Some(&self.text).filter(|own| **own != text)).cloned();
+        Self { text, whole, cited: self.cited.clone(), ..*self }
     }
 
     /// The item's text with the times that it happened and the entry that it cites.

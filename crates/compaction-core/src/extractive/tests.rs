@@ -656,6 +656,42 @@ fn a_huge_request_keeps_its_beginning_and_its_end() {
     }
 }
 
+/// Wishes that stand behind the first words of many requests.
+fn wishes(count: usize) -> Vec<Arc<Message>> {
+    let wish = |number: usize| {
+        let text =
+            format!("Look at pkg{number}/unit.py and explain in a few words what it computes for report {number}");
+        [user(&text), says("It computes a value. ".repeat(12).trim(), "stop")]
+    };
+    (0..count).flat_map(wish).collect()
+}
+
+#[test]
+fn requests_are_whole_where_there_is_room() {
+    for (count, budget, are_whole) in [(20, 4000, true), (300, 13_107, true), (300, 6000, false)] {
+        let messages = prepared(&wishes(count));
+        let text = text_of(&ExtractiveInput { style: style(budget), ..history(&messages) });
+        assert!(estimate_text(&text) <= budget);
+        let ledger = Ledger::collect(&messages, None, tools());
+        let missing = ledger.requests.iter().filter(|request| !text.contains(&request.text)).count();
+        assert_eq!(missing == 0, are_whole, "{missing} of {count} in {budget}:\n{text}");
+        let check = Check { ledger: &ledger, summary: &text, evicted: &[], previous_summary: None, kept: &[] };
+        let report = LossReport::of(&check);
+        assert_eq!(report.retention.requests == 1.0, are_whole, "{:?}", report.retention);
+        assert_eq!(report.clipped.is_empty(), are_whole);
+        // What is cut is the old, not the new.
+        assert!(text.contains(&ledger.requests[count - 2].text));
+    }
+}
+
+#[test]
+fn long_requests_leave_half_of_a_budget_free() {
+    let long = |number: usize| user(&format!("fix case {number} of {}", "the parser and its tests ".repeat(140)));
+    let messages: Vec<_> = (0..40).map(long).collect();
+    let text = text_of(&ExtractiveInput { style: style(40_000), ..history(&prepared(&messages)) });
+    assert!((16_000..30_000).contains(&estimate_text(&text)), "{}", estimate_text(&text));
+}
+
 #[test]
 fn is_cancelled_between_messages() {
     let messages = [user("a"), user("b"), user("c")];

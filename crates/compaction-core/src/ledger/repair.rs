@@ -31,23 +31,26 @@ impl LossReport {
     /// missing or nothing fits. What is said in one line costs one line; names are only listed.
     pub fn repair(&self, budget_tokens: u64) -> Option<Repair> {
         let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
-        let mut writer = Writer { left: units.saturating_sub(OPEN.len() + CLOSE.len() + 2), lines: Vec::new() };
+        let mut writer = Writer { left: units.saturating_sub(OPEN.len() + CLOSE.len() + 2), lines: Vec::new(), cut: 0 };
         let (last, requests) = self.last_request();
         let unresolved = self.errors.iter().filter(|error| !error.is_resolved);
         let resolved = self.errors.iter().filter(|error| error.is_resolved);
-        let mut done = [0; 5];
+        let (mut done, mut cut) = ([0; 5], [0; 5]);
         done[3] += writer.items("Latest request", last.map(|request| said(request, LAST_REQUEST)));
+        cut[3] += writer.take_cut();
         done[2] += writer.items("Unresolved error", unresolved.map(error_item));
-        done[4] += writer.items("Constraint", self.constraints.iter().map(|note| clip(&note.text, LINE)));
+        done[4] += writer.items("Constraint", self.constraints.iter().map(|note| clipped(&note.text, LINE)));
+        cut[4] += writer.take_cut();
         done[0] += writer.list("Files", self.files.iter().map(|path| one_line(path)));
         done[3] += writer.items("Earlier request", requests.map(|request| said(request, REQUEST)));
+        cut[3] += writer.take_cut();
         done[1] += writer.list("Names", self.identifiers.iter().map(|name| one_line(name)));
         done[2] += writer.items("Resolved error", resolved.map(error_item));
         if writer.lines.is_empty() {
             return None;
         }
         let block = format!("{OPEN}\n{}\n{CLOSE}", writer.lines.join("\n"));
-        Some(Repair { block, retention: self.retention_after(done) })
+        Some(Repair { block, retention: self.retention_after(done, cut) })
     }
 
     /// The missing request that is the last of all, if it is missing, and the other missing ones.
@@ -57,38 +60,58 @@ impl LossReport {
     }
 }
 
-fn said(request: &Request, units: usize) -> String {
-    one_line(&clip_middle(&request.text, units))
+/// An item, and whether it is only a part of what was said.
+struct Item {
+    text: String,
+    is_cut: bool,
 }
 
-fn error_item(error: &ErrorRecord) -> String {
+fn said(request: &Request, units: usize) -> Item {
+    let text = clip_middle(&request.text, units);
+    Item { is_cut: text != request.text, text: one_line(&text) }
+}
+
+fn clipped(text: &str, units: usize) -> Item {
+    let cut = clip(text, units);
+    Item { is_cut: cut != text, text: cut }
+}
+
+fn error_item(error: &ErrorRecord) -> Item {
     let line = one_line(&error.line);
-    match &error.subject {
+    let text = match &error.subject {
         Some(subject) => format!("{} failed: {line}", quote(&clip(subject, LINE / 2))),
         None => line,
-    }
+    };
+    Item { text, is_cut: false }
 }
 
 struct Writer {
     /// UTF-16 units that are left.
     left: usize,
     lines: Vec<String>,
+    /// Items that were written and are not whole, since they were last asked for.
+    cut: usize,
 }
 
 impl Writer {
     /// A line for each item that fits; returns how many did.
-    fn items(&mut self, label: &str, items: impl IntoIterator<Item = String>) -> usize {
+    fn items(&mut self, label: &str, items: impl IntoIterator<Item = Item>) -> usize {
         let mut count = 0;
         for item in items {
-            let line = format!("{label}: {item}");
+            let line = format!("{label}: {}", item.text);
             let cost = utf16_len(&line) + 1;
             if cost <= self.left {
+                self.cut += usize::from(item.is_cut);
                 self.left -= cost;
                 self.lines.push(line);
                 count += 1;
             }
         }
         count
+    }
+
+    fn take_cut(&mut self) -> usize {
+        std::mem::take(&mut self.cut)
     }
 
     /// One line with as many items as fit.

@@ -409,9 +409,9 @@ pub struct Retention {
     pub identifiers: f64,
     /// Lines of errors.
     pub errors: f64,
-    /// First words of requests.
+    /// Requests; one of which only the first words are there counts half.
     pub requests: f64,
-    /// Constraints and preferences.
+    /// Constraints and preferences; likewise.
     pub constraints: f64,
 }
 
@@ -428,6 +428,8 @@ pub struct LossReport {
     pub requests: Vec<LostItem>,
     /// Constraints and preferences that are missing.
     pub constraints: Vec<LostItem>,
+    /// Requests and constraints of which only the first words are there.
+    pub clipped: Vec<LostItem>,
     /// Paths in the summary that nothing supports.
     pub unsupported: Vec<String>,
     /// Statements of the summary that are the reverse of what is known.

@@ -1,0 +1,62 @@
+//! Lengthening: what was cut so that everything has a place gets the room that is left at the end.
+
+use std::cmp::Reverse;
+
+use super::budget::{Chooser, MOST_UNITS, MOST_UNITS_OF_ONE, cost};
+use super::pool::{Candidate, Rank};
+use crate::ledger::text::clip_middle;
+use crate::summary::Section;
+
+/// UTF-16 units to which items grow, one step after the other, so that many grow a little before
+/// one grows much.
+const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
+
+impl Chooser {
+    /// Gives what is left to the items that were cut, the most important first. Those that are
+    /// longer than usual, such as requests with a file in them, leave half of the budget free.
+    pub(super) fn lengthen(&mut self) {
+        let mut cut: Vec<usize> =
+            (0..self.chosen.len()).filter(|index| self.chosen[*index].1.whole.is_some()).collect();
+        cut.sort_by_key(|index| importance(&self.chosen[*index]));
+        for most in STEPS {
+            self.lengthen_to(most, &cut);
+        }
+        let spared = self.left.min(self.budget / 2);
+        self.left -= spared;
+        self.lengthen_to(MOST_UNITS, &cut);
+        self.left += spared;
+    }
+
+    fn lengthen_to(&mut self, most: usize, cut: &[usize]) {
+        for index in cut {
+            let (section, candidate) = &mut self.chosen[*index];
+            lengthen(*section, candidate, most, &mut self.left);
+        }
+        for packed in &mut self.packed {
+            packed.lengthen(most, &mut self.left);
+        }
+    }
+}
+
+/// What matters most comes first: what must not be left out, constraints, requests, errors.
+fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse<u64>) {
+    let class = match section {
+        _ if candidate.rank == Rank::Must => 0,
+        Section::Constraints => 1,
+        Section::Goal | Section::OriginalRequest => 2,
+        Section::Blocked => 3,
+        Section::Decisions => 4,
+        _ => 5,
+    };
+    (class, candidate.rank, Reverse(candidate.position))
+}
+
+fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut usize) {
+    let Some(whole) = &candidate.whole else { return };
+    let longer = Candidate { text: clip_middle(whole, most), ..candidate.clone() };
+    let more = cost(section, &longer.item()).saturating_sub(cost(section, &candidate.item()));
+    if more > 0 && more <= *left {
+        *left -= more;
+        *candidate = longer;
+    }
+}
