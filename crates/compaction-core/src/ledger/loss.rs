@@ -105,7 +105,7 @@ pub struct LossReport {
     pub lacks_last_request: bool,
     expected: Counts,
     /// How many of each class are clipped.
-    half: Counts,
+    pub(super) half: Counts,
 }
 
 /// Words of which only the first are there.
@@ -147,10 +147,9 @@ impl LossReport {
         report
     }
 
-    /// The retention once `repaired` items of each class are there again, `cut` of them not whole.
-    pub(super) fn retention_after(&self, repaired: Counts, cut: Counts) -> Retention {
+    /// The retention once `repaired` items of each class are there again, and `half` of each not whole.
+    pub(super) fn retention_after(&self, repaired: Counts, half: Counts) -> Retention {
         let missing = self.missing();
-        let half = std::array::from_fn(|class| self.half[class] + cut[class]);
         let missing = std::array::from_fn(|class| missing[class].saturating_sub(repaired[class]));
         retention(self.expected, missing, half)
     }

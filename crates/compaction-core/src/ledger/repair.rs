@@ -16,6 +16,13 @@ const UNITS_PER_TOKEN: u64 = 4;
 const LAST_REQUEST: usize = 4000;
 const REQUEST: usize = 160;
 const LINE: usize = 400;
+/// UTF-16 units of what is said in full beside its first words.
+const LONGEST_HEALED: usize = 600;
+/// UTF-16 units to which cut lines grow, one step after the other.
+const STEPS: [usize; 3] = [300, 600, LAST_REQUEST];
+/// Where the classes of the loss report have their figures.
+const REQUESTS: usize = 3;
+const CONSTRAINTS: usize = 4;
 
 /// A block that holds what a summary lacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,26 +38,39 @@ impl LossReport {
     /// missing or nothing fits. What is said in one line costs one line; names are only listed.
     pub fn repair(&self, budget_tokens: u64) -> Option<Repair> {
         let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
-        let mut writer = Writer { left: units.saturating_sub(OPEN.len() + CLOSE.len() + 2), lines: Vec::new(), cut: 0 };
+        let left = units.saturating_sub(OPEN.len() + CLOSE.len() + 2);
+        let mut writer = Writer { left, lines: Vec::new(), cut: Vec::new() };
         let (last, requests) = self.last_request();
         let unresolved = self.errors.iter().filter(|error| !error.is_resolved);
         let resolved = self.errors.iter().filter(|error| error.is_resolved);
-        let (mut done, mut cut) = ([0; 5], [0; 5]);
-        done[3] += writer.items("Latest request", last.map(|request| said(request, LAST_REQUEST)));
-        cut[3] += writer.take_cut();
+        let mut done = [0; 5];
+        done[REQUESTS] += writer.items("Latest request", last.map(|request| said(request, LAST_REQUEST)));
         done[2] += writer.items("Unresolved error", unresolved.map(error_item));
-        done[4] += writer.items("Constraint", self.constraints.iter().map(|note| clipped(&note.text, LINE)));
-        cut[4] += writer.take_cut();
+        let constraints = self.constraints.iter().map(|note| Item::cut(&note.text, CONSTRAINTS, LINE));
+        done[CONSTRAINTS] += writer.items("Constraint", constraints);
         done[0] += writer.list("Files", self.files.iter().map(|path| one_line(path)));
-        done[3] += writer.items("Earlier request", requests.map(|request| said(request, REQUEST)));
-        cut[3] += writer.take_cut();
+        done[REQUESTS] += writer.items("Earlier request", requests.map(|request| said(request, REQUEST)));
         done[1] += writer.list("Names", self.identifiers.iter().map(|name| one_line(name)));
         done[2] += writer.items("Resolved error", resolved.map(error_item));
+        let mut half = self.half;
+        self.heal(&mut writer, &mut half);
+        writer.lengthen().into_iter().for_each(|class| half[class] += 1);
         if writer.lines.is_empty() {
             return None;
         }
         let block = format!("{OPEN}\n{}\n{CLOSE}", writer.lines.join("\n"));
-        Some(Repair { block, retention: self.retention_after(done, cut) })
+        Some(Repair { block, retention: self.retention_after(done, half) })
+    }
+
+    /// Says in full what the summary has the first words of, unless it is very long.
+    fn heal(&self, writer: &mut Writer, half: &mut [usize; 5]) {
+        for (index, clipped) in self.clipped.iter().enumerate() {
+            let class = if index < self.half[REQUESTS] { REQUESTS } else { CONSTRAINTS };
+            let item = Item::cut(&clipped.text, class, LONGEST_HEALED);
+            if item.whole.is_none() {
+                half[class] -= writer.items("In full", [item]);
+            }
+        }
     }
 
     /// The missing request that is the last of all, if it is missing, and the other missing ones.
@@ -60,20 +80,24 @@ impl LossReport {
     }
 }
 
-/// An item, and whether it is only a part of what was said.
+/// A line to write.
 struct Item {
     text: String,
-    is_cut: bool,
+    /// Its class, and all of it, where the text is a cut.
+    whole: Option<(usize, String)>,
+}
+
+impl Item {
+    /// What was said in at most `units`: beginning and end, where it is longer.
+    fn cut(said: &str, class: usize, units: usize) -> Self {
+        let whole = one_line(said);
+        let text = clip_middle(&whole, units);
+        Self { whole: (text != whole).then_some((class, whole)), text }
+    }
 }
 
 fn said(request: &Request, units: usize) -> Item {
-    let text = clip_middle(&request.text, units);
-    Item { is_cut: text != request.text, text: one_line(&text) }
-}
-
-fn clipped(text: &str, units: usize) -> Item {
-    let cut = clip(text, units);
-    Item { is_cut: cut != text, text: cut }
+    Item::cut(&request.text, REQUESTS, units)
 }
 
 fn error_item(error: &ErrorRecord) -> Item {
@@ -82,15 +106,22 @@ fn error_item(error: &ErrorRecord) -> Item {
         Some(subject) => format!("{} failed: {line}", quote(&clip(subject, LINE / 2))),
         None => line,
     };
-    Item { text, is_cut: false }
+    Item { text, whole: None }
+}
+
+/// A line that holds a cut of something.
+struct Cut {
+    line: usize,
+    label: String,
+    class: usize,
+    whole: String,
 }
 
 struct Writer {
     /// UTF-16 units that are left.
     left: usize,
     lines: Vec<String>,
-    /// Items that were written and are not whole, since they were last asked for.
-    cut: usize,
+    cut: Vec<Cut>,
 }
 
 impl Writer {
@@ -101,7 +132,9 @@ impl Writer {
             let line = format!("{label}: {}", item.text);
             let cost = utf16_len(&line) + 1;
             if cost <= self.left {
-                self.cut += usize::from(item.is_cut);
+                if let Some((class, whole)) = item.whole {
+                    self.cut.push(Cut { line: self.lines.len(), label: label.to_owned(), class, whole });
+                }
                 self.left -= cost;
                 self.lines.push(line);
                 count += 1;
@@ -110,8 +143,23 @@ impl Writer {
         count
     }
 
-    fn take_cut(&mut self) -> usize {
-        std::mem::take(&mut self.cut)
+    /// Lengthens what was cut as far as there is room, many lines a little before one of them much.
+    /// Returns the classes of those that are not whole.
+    fn lengthen(&mut self) -> Vec<usize> {
+        for most in STEPS {
+            self.cut.retain(|cut| {
+                let text = clip_middle(&cut.whole, most);
+                let (line, is_whole) = (format!("{}: {text}", cut.label), text == cut.whole);
+                let more = utf16_len(&line).saturating_sub(utf16_len(&self.lines[cut.line]));
+                let fits = more <= self.left;
+                if fits && more > 0 {
+                    self.left -= more;
+                    self.lines[cut.line] = line;
+                }
+                !(fits && is_whole)
+            });
+        }
+        self.cut.iter().map(|cut| cut.class).collect()
     }
 
     /// One line with as many items as fit.
