@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::message::{BashExecution, Body, Content, Message};
 use crate::projection::Projection;
 
-pub use serialize::serialize_conversation;
 pub(crate) use serialize::{Detail, serialize_message};
+pub use serialize::{Redact, serialize_conversation};
 
 /// The context in `llm` format: user, assistant and toolResult alone. A tool result whose call is
 /// not before it in the context is left out, since models refuse it; the projection's diagnostics

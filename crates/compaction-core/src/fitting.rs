@@ -11,8 +11,10 @@ mod measure;
 mod packing;
 mod planner;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::conversation::Redact;
 use crate::message::Message;
 use crate::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest, Wording, escape_tags};
 use budget::Budget;
@@ -44,6 +46,8 @@ pub struct PlanInput<'a> {
     /// Most tokens of system prompt and prompt together, by the careful measure, whatever the
     /// window allows; `None` for the window alone. See [`PlanInput::tightened`].
     pub input_limit: Option<u64>,
+    /// Takes secrets out of texts before they are cut: a piece of one would be known by nobody.
+    pub redact: Option<&'a dyn Redact>,
 }
 
 impl PlanInput<'_> {
@@ -146,7 +150,7 @@ impl RequestPlan {
 
     /// The request at `index` once more, after an answer that lacks headings. Where everything does
     /// not fit together, previous summary, answer and conversation are cut in their middles, in this
-    /// order and to no less than half of the room that is left. `None` behind the last request, and
+    /// order and to no less than half of the room that is left; `redact` sees them before. `None` behind the last request, and
     /// in windows in which the words alone do not fit.
     pub fn repair(
         &self,
@@ -154,6 +158,7 @@ impl RequestPlan {
         summary_so_far: Option<&str>,
         answer: &str,
         missing_headings: &[&str],
+        redact: Option<&dyn Redact>,
     ) -> Option<SummaryRequest> {
         let conversation = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
@@ -165,14 +170,15 @@ impl RequestPlan {
         let words = weight(&words.system_prompt) + weight(&words.prompt);
         let mut room = self.budget.input().checked_sub(words)?;
         let mut cut = |text: &str, others: u64| {
-            let text = cut_middle(&escape_tags(text), room.saturating_sub(others).max(room / 2)).into_owned();
+            let room_of_text = room.saturating_sub(others).max(room / 2);
+            let text = cut_redacted(&escape_tags(text), room_of_text, redact).into_owned();
             room -= weight(&text);
             text
         };
         let told = weight(conversation);
         let previous = previous.map(|text| cut(&text, told + weight_escaped(answer)));
         let answer = cut(answer, told);
-        Some(request(&cut_middle(conversation, room), previous.as_deref(), &answer))
+        Some(request(&cut_redacted(conversation, room, redact), previous.as_deref(), &answer))
     }
 
     /// Most output tokens that `request` can ask for in the window, for another try after an
@@ -203,6 +209,14 @@ impl RequestPlan {
 
     fn following_room(&self) -> u64 {
         summary_room(&self.wording, &self.budget)
+    }
+}
+
+/// `text` cut in its middle to `room`; where that is needed, secrets are taken out before.
+fn cut_redacted<'t>(text: &'t str, room: u64, redact: Option<&dyn Redact>) -> Cow<'t, str> {
+    match redact.filter(|_| weight(text) > room) {
+        Some(redact) => Cow::Owned(cut_middle(&redact.redact(text), room).into_owned()),
+        None => cut_middle(text, room),
     }
 }
 

@@ -8,6 +8,7 @@
 mod check;
 mod rules;
 mod settings;
+mod texts;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use regex::Regex;
 
 use rules::{Check, RULES};
 pub use settings::{ExtraRule, RedactionSettings, WrongRedaction};
+pub use texts::RedactedTexts;
 
 /// Replacing one secret can free another that it touched. Texts that would need more rounds than
 /// this are made for it.

@@ -1,6 +1,7 @@
 //! The text that a summarizer reads (compaction spec, Serialisation), and how it gets shorter.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 
 use super::{bash_text, branch_summary_text, compaction_summary_text};
 use crate::json::Json;
@@ -9,6 +10,13 @@ use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units of a tool result that a summarizer gets to see.
 const TOOL_RESULT_UNITS: usize = 2000;
+
+/// Takes out of a text what must not leave it, such as secrets. It is asked before a text is cut,
+/// since what is cut in two is not known any more.
+pub trait Redact: Debug {
+    /// `text` without it; the same text where it holds nothing of the kind.
+    fn redact<'t>(&self, text: &'t str) -> Cow<'t, str>;
+}
 
 /// How much of a message is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,18 +50,20 @@ pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message
 
 /// One message as text; empty if a summarizer sees nothing of it. The texts of several messages,
 /// those that are not empty joined by a blank line, are the text of the conversation.
-pub(crate) fn serialize_message(message: &Message, detail: &Detail) -> String {
-    let mut out = Parts::default();
+/// Texts that are cut are given to `redact` before.
+pub(crate) fn serialize_message(message: &Message, detail: &Detail, redact: Option<&dyn Redact>) -> String {
+    let mut out = Parts { redact, ..Parts::default() };
     out.add_message(message, detail);
     out.text
 }
 
 #[derive(Default)]
-struct Parts {
+struct Parts<'r> {
     text: String,
+    redact: Option<&'r dyn Redact>,
 }
 
-impl Parts {
+impl Parts<'_> {
     fn add(&mut self, speaker: &str, what: &str) {
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
@@ -77,7 +87,7 @@ impl Parts {
             Body::ToolResult { content, .. } => {
                 let text = content.text("");
                 if !text.is_empty() {
-                    self.add("Tool result", &shortened(&text, Some(detail.result_units())));
+                    self.add("Tool result", &self.shortened(&text, Some(detail.result_units())));
                 }
             }
             Body::BashExecution(bash) => self.add_bash(bash, detail),
@@ -89,7 +99,7 @@ impl Parts {
 
     fn add_bash(&mut self, bash: &BashExecution, detail: &Detail) {
         if !bash.exclude_from_context {
-            self.add_user(&bash_text(bash, shortened(&bash.output, detail.units)));
+            self.add_user(&bash_text(bash, self.shortened(&bash.output, detail.units)));
         }
     }
 
@@ -101,10 +111,38 @@ impl Parts {
         if content.iter().any(|block| matches!(block, Block::Text(_))) {
             self.add("Assistant", &blocks_text(content, "\n"));
         }
-        let calls: Vec<String> = content.iter().filter_map(call).map(|call| serialize_call(call, detail)).collect();
+        let calls: Vec<String> = content.iter().filter_map(call).map(|call| self.call(call, detail)).collect();
         if !calls.is_empty() {
             self.add("Assistant tool calls", &calls.join("; "));
         }
+    }
+
+    fn call(&self, call: &ToolCall, detail: &Detail) -> String {
+        let argument = |value: &Json<'_>| self.shortened(&value.to_compact(), detail.units).into_owned();
+        let arguments = match &call.arguments {
+            Some(Json::Object(members)) => {
+                let members = members.iter().map(|(key, value)| format!("{key}={}", argument(value)));
+                members.collect::<Vec<_>>().join(", ")
+            }
+            Some(other) => argument(other),
+            None => String::new(),
+        };
+        format!("{}({arguments})", call.name)
+    }
+
+    /// The beginning of `text`, at most `units` UTF-16 units of it, and how much follows.
+    fn shortened<'t>(&self, text: &'t str, units: Option<usize>) -> Cow<'t, str> {
+        let is_whole = |text: &str| units.is_none_or(|units| prefix_utf16(text, units).len() == text.len());
+        if is_whole(text) {
+            return Cow::Borrowed(text);
+        }
+        let text = self.redact.map_or(Cow::Borrowed(text), |redact| redact.redact(text));
+        if is_whole(&text) {
+            return text;
+        }
+        let kept = units.map_or(text.as_ref(), |units| prefix_utf16(&text, units));
+        let left_out = utf16_len(&text[kept.len()..]);
+        Cow::Owned(format!("{kept}\n\n[{left_out} more characters]"))
     }
 }
 
@@ -120,27 +158,4 @@ fn call(block: &Block) -> Option<&ToolCall> {
         Block::ToolCall(call) => Some(call),
         _ => None,
     }
-}
-
-fn serialize_call(call: &ToolCall, detail: &Detail) -> String {
-    let argument = |value: &Json<'_>| shortened(&value.to_compact(), detail.units).into_owned();
-    let arguments = match &call.arguments {
-        Some(Json::Object(members)) => {
-            let members = members.iter().map(|(key, value)| format!("{key}={}", argument(value)));
-            members.collect::<Vec<_>>().join(", ")
-        }
-        Some(other) => argument(other),
-        None => String::new(),
-    };
-    format!("{}({arguments})", call.name)
-}
-
-/// The beginning of `text`, at most `units` UTF-16 units of it, and how much follows.
-fn shortened(text: &str, units: Option<usize>) -> Cow<'_, str> {
-    let kept = units.map_or(text, |units| prefix_utf16(text, units));
-    if kept.len() == text.len() {
-        return Cow::Borrowed(text);
-    }
-    let left_out = utf16_len(&text[kept.len()..]);
-    Cow::Owned(format!("{kept}\n\n[{left_out} more characters]"))
 }

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::budget::{self, Budget};
-use super::measure::{WEIGHT_PER_TOKEN, cut_middle, weight};
+use super::measure::{WEIGHT_PER_TOKEN, weight};
 use super::packing::{self, Rooms};
-use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, frame, summary_room, weight_escaped};
-use crate::conversation::{Detail, serialize_message};
+use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, cut_redacted, frame, summary_room, weight_escaped};
+use crate::conversation::{Detail, Redact, serialize_message};
 use crate::message::{Block, Message};
 use crate::prompts::{RequestKind, Wording, escape_tags};
 
@@ -28,6 +28,7 @@ pub(super) struct Planner<'a> {
     budget: Budget,
     wanted_max_tokens: u64,
     model_max_tokens: Option<u64>,
+    redact: Option<&'a dyn Redact>,
 }
 
 impl<'a> Planner<'a> {
@@ -40,6 +41,7 @@ impl<'a> Planner<'a> {
             budget: Budget::new(input.context_window, input.input_limit, wanted),
             wanted_max_tokens: wanted,
             model_max_tokens: input.limits.model_max_tokens,
+            redact: input.redact,
         }
     }
 
@@ -95,7 +97,7 @@ impl<'a> Planner<'a> {
     /// The previous summary, cut to half of the room beside the instructions.
     fn cut_previous(&self) -> Option<String> {
         let room = (self.budget.input() - frame(&self.wording, true)) / 2;
-        self.previous.map(|previous| cut_middle(&escape_tags(previous), room).into_owned())
+        self.previous.map(|previous| cut_redacted(&escape_tags(previous), room, self.redact).into_owned())
     }
 
     fn rooms(&self, previous: Option<&str>) -> Rooms {
@@ -106,7 +108,7 @@ impl<'a> Planner<'a> {
     }
 
     fn weights(&self, detail: &Detail) -> Vec<u64> {
-        let told = self.messages.iter().map(|message| serialize_message(message, detail));
+        let told = self.messages.iter().map(|message| serialize_message(message, detail, self.redact));
         told.map(|text| weight_escaped(&text)).collect()
     }
 
@@ -117,11 +119,11 @@ impl<'a> Planner<'a> {
     fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
         let mut text = String::new();
         for message in &self.messages[part.clone()] {
-            let told = serialize_message(message, detail);
+            let told = serialize_message(message, detail, self.redact);
             if !told.is_empty() && !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(&cut_middle(&escape_tags(&told), room));
+            text.push_str(&cut_redacted(&escape_tags(&told), room, self.redact));
         }
         text
     }

@@ -48,6 +48,7 @@ fn input<'a>(messages: &'a [Arc<Message>], texts: &'a PromptTexts, context_windo
         limits: LIMITS,
         context_window,
         input_limit: None,
+        redact: None,
     }
 }
 
@@ -267,7 +268,7 @@ fn check_fits(plan: &RequestPlan, window: u64, answer: &str) {
     let missing: Vec<&str> = SummaryKind::History.headings().collect();
     for index in 0..plan.requests() {
         let request = plan.request(index, Some(answer)).expect("the index is that of a request");
-        let repair = plan.repair(index, Some(answer), answer, &missing);
+        let repair = plan.repair(index, Some(answer), answer, &missing, None);
         for request in std::iter::once(request).chain(repair) {
             let input = careful_tokens(&request.system_prompt) + careful_tokens(&request.prompt);
             let estimate = estimate_text(&request.system_prompt) + estimate_text(&request.prompt);
@@ -315,7 +316,7 @@ proptest! {
         let plan = RequestPlan::of(&input).expect("the window is large enough");
         check_fits(&plan, window, &answer);
         check_fits(&plan, window, &answer.repeat(25));
-        prop_assert!(plan.repair(0, None, &answer, &["## Goal"]).is_some());
+        prop_assert!(plan.repair(0, None, &answer, &["## Goal"], None).is_some());
         check_nothing_is_lost(&plan, messages.len());
     }
 
@@ -332,4 +333,50 @@ proptest! {
             }
         }
     }
+}
+
+/// Takes out words that begin with `key-` and are whole, as forms of secrets are.
+#[derive(Debug)]
+struct Keys;
+
+const KEY: &str = "key-abcdefghijklmnopqrstuvwxyz0123456789";
+
+impl Redact for Keys {
+    fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if text.contains(KEY) { Cow::Owned(text.replace(KEY, "[gone]")) } else { Cow::Borrowed(text) }
+    }
+}
+
+/// Pieces of keys in the requests of a plan that are no whole keys, which whoever sends a request
+/// can still find.
+fn pieces(plan: &RequestPlan) -> usize {
+    let requests = (0..plan.requests()).filter_map(|index| plan.request(index, None));
+    let repairs = (0..plan.requests()).filter_map(|index| plan.repair(index, None, "", &["## Goal"], Some(&Keys)));
+    let prompts = requests.chain(repairs).map(|request| request.prompt.replace(KEY, ""));
+    prompts.map(|prompt| prompt.matches("key-").count() + prompt.matches("456789").count()).sum()
+}
+
+#[test]
+fn secrets_are_taken_out_before_texts_are_cut() {
+    let texts = PromptTexts::default();
+    let mut without = 0;
+    for before in [0, 10, 238, 1960, 1985, 1999, 2000] {
+        let text = format!("{} {KEY} and more {}", "x".repeat(before), format!("{KEY} ").repeat(120));
+        let messages = [
+            message(&format!(r#"{{"role":"user","content":"{text}"}}"#)),
+            message(&format!(
+                r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"1","name":"f","arguments":{{"a":"{text}"}}}}]}}"#
+            )),
+            message(&format!(r#"{{"role":"toolResult","toolCallId":"1","toolName":"f","content":"{text}"}}"#)),
+            message(&format!(r#"{{"role":"bashExecution","command":"env","output":"{text}","exitCode":0}}"#)),
+        ];
+        for window in [None, Some(60_000), Some(8_000), Some(4_500)] {
+            let previous = Some(text.as_str());
+            let plain = PlanInput { previous_summary: previous, ..input(&messages, &texts, window) };
+            let plan = RequestPlan::of(&PlanInput { redact: Some(&Keys), ..plain }).expect("it fits");
+            assert_eq!(pieces(&plan), 0, "{before} units before, window {window:?}");
+            without += pieces(&RequestPlan::of(&plain).expect("it fits"));
+        }
+    }
+    assert!(without > 0, "nothing was cut");
 }

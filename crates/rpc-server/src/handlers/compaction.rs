@@ -148,7 +148,7 @@ fn requests(
 ) -> Result<Vec<wire::SummaryRequest>, RpcError> {
     let mut requests = Vec::new();
     for job in compactor::jobs(preparation, focus, &Arc::new(prompt_texts(settings)), settings.citations()) {
-        let plan = job.plan(limits, None).map_err(|error| RpcError::SummarizerFailed {
+        let plan = job.plan(limits, None, None).map_err(|error| RpcError::SummarizerFailed {
             cause: format!("failed to {error}"),
             retryable: false,
             attempts: 0,

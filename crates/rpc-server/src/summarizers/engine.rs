@@ -6,6 +6,7 @@ mod retries;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use compaction_core::conversation::Redact;
 use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::SummaryRequest;
 use compaction_core::summary::{SummaryKind, missing_headings};
@@ -20,7 +21,7 @@ use super::{
 use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::operation::sum_usage;
-use crate::redaction::Redactor;
+use crate::redaction::{RedactedTexts, Redactor};
 use crate::settings::Settings;
 
 /// How often the requests are made smaller after a model has called one too large: each time they
@@ -56,7 +57,8 @@ impl Summarizer for Modelled {
     }
 
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
-        let mut run = Run { summarizer: self, occasion, cost: Cost::default() };
+        let texts = self.redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
+        let mut run = Run { summarizer: self, occasion, texts, cost: Cost::default() };
         let text = run.write(job).await?;
         let Cost { attempts, usage, redactions } = run.cost;
         Ok(SummaryText { text, usage, attempts, redactions })
@@ -76,6 +78,8 @@ struct Cost {
 struct Run<'a> {
     summarizer: &'a Modelled,
     occasion: &'a Occasion,
+    /// Takes secrets out of texts that are cut.
+    texts: Option<Arc<RedactedTexts>>,
     cost: Cost,
 }
 
@@ -91,8 +95,14 @@ impl Part<'_> {
         self.plan.request(self.index, self.summary_so_far).ok_or_else(no_request)
     }
 
-    fn repair(&self, answer: &str, missing_headings: &[&str]) -> Result<SummaryRequest, Failure> {
-        self.plan.repair(self.index, self.summary_so_far, answer, missing_headings).ok_or_else(no_request)
+    fn repair(
+        &self,
+        answer: &str,
+        missing_headings: &[&str],
+        texts: Option<&RedactedTexts>,
+    ) -> Result<SummaryRequest, Failure> {
+        let redact = texts.map(|texts| texts as &dyn Redact);
+        self.plan.repair(self.index, self.summary_so_far, answer, missing_headings, redact).ok_or_else(no_request)
     }
 }
 
@@ -128,8 +138,12 @@ impl Run<'_> {
     /// The requests to make. Serialising a long conversation takes a while, so that it is done on a
     /// thread.
     async fn plan(&self, job: &Arc<SummaryJob>, input_limit: Option<u64>) -> Result<RequestPlan, RpcError> {
-        let (job, limits) = (Arc::clone(job), self.summarizer.limits());
-        let plan = blocking(move || Ok(job.plan(limits, input_limit))).await?;
+        let (job, limits, texts) = (Arc::clone(job), self.summarizer.limits(), self.texts.clone());
+        let planning = blocking(move || {
+            let redact = texts.as_deref().map(|texts| texts as &dyn Redact);
+            Ok(job.plan(limits, input_limit, redact))
+        });
+        let plan = planning.await?;
         let plan = plan.map_err(|error| RpcError::SummarizerFailed {
             cause: format!("failed to {error}"),
             retryable: false,
@@ -159,7 +173,7 @@ impl Run<'_> {
             return Ok(first);
         }
         self.occasion.progress.add_requests(1);
-        let second = self.whole_answer(part, part.repair(&first, &missing)?).await?;
+        let second = self.whole_answer(part, part.repair(&first, &missing, self.texts.as_deref())?).await?;
         let missing = missing_headings(&second, kind);
         if missing.is_empty() {
             return Ok(second);
@@ -212,6 +226,8 @@ impl Run<'_> {
         });
         let (request, counts) = redacting.await.map_err(Failure::Final)?;
         add(&mut self.cost.redactions, counts);
+        let in_cut_texts = self.texts.as_ref().map(|texts| texts.take_counts());
+        in_cut_texts.into_iter().for_each(|counts| add(&mut self.cost.redactions, counts));
         Ok(request)
     }
 

@@ -13,6 +13,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use compaction_core::conversation::Redact;
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
@@ -72,8 +73,13 @@ impl SummaryJob {
     }
 
     /// The requests that ask a model for it, such that each fits `limits`; `input_limit` bounds their
-    /// prompts further, in tokens.
-    pub fn plan(&self, limits: ModelLimits, input_limit: Option<u64>) -> Result<RequestPlan, TooSmallWindow> {
+    /// prompts further, in tokens, and `redact` sees texts before they are cut.
+    pub fn plan(
+        &self,
+        limits: ModelLimits,
+        input_limit: Option<u64>,
+        redact: Option<&dyn Redact>,
+    ) -> Result<RequestPlan, TooSmallWindow> {
         let messages: Vec<_> = self.messages.iter().map(|prepared| Arc::clone(&prepared.message)).collect();
         RequestPlan::of(&PlanInput {
             kind: self.kind,
@@ -85,6 +91,7 @@ impl SummaryJob {
             limits: OutputLimits { model_max_tokens: limits.max_output_tokens, ..self.limits },
             context_window: limits.context_window,
             input_limit,
+            redact,
         })
     }
 }
