@@ -18,7 +18,7 @@ const WORK: &str = "COMPACTD_TEST_FAULTS";
 const MOST_CALLS: usize = 40;
 
 /// Calls that fail, how, and whether only on the session file itself: others make them as well.
-const FAULTS: [(&str, &str, bool); 8] = [
+const FAULTS: [(&str, &str, bool); 9] = [
     ("fsync,fdatasync", "EIO", false),
     ("rename,renameat,renameat2", "EIO", false),
     ("link,linkat", "EIO", false),
@@ -26,6 +26,7 @@ const FAULTS: [(&str, &str, bool); 8] = [
     ("ftruncate", "EIO", false),
     ("flock", "ENOLCK", false),
     ("write", "ENOSPC", true),
+    ("pread64", "EIO", true),
     ("statx,newfstatat,fstat", "EIO", true),
 ];
 
