@@ -31,7 +31,7 @@ pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
 
 /// A message in `llm` format; `None` for those that models do not see as messages.
 pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
-    let user = |text: &str| Some(Arc::new(Message::user_text(text, message.timestamp())));
+    let user = |text: &str| Some(Arc::new(Message::user_text(text, message.time())));
     if matches!(message.role(), "user" | "assistant" | "toolResult") {
         return Some(Arc::clone(message));
     }

@@ -325,7 +325,7 @@ impl Entry {
         let plain = PlainLine::split(line.as_bytes())?;
         let message = std::str::from_utf8(plain.rest.strip_suffix(b"}")?).ok()?;
         let message: &RawValue = serde_json::from_str(message).ok()?;
-        let message = Arc::new(Message::from_raw(message.to_owned()));
+        let message = Arc::new(Message::of_entry(message.to_owned(), || epoch_milliseconds(plain.timestamp)));
         let header = EntryHeader {
             id: EntryId::new(plain.id),
             parent_id: plain.parent_id.map(EntryId::new),
@@ -409,6 +409,7 @@ impl Entry {
     /// sees). A compaction gives its prompt, if it has one, and its summary.
     pub fn context_messages(&self) -> Vec<Arc<Message>> {
         match &self.body {
+            EntryBody::Message(message) if !message.is_readable() => Vec::new(),
             EntryBody::Message(message) | EntryBody::CustomMessage(message) => vec![Arc::clone(message)],
             EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
                 vec![Arc::new(Message::branch_summary(&branch.summary, &branch.from_id, self.epoch_milliseconds()))]
@@ -416,7 +417,8 @@ impl Entry {
             EntryBody::Compaction(compaction) => {
                 let time = self.epoch_milliseconds();
                 let summary = Message::compaction_summary(&compaction.summary, compaction.tokens_before, time);
-                compaction.system_message.iter().cloned().chain([Arc::new(summary)]).collect()
+                let system = compaction.system_message.iter().filter(|message| message.is_readable());
+                system.cloned().chain([Arc::new(summary)]).collect()
             }
             _ => Vec::new(),
         }
@@ -425,7 +427,8 @@ impl Entry {
     /// Whether the entry gives messages to a context, before edits.
     pub fn has_context_messages(&self) -> bool {
         match &self.body {
-            EntryBody::Message(_) | EntryBody::CustomMessage(_) | EntryBody::Compaction(_) => true,
+            EntryBody::Message(message) => message.is_readable(),
+            EntryBody::CustomMessage(_) | EntryBody::Compaction(_) => true,
             EntryBody::BranchSummary(branch) => !branch.summary.is_empty(),
             _ => false,
         }
@@ -483,7 +486,7 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
     let carries_files = || !is_true("fromHook") || details().is_some_and(is_written_here);
     match kind {
         EntryKind::Message => match raw("message") {
-            Some(message) => EntryBody::Message(Arc::new(Message::from_raw(message))),
+            Some(message) => EntryBody::Message(Arc::new(Message::of_entry(message, || time))),
             None => EntryBody::Other,
         },
         EntryKind::CustomMessage => EntryBody::CustomMessage(Arc::new(Message::custom(object, time))),

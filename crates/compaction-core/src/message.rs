@@ -20,6 +20,8 @@ use crate::tokens;
 pub struct Message {
     raw: Box<RawValue>,
     outline: Outline,
+    /// Epoch milliseconds of its entry, where the message has no time of its own.
+    entry_time: Option<i64>,
     /// What the message says, and its estimated tokens.
     read: OnceLock<(Body, u64)>,
 }
@@ -281,7 +283,35 @@ impl Message {
     pub fn from_raw(raw: Box<RawValue>) -> Self {
         let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
         let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
-        Self { raw, outline, read: OnceLock::new() }
+        Self { raw, outline, entry_time: None, read: OnceLock::new() }
+    }
+
+    /// Reads the message of an entry that was written at `time` (epoch milliseconds). A timestamp that
+    /// is no number gives way to that time, since models and readers of the format take numbers alone.
+    pub(crate) fn of_entry(raw: Box<RawValue>, time: impl FnOnce() -> Option<i64>) -> Self {
+        let mut message = Self::from_raw(raw);
+        if message.outline.timestamp.is_none() {
+            message.entry_time = time();
+            message.mend_timestamp();
+        }
+        message
+    }
+
+    fn mend_timestamp(&mut self) {
+        let Ok(mut object) = RawObject::parse(self.raw.get()) else {
+            return;
+        };
+        if object.get("timestamp").is_none() {
+            return;
+        }
+        match self.entry_time {
+            Some(time) => object.set("timestamp", time.to_string()),
+            None => object.remove("timestamp"),
+        }
+        if let Ok(raw) = json::raw_value(object.to_json()) {
+            self.raw = raw;
+            self.outline.timestamp = self.entry_time;
+        }
     }
 
     /// Reads a message that a caller sent.
@@ -296,7 +326,7 @@ impl Message {
     }
 
     fn new(raw: Box<RawValue>, timestamp: Option<i64>, body: Body) -> Self {
-        Self { raw, outline: Outline::of(timestamp, &body, false), read: weighed(body).into() }
+        Self { raw, outline: Outline::of(timestamp, &body, false), entry_time: None, read: weighed(body).into() }
     }
 
     fn read(&self) -> &(Body, u64) {
@@ -308,8 +338,9 @@ impl Message {
         for (key, value) in members {
             object.set(key, value.as_str());
         }
-        let time = timestamp.map_or_else(|| "null".to_owned(), |time| time.to_string());
-        object.set("timestamp", time);
+        if let Some(time) = timestamp {
+            object.set("timestamp", time.to_string());
+        }
         let raw = json::raw_value(object.to_json()).expect("the members are JSON texts made here or split from JSON");
         Self::new(raw, timestamp, body)
     }
@@ -381,7 +412,7 @@ impl Message {
         };
         object.set("content", content);
         match json::raw_value(object.to_json()) {
-            Ok(raw) => Self::from_raw(raw),
+            Ok(raw) => Self { entry_time: self.entry_time, ..Self::from_raw(raw) },
             Err(_) => self.clone(),
         }
     }
@@ -394,7 +425,7 @@ impl Message {
             return None;
         };
         let members = [("role", "\"user\"".to_owned()), ("content", stored.get("content").unwrap_or("[]").to_owned())];
-        Some(Self::synthetic(&members, self.timestamp(), Body::User { content: content.clone() }))
+        Some(Self::synthetic(&members, self.time(), Body::User { content: content.clone() }))
     }
 
     /// The stored JSON text.
@@ -405,6 +436,17 @@ impl Message {
     /// Epoch milliseconds, if the message has a numeric timestamp.
     pub fn timestamp(&self) -> Option<i64> {
         self.outline.timestamp
+    }
+
+    /// Epoch milliseconds: the message's own time, or that of its entry.
+    pub(crate) fn time(&self) -> Option<i64> {
+        self.timestamp().or(self.entry_time)
+    }
+
+    /// Whether the message is an object with a string role. What is none says nothing to anybody, and
+    /// no context holds it.
+    pub fn is_readable(&self) -> bool {
+        self.outline.role.is_some()
     }
 
     /// What the message says.

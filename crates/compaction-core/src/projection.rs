@@ -47,6 +47,14 @@ pub struct ModelName {
     pub model_id: String,
 }
 
+impl ModelName {
+    /// A model that has both its names. An answer without them says nothing about the model.
+    fn of(provider: Option<String>, model_id: Option<String>) -> Option<Self> {
+        let named = |name: &String| !name.is_empty();
+        Some(Self { provider: provider.filter(named)?, model_id: model_id.filter(named)? })
+    }
+}
+
 /// An entry of the context with what it gives to it.
 #[derive(Debug, Clone)]
 pub struct ProjectedEntry {
@@ -68,6 +76,11 @@ pub enum ProjectionDiagnostic {
         compaction_id: EntryId,
         /// The id that it names.
         first_kept_entry_id: Option<EntryId>,
+    },
+    /// A message that is no object with a string role; no context holds it.
+    UnreadableMessage {
+        /// The entry with the message.
+        entry_id: EntryId,
     },
     /// A tool result whose call is not in the context; models refuse such a context, so the result
     /// is left out of what is sent to one.
@@ -95,7 +108,7 @@ impl Projection {
         let selection = select(&mut branch)?;
         let mut diagnostics = selection.diagnostics;
         let entries = project(selection.entries, selection.has_compaction);
-        find_orphan_results(&entries, &mut diagnostics);
+        find_odd_messages(&entries, &mut diagnostics);
         Ok(Self {
             entries,
             has_compaction: selection.has_compaction,
@@ -124,6 +137,7 @@ impl Projection {
             projected.depth += 1;
         }
         let messages = entry.context_messages();
+        self.diagnostics.extend(unreadable_message(&entry));
         // Results without a call stay so: a call that comes later is not theirs.
         for orphan in self.orphans_of(&messages) {
             self.diagnostics
@@ -151,8 +165,8 @@ impl Projection {
         for projected in hidden.entries.iter_mut().filter(|projected| entries.contains(projected.entry.id())) {
             projected.messages.clear();
         }
-        hidden.diagnostics.retain(|diagnostic| !matches!(diagnostic, ProjectionDiagnostic::OrphanToolResult { .. }));
-        find_orphan_results(&hidden.entries, &mut hidden.diagnostics);
+        hidden.diagnostics.retain(|diagnostic| matches!(diagnostic, ProjectionDiagnostic::UnknownFirstKept { .. }));
+        find_odd_messages(&hidden.entries, &mut hidden.diagnostics);
         hidden
     }
 
@@ -328,13 +342,22 @@ fn note_settings(entry: &Entry, selection: &mut Selection) {
             let name = || ModelName { provider: provider.clone(), model_id: model_id.clone() };
             selection.model.get_or_insert_with(name);
         }
-        EntryBody::Message(message) if selection.model.is_none() => {
-            selection.model = message.as_assistant().map(|assistant| ModelName {
-                provider: assistant.provider.clone().unwrap_or_default(),
-                model_id: assistant.model.clone().unwrap_or_default(),
-            });
-        }
+        EntryBody::Message(message) if selection.model.is_none() => selection.model = answering_model(message),
         _ => {}
+    }
+}
+
+fn answering_model(message: &Message) -> Option<ModelName> {
+    let assistant = message.as_assistant()?;
+    ModelName::of(assistant.provider.clone(), assistant.model.clone())
+}
+
+fn unreadable_message(entry: &Entry) -> Option<ProjectionDiagnostic> {
+    match entry.body() {
+        EntryBody::Message(message) if !message.is_readable() => {
+            Some(ProjectionDiagnostic::UnreadableMessage { entry_id: entry.id().clone() })
+        }
+        _ => None,
     }
 }
 
@@ -366,9 +389,10 @@ fn edited(entry: &Entry, edit: Option<&Replacement>) -> Vec<Arc<Message>> {
     }
 }
 
-fn find_orphan_results(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
+fn find_odd_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
     let mut calls: HashSet<&str> = HashSet::new();
     for projected in entries {
+        diagnostics.extend(unreadable_message(&projected.entry));
         for message in &projected.messages {
             calls.extend(message.tool_call_ids());
             if let Some(tool_call_id) = message.answered_call_id().filter(|id| !calls.contains(id)) {

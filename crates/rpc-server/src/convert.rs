@@ -84,6 +84,11 @@ pub(crate) fn projection_diagnostic(diagnostic: &ProjectionDiagnostic) -> wire::
             };
             ("unknownFirstKept", message)
         }
+        ProjectionDiagnostic::UnreadableMessage { entry_id } => {
+            let message =
+                format!("the message in entry {entry_id} is no object with a string role; no context holds it");
+            ("unreadableMessage", message)
+        }
         ProjectionDiagnostic::OrphanToolResult { entry_id, tool_call_id } => {
             let message = format!(
                 "the tool result in entry {entry_id} answers call {tool_call_id}, which is not in the context; it is \

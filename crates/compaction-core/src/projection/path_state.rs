@@ -81,7 +81,7 @@ impl PathState {
         let text = |json: &Json<'_>, member: &str| json.get(member)?.as_str().map(str::to_owned);
         let model = match state.get("model")? {
             Json::Null => None,
-            model => Some(ModelName { provider: text(model, "provider")?, model_id: text(model, "modelId")? }),
+            model => ModelName::of(text(model, "provider"), text(model, "modelId")),
         };
         let leaf_id = EntryId::new(text(state, "leafId")?);
         Some(Self { leaf_id, model, thinking_level: text(state, "thinkingLevel")?, pinned: None })

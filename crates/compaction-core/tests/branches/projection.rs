@@ -1,7 +1,11 @@
 //! What the model sees, as a table (session spec, What the model sees).
 
+use std::sync::Arc;
+
 use crate::common::{branch, project};
 use compaction_core::conversation::llm_context;
+use compaction_core::entry::Entry;
+use compaction_core::projection::{Projection, ProjectionDiagnostic};
 use expect_test::{Expect, expect};
 
 fn check(text: &str, expected: Expect) {
@@ -35,7 +39,7 @@ fn without_a_compaction_everything_is_seen() {
         3:assistant 2
         4:custom 1
         5:branchSummary 1
-        model /, level off
+        model none, level off
         llm: user assistant user user"#]],
     );
 }
@@ -115,7 +119,7 @@ fn a_result_without_its_call_is_left_out_for_models() {
         1:compactionSummary 2
         2:toolResult 1
         3:assistant 2
-        model /, level off
+        model none, level off
         llm: user assistant
         OrphanToolResult { entry_id: EntryId("2"), tool_call_id: "a" }"#]],
     );
@@ -129,4 +133,74 @@ fn an_empty_branch_is_an_empty_context() {
         model none, level off
         llm: "#]],
     );
+}
+
+/// A branch of entries with these members, root first, a second apart.
+fn lines(members: &[&str]) -> Vec<Arc<Entry>> {
+    let line = |(position, members): (usize, &&str)| {
+        let parent = position.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        let time = format!("2026-01-01T00:00:0{position}.000Z");
+        format!("{{\"id\":\"{position}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{members}}}")
+    };
+    let lines = members.iter().enumerate().map(line);
+    lines.map(|line| Arc::new(Entry::parse(&line).unwrap_or_else(|error| panic!("{line}: {error}")))).collect()
+}
+
+#[test]
+fn messages_that_are_none_are_left_out_and_told() {
+    let branch = lines(&[
+        r#""type":"message","message":null"#,
+        r#""type":"message","message":"text""#,
+        r#""type":"message","message":[1]"#,
+        r#""type":"message","message":{"content":"no role"}"#,
+        r#""type":"message","message":{"role":7,"content":"no role"}"#,
+        r#""type":"message","message":{"role":"user","content":5}"#,
+    ]);
+    let told = |projection: &Projection| {
+        let entry_id = |diagnostic: &ProjectionDiagnostic| match diagnostic {
+            ProjectionDiagnostic::UnreadableMessage { entry_id } => entry_id.to_string(),
+            other => panic!("{other:?}"),
+        };
+        projection.diagnostics().iter().map(entry_id).collect::<Vec<_>>()
+    };
+    let projection = project(&branch);
+    let roles: Vec<&str> = projection.messages().map(|message| message.role()).collect();
+    assert_eq!((roles, told(&projection)), (vec!["user"], ["0", "1", "2", "3", "4"].map(str::to_owned).to_vec()));
+    let grown = project(&branch[..1]).followed_by(Arc::clone(&branch[1])).expect("a message changes nothing before");
+    assert_eq!((grown.messages().count(), told(&grown)), (0, ["0", "1"].map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn messages_for_models_have_the_time_of_their_entry_where_they_lack_one() {
+    let branch = lines(&[
+        r#""type":"message","message":{"role":"bashExecution","command":"ls","output":"","cancelled":false}"#,
+        r#""type":"message","message":{"role":"custom","content":"text","timestamp":null}"#,
+        r#""type":"message","message":{"role":"user","content":"text","timestamp":"zz"}"#,
+        r#""type":"message","message":{"role":"user","content":"text","timestamp":7}"#,
+        r#""type":"context_edit","targetId":"2","replacement":{"content":"new"}"#,
+    ]);
+    let projection = project(&branch);
+    let start = 1_767_225_600_000_i64;
+    let times: Vec<_> = llm_context(&projection).iter().map(|message| message.timestamp()).collect();
+    assert_eq!(times, [Some(start), Some(start + 1000), Some(start + 2000), Some(7)]);
+    for message in projection.messages().chain(llm_context(&projection).iter().map(Arc::as_ref)) {
+        let text = message.raw().get();
+        assert!(!text.contains("\"timestamp\":null") && !text.contains("zz"), "{text}");
+    }
+}
+
+#[test]
+fn an_answer_without_a_model_leaves_the_model_as_it_was() {
+    let change = r#""type":"model_change","provider":"p","modelId":"m""#;
+    let model = |lines_of_branch: &[&str]| project(&lines(lines_of_branch)).model().map(|model| model.model_id.clone());
+    for nameless in [
+        r#""type":"message","message":{"role":"assistant","content":[]}"#,
+        r#""type":"message","message":{"role":"assistant","content":[],"provider":"q"}"#,
+        r#""type":"message","message":{"role":"assistant","content":[],"provider":"","model":""}"#,
+    ] {
+        assert_eq!(model(&[nameless]), None);
+        assert_eq!(model(&[change, nameless]).as_deref(), Some("m"));
+        let grown = project(&lines(&[change])).followed_by(Arc::clone(&lines(&[change, nameless])[1]));
+        assert_eq!(grown.as_ref().and_then(Projection::model).map(|model| model.model_id.as_str()), Some("m"));
+    }
 }
