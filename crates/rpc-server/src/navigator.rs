@@ -188,8 +188,7 @@ fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
         return Ok(());
     };
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details")?;
-    operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
+    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details").map(|_| ())
 }
 
 /// The result of a navigation to where the session is already.
@@ -398,7 +397,7 @@ fn by_client(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Res
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = plan.preparation.file_operations.lists();
     let details = operation::details(&files, &own.to_string(), given.details.as_ref(), "summary.details")?;
-    let usage = operation::usage(given.usage.as_ref(), "summary.usage")?;
+    let usage = operation::usage(given.usage.as_ref());
     let mut members = summary_members(plan, &given.summary, &details, usage);
     if is_from_hook {
         members.push(member("fromHook", "true"));

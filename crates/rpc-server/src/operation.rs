@@ -15,7 +15,7 @@ use crate::server::Server;
 use crate::session::{OpenSession, OperationGuard, Slot};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, Occasion, Redactions, Summarizer, SummaryJob, SummaryText};
-use crate::wire::{FreeObject, SummarizerFailure};
+use crate::wire::{FreeObject, SummarizerFailure, Usage};
 
 /// A summary operation that runs: who writes, until when, and how the client hears of it.
 pub(crate) struct SummaryOperation {
@@ -251,13 +251,7 @@ pub(crate) fn details(
     Ok(details.to_json())
 }
 
-/// The usage that a client gave; must be an object.
-pub(crate) fn usage(given: Option<&FreeObject>, path: &str) -> Result<Option<String>, RpcError> {
-    let Some(usage) = given else {
-        return Ok(None);
-    };
-    match usage.get().starts_with('{') {
-        true => Ok(Some(usage.get().to_owned())),
-        false => Err(RpcError::invalid_params(path, "an object")),
-    }
+/// The usage that a client gave, as it was written.
+pub(crate) fn usage(given: Option<&Usage>) -> Option<String> {
+    given.map(|usage| usage.get().to_owned())
 }

@@ -1,9 +1,12 @@
 //! Parameters: from JSON to types, with errors that name the member (protocol spec, Calls in
 //! general).
 
+mod strict;
+
 use serde::de::DeserializeOwned;
 
 use crate::errors::RpcError;
+use strict::Strict;
 
 /// Reads the parameters of a call; missing ones count as an empty object.
 ///
@@ -14,13 +17,19 @@ pub(crate) fn parse<P: DeserializeOwned>(params: Option<&str>) -> Result<P, RpcE
         return Err(RpcError::invalid_params("params", "an object"));
     }
     // Finding the path costs time that only wrong parameters need to pay.
-    serde_json::from_str(text).map_err(|error| explain::<P>(text, &error))
+    read(text).map_err(|error| explain::<P>(text, &error))
 }
 
 /// Reads a value that is no parameter; the error is the path to what is wrong, empty for the value
 /// itself, and what was expected there.
 pub(crate) fn parse_value<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
-    serde_json::from_str(text).map_err(|error| locate::<T>(text, &error))
+    read(text).map_err(|error| locate::<T>(text, &error))
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = T::deserialize(Strict(&mut deserializer))?;
+    deserializer.end().map(|()| value)
 }
 
 fn explain<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> RpcError {
@@ -30,7 +39,7 @@ fn explain<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> RpcErr
 
 fn locate<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> (String, String) {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let (path, message) = match serde_path_to_error::deserialize::<_, P>(&mut deserializer) {
+    let (path, message) = match serde_path_to_error::deserialize::<_, P>(Strict(&mut deserializer)) {
         Err(error) => (error.path().to_string(), error.inner().to_string()),
         Ok(_) => (".".to_owned(), error.to_string()),
     };
@@ -52,9 +61,15 @@ fn expectation(message: &str) -> String {
     if message.starts_with("duplicate field") {
         return "each member once".to_owned();
     }
-    match message.split_once("expected ").map_or(message, |(_, expected)| expected) {
-        "u64" | "u32" | "usize" => "a whole number, 0 or more".to_owned(),
+    if message.contains("hex escape") {
+        return "a string without half of a surrogate pair".to_owned();
+    }
+    // What was found may be a text that holds the word as well.
+    match message.rsplit_once("expected ").map_or(message, |(_, expected)| expected) {
+        "u64" => "a whole number, 0 or more".to_owned(),
+        "u32" => "a whole number from 0 to 4294967295".to_owned(),
         "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list".to_owned(),
         expected if expected.starts_with("struct ") => "an object".to_owned(),
         expected => expected.to_owned(),
     }
@@ -63,7 +78,10 @@ fn expectation(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{AppendMessageParams, CheckCompactionParams, ForkSessionParams, SetLabelParams};
+    use crate::wire::{
+        AppendMessageParams, CheckCompactionParams, CompactParams, ForkSessionParams, GetContextParams,
+        GetEntriesParams, InitializeParams, PrepareCompactionParams, SetLabelParams, UpdateSettingsParams,
+    };
 
     #[track_caller]
     fn check<P: DeserializeOwned + std::fmt::Debug>(text: &str, path: &str, expected: &str) {
@@ -84,6 +102,67 @@ mod tests {
         let fork = r#"{"sessionId":"s","entryId":"e","position":"behind"}"#;
         check::<ForkSessionParams>(fork, "position", "`before` or `at`");
         check::<SetLabelParams>(r#"{"sessionId":"s","targetId":"e"}"#, "label", REQUIRED);
+    }
+
+    const WHOLE: &str = "a whole number, 0 or more";
+
+    #[test]
+    fn lists_are_no_objects() {
+        for model in ["[\"p\",\"m\",100000]", "[1000]", "[]", "null", "\"m\""] {
+            let text = format!("{{\"sessionId\":\"s\",\"model\":{model}}}");
+            check::<CheckCompactionParams>(&text, "model", "an object");
+        }
+        let start = r#"{"protocolVersion":1,"clientInfo":{"name":"n"},"capabilities":"#;
+        check::<InitializeParams>(&format!("{start}[true,[],true]}}"), "capabilities", "an object");
+        let hooks = format!("{start}{{\"hooks\":null}}}}");
+        check::<InitializeParams>(&hooks, "capabilities.hooks", "a list");
+        let client = r#"{"protocolVersion":1,"clientInfo":["n"]}"#;
+        check::<InitializeParams>(client, "clientInfo", "an object");
+        let automatic = r#"{"autoCompaction":[["p","m",1]]}"#;
+        check::<UpdateSettingsParams>(automatic, "autoCompaction", "an object");
+        let automatic = r#"{"autoCompaction":{"model":["p","m",1]}}"#;
+        check::<UpdateSettingsParams>(automatic, "autoCompaction.model", "an object");
+        let summary = r#"{"sessionId":"s","summary":["hello",null,null,null,null]}"#;
+        check::<CompactParams>(summary, "summary", "an object");
+        check::<CompactParams>(r#"{"sessionId":"s","settings":[]}"#, "settings", "an object");
+    }
+
+    #[test]
+    fn enums_are_strings() {
+        let format = r#"{"sessionId":"s","format":{"llm":null}}"#;
+        check::<GetContextParams>(format, "format", "`agent` or `llm`");
+        let position = r#"{"sessionId":"s","entryId":"e","position":{"at":null}}"#;
+        check::<ForkSessionParams>(position, "position", "`before` or `at`");
+        for part in ["{\"messages\":null}", "5", "\"Messages\"", "\"expected x\""] {
+            let text = format!("{{\"sessionId\":\"s\",\"include\":[\"requests\",{part}]}}");
+            check::<PrepareCompactionParams>(&text, "include[1]", "`messages`, `requests` or `forecast`");
+        }
+        let summarizer = r#"{"sessionId":"s","summarizer":{"one":1}}"#;
+        check::<CompactParams>(summarizer, "summarizer", "a name or a list of names");
+    }
+
+    #[test]
+    fn whole_numbers_are_read_however_they_are_written() {
+        let limit = |limit: &str| format!("{{\"sessionId\":\"s\",\"limit\":{limit}}}");
+        for (written, expected) in
+            [("1.0", 1), ("2e1", 20), ("4294967296", 1 << 32), ("1000000000000", 1_000_000_000_000), ("1e30", u64::MAX)]
+        {
+            let params: GetEntriesParams = parse(Some(&limit(written))).unwrap();
+            assert_eq!(params.limit, Some(expected), "{written}");
+        }
+        for wrong in ["-1", "1.5", "-1.0", "\"1\"", "true", "[1]"] {
+            check::<GetEntriesParams>(&limit(wrong), "limit", WHOLE);
+        }
+        let process = r#"{"protocolVersion":1,"clientInfo":{"name":"n"},"processId":4294967296}"#;
+        check::<InitializeParams>(process, "processId", "a whole number from 0 to 4294967295");
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_no_text_of_an_id() {
+        for half in ["\\ud800", "\\ud800x", "\\udc00", "\\ud800\\ud800"] {
+            let text = format!("{{\"sessionId\":\"{half}\",\"message\":{{}}}}");
+            check::<AppendMessageParams>(&text, "sessionId", "a string without half of a surrogate pair");
+        }
     }
 
     #[test]

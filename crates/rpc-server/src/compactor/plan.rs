@@ -186,8 +186,7 @@ pub(crate) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<Prepare
 
 fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details")?;
-    operation::usage(given.usage.as_ref(), "summary.usage").map(|_| ())
+    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details").map(|_| ())
 }
 
 /// A cut that the client chose must be on the branch and part no tool call from its result, also not

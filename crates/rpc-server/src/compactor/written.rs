@@ -66,7 +66,7 @@ impl Written {
         Ok(Self {
             summary: given.summary.clone(),
             details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
-            usage: operation::usage(given.usage.as_ref(), "summary.usage")?,
+            usage: operation::usage(given.usage.as_ref()),
             summarizer: name.to_owned(),
             failures: Vec::new(),
             redactions: Redactions::new(),

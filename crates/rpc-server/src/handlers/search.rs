@@ -10,8 +10,8 @@ use crate::errors::RpcError;
 use crate::session::OpenSession;
 use crate::wire::{self, *};
 
-const DEFAULT_LIMIT: u32 = 50;
-const MAX_LIMIT: u32 = 1000;
+const DEFAULT_LIMIT: u64 = 50;
+const MAX_LIMIT: u64 = 1000;
 
 /// Finds entries by their text.
 pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Result<SearchSessionResult, RpcError> {
@@ -29,7 +29,7 @@ pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Re
     Ok(SearchSessionResult { hits: found.hits.into_iter().map(hit).collect(), truncated: found.is_truncated })
 }
 
-fn read_limit(limit: Option<u32>) -> Result<usize, RpcError> {
+fn read_limit(limit: Option<u64>) -> Result<usize, RpcError> {
     match limit.unwrap_or(DEFAULT_LIMIT) {
         limit @ 1..=MAX_LIMIT => Ok(limit as usize),
         _ => Err(RpcError::invalid_params("limit", "a number from 1 to 1000")),

@@ -63,8 +63,9 @@ impl Model for Host {
             "toolUse" => StopReason::ToolUse,
             other => StopReason::Other(other.to_owned()),
         };
-        let usage = answer.usage.and_then(|usage| serde_json::from_str::<Value>(usage.get()).ok());
-        Ok(Answer { text: answer.text, stop, usage: usage.filter(Value::is_object) })
+        let usage = answer.usage.map(|usage| serde_json::from_str::<Value>(usage.get())).transpose();
+        let usage = usage.map_err(|error| refused(format!("the client's answer is wrong: result.usage: {error}")))?;
+        Ok(Answer { text: answer.text, stop, usage })
     }
 }
 

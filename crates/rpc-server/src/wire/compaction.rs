@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::json::{FreeObject, Message, optional_text, text};
+use super::json::{FreeObject, Message, Usage, optional_text, text};
 
 /// Parameters of `checkCompaction`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -280,7 +280,7 @@ pub struct CompactParams {
 
 /// A summarizer, or several in the order in which they are asked.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a name or a list of names")]
 pub enum SummarizerChoice {
     /// The name of one.
     One(String),
@@ -326,7 +326,7 @@ pub struct GivenSummary {
     /// Members for the entry's `details`.
     pub details: Option<FreeObject>,
     /// What the summary cost.
-    pub usage: Option<FreeObject>,
+    pub usage: Option<Usage>,
 }
 
 /// Result of `compact`; only `operationId` with `wait: false`.

@@ -94,7 +94,7 @@ pub struct GetEntriesParams {
     /// The entry after which to start; the first one by default.
     pub since: Option<String>,
     /// Entries at most.
-    pub limit: Option<u32>,
+    pub limit: Option<u64>,
     /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
     pub ids: Option<Vec<String>>,
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compaction::{CompactionReason, GivenSummary, Preparation, RequestKind};
-use super::json::{Entry, FreeObject, optional_text, text};
+use super::json::{Entry, Usage, optional_text, text};
 use super::navigation::GivenBranchSummary;
 use super::sessions::ForkPosition;
 
@@ -36,7 +36,7 @@ pub struct SummarizeResult {
     /// Why the model stopped: stop, length, toolUse, error or aborted.
     pub stop_reason: String,
     /// What it cost.
-    pub usage: Option<FreeObject>,
+    pub usage: Option<Usage>,
 }
 
 /// Parameters of `sessionBeforeCompact`.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use compaction_core::json::RawObject;
 use compaction_core::{entry, message};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,6 +41,9 @@ impl From<&Arc<entry::Entry>> for Entry {
 
 macro_rules! raw_json {
     ($(#[$doc:meta])* $name:ident, $schema:expr) => {
+        raw_json!($(#[$doc])* $name, $schema, |_| Ok(()));
+    };
+    ($(#[$doc:meta])* $name:ident, $schema:expr, $check:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone)]
         pub struct $name(Text);
@@ -71,7 +75,10 @@ macro_rules! raw_json {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Box::<RawValue>::deserialize(deserializer).map(Self::from)
+                let check: fn(&str) -> Result<(), &'static str> = $check;
+                let raw = Box::<RawValue>::deserialize(deserializer)?;
+                check(raw.get()).map_err(serde::de::Error::custom)?;
+                Ok(raw.into())
             }
         }
 
@@ -145,8 +152,56 @@ raw_json!(
 raw_json!(
     /// A JSON object of free form.
     FreeObject,
-    json_schema!({ "type": "object", "additionalProperties": true })
+    json_schema!({ "type": "object", "additionalProperties": true }),
+    |json| if json.starts_with('{') { Ok(()) } else { Err("expected an object") }
 );
+
+raw_json!(
+    /// What a model call cost.
+    Usage,
+    json_schema!({
+        "description": "Tokens and cost of a model call, as the session file stores them. Unknown members are carried through.",
+        "type": "object",
+        "properties": {
+            "input": { "type": "number" },
+            "output": { "type": "number" },
+            "cacheRead": { "type": "number" },
+            "cacheWrite": { "type": "number" },
+            "totalTokens": { "type": "number" },
+            "cost": {
+                "type": "object",
+                "properties": {
+                    "input": { "type": "number" },
+                    "output": { "type": "number" },
+                    "cacheRead": { "type": "number" },
+                    "cacheWrite": { "type": "number" },
+                    "total": { "type": "number" }
+                },
+                "additionalProperties": true
+            }
+        },
+        "additionalProperties": true
+    }),
+    check_usage
+);
+
+const USAGE: &str = "expected an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so are \
+                     those of cost, an object";
+
+/// Whether a usage can be counted: readers of the format add up what they find (session spec, Lines).
+pub(crate) fn check_usage(json: &str) -> Result<(), &'static str> {
+    let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
+    let are_numbers =
+        |members: &RawObject<'_>, keys: &[&str]| keys.iter().filter_map(|key| members.get(key)).all(is_number);
+    let usage = RawObject::parse(json).map_err(|_| USAGE)?;
+    let is_cost = |cost: &str| {
+        let cost = RawObject::parse(cost);
+        cost.is_ok_and(|cost| are_numbers(&cost, &["input", "output", "cacheRead", "cacheWrite", "total"]))
+    };
+    let is_right = are_numbers(&usage, &["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
+        && usage.get("cost").is_none_or(is_cost);
+    if is_right { Ok(()) } else { Err(USAGE) }
+}
 
 raw_json!(
     /// The first line of a session file.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compaction::{StartedResult, SummarizerChoice};
-use super::json::{Entry, FreeObject, optional_text, text};
+use super::json::{Entry, FreeObject, Usage, optional_text, text};
 
 /// Parameters of `prepareNavigation`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -77,7 +77,7 @@ pub struct GivenBranchSummary {
     /// Members for the entry's `details`.
     pub details: Option<FreeObject>,
     /// What the summary cost.
-    pub usage: Option<FreeObject>,
+    pub usage: Option<Usage>,
 }
 
 /// Result of `navigateTree`; only `operationId` with `wait: false`.

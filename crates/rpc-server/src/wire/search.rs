@@ -15,7 +15,7 @@ pub struct SearchSessionParams {
     /// Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
     pub query: String,
     /// Hits at most, from 1 to 1000; 50 by default.
-    pub limit: Option<u32>,
+    pub limit: Option<u64>,
 }
 
 /// Result of `searchSession`.

@@ -135,7 +135,7 @@ pub struct ListSessionsParams {
     /// Whether to list the sessions of all working directories.
     pub all: bool,
     /// Sessions per page.
-    pub limit: Option<u32>,
+    pub limit: Option<u64>,
     /// Where the last page ended: its `nextCursor`.
     pub cursor: Option<String>,
 }
