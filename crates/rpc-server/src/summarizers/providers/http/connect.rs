@@ -3,6 +3,8 @@
 //! Proxies are those of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), as
 //! curl reads them; servers on this very machine are never asked through one.
 
+mod lookup;
+
 use std::error::Error;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -19,6 +21,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::{HttpError, with_sources};
+use lookup::Lookup;
 
 /// A connection to a server or to a proxy.
 pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -52,7 +55,7 @@ impl Connector {
 
     /// Connects to the host of `uri`.
     pub(super) async fn connect(&self, uri: &Uri) -> Result<Connected, HttpError> {
-        let mut http = HttpConnector::new();
+        let mut http = HttpConnector::new_with_resolver(Lookup);
         http.enforce_http(false);
         http.set_nodelay(true);
         let proxies = self.proxies.get_or_init(Matcher::from_env);
@@ -69,7 +72,12 @@ impl Connector {
         })
     }
 
-    async fn connect_by(&self, proxy: &Intercept, uri: &Uri, http: HttpConnector) -> Result<Connected, HttpError> {
+    async fn connect_by(
+        &self,
+        proxy: &Intercept,
+        uri: &Uri,
+        http: HttpConnector<Lookup>,
+    ) -> Result<Connected, HttpError> {
         let is_secure = uri.scheme_str() == Some("https");
         let at_proxy = proxy.uri().clone();
         let stream = match at_proxy.scheme_str() {
