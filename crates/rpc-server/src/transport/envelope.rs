@@ -154,6 +154,13 @@ impl Part {
         let id = object.get("id").map(RawId::parse);
         let known_id = id.clone().flatten();
         let invalid = |what: &str| Part::Invalid(known_id.clone(), RpcError::invalid_request(what));
+        // An answer is never answered, not even one that is not quite right: two sides that complain about
+        // each other's complaints would never end, and who asked would wait in vain.
+        if object.get("method").is_none()
+            && let Some(answer) = Self::read_answer(object, known_id.clone())
+        {
+            return answer;
+        }
         if object.string("jsonrpc").as_deref() != Some("2.0") {
             return invalid("jsonrpc must be \"2.0\"");
         }
@@ -161,7 +168,7 @@ impl Part {
             return invalid("an id is a string or a number");
         }
         let Some(method) = object.get("method") else {
-            return Self::read_answer(object, known_id.clone()).unwrap_or_else(|| invalid("method is missing"));
+            return invalid("method is missing");
         };
         let Some(method) = compaction_core::json::decode_string(method) else {
             return invalid("method must be a string");
@@ -182,8 +189,6 @@ impl Part {
             (_, Some(error)) => Err(owned(error)?),
             (None, None) => return None,
         };
-        // An answer is never answered, not even one without an id: two sides that complain about each
-        // other's complaints would never end.
         Some(Part::Answer(Answer { id, outcome }))
     }
 }

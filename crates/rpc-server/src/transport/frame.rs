@@ -24,7 +24,7 @@ pub enum Frame {
         bytes: u64,
     },
     /// Headers without a usable length, or bytes that are no headers; reading goes on at the next
-    /// `Content-Length`.
+    /// `Content-Length`, wherever it stands.
     BadHeaders {
         /// The first bad line, cut short.
         line: String,
@@ -33,6 +33,8 @@ pub enum Frame {
 
 /// Bytes of one header line at most.
 const MAX_HEADER_LINE: usize = 4096;
+/// Bytes of the end of a line that are kept: more than a `Content-Length` header has.
+const LINE_END: usize = 64;
 const CHUNK: usize = 64 * 1024;
 const CONTENT_LENGTH: &[u8] = b"content-length";
 
@@ -46,12 +48,28 @@ pub struct FrameReader<R> {
     end: usize,
     framing: Option<Framing>,
     max_message_bytes: usize,
+    /// Whether the next headers are still to be found, after bytes that were none.
+    is_lost: bool,
+    /// The length that stood at the end of such bytes: bodies end without a line end.
+    found_length: Option<u64>,
+}
+
+/// One line without its end.
+struct Line {
+    /// Its start, as much as was asked for.
+    start: Vec<u8>,
+    /// Its last bytes.
+    end: Vec<u8>,
+    /// Its whole length.
+    bytes: u64,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads from `source`. Without `framing` the first byte that is not white space decides.
     pub fn new(source: R, framing: Option<Framing>, max_message_bytes: usize) -> Self {
-        Self { source, chunk: vec![0; CHUNK].into(), position: 0, end: 0, framing, max_message_bytes }
+        let chunk = vec![0; CHUNK].into();
+        let (is_lost, found_length) = (false, None);
+        Self { source, chunk, position: 0, end: 0, framing, max_message_bytes, is_lost, found_length }
     }
 
     /// What is read from.
@@ -98,58 +116,70 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     async fn next_line_frame(&mut self) -> io::Result<Option<Frame>> {
         loop {
-            let Some((line, bytes)) = self.line(self.max_message_bytes).await? else {
+            let Some(Line { start, bytes, .. }) = self.line(self.max_message_bytes).await? else {
                 return Ok(None);
             };
             if bytes > self.max_message_bytes as u64 {
                 return Ok(Some(Frame::TooLarge { bytes }));
             }
-            if !line.iter().all(u8::is_ascii_whitespace) {
-                return Ok(Some(Frame::Message(line)));
+            if !start.iter().all(u8::is_ascii_whitespace) {
+                return Ok(Some(Frame::Message(start)));
             }
         }
     }
 
     async fn next_header_frame(&mut self) -> io::Result<Option<Frame>> {
-        let mut length = None;
-        let mut saw_header = false;
+        if self.is_lost && !self.resynchronise().await? {
+            return Ok(None);
+        }
+        let mut length = self.found_length.take();
+        let mut saw_header = length.is_some();
         loop {
-            let Some((line, bytes)) = self.line(MAX_HEADER_LINE).await? else {
+            let Some(line) = self.line(MAX_HEADER_LINE).await? else {
                 return Ok(None);
             };
-            if line.is_empty() && bytes == 0 {
+            if line.bytes == 0 {
                 match length {
                     Some(length) => return self.body(length).await,
-                    None if saw_header => return Ok(Some(bad_headers(b"no Content-Length"))),
+                    None if saw_header => {
+                        self.is_lost = true;
+                        return Ok(Some(bad_headers(b"no Content-Length")));
+                    }
                     None => continue,
                 }
             }
-            match header(&line) {
+            match header(&line.start) {
                 Some((name, value)) if name.eq_ignore_ascii_case(CONTENT_LENGTH) => match parse_length(value) {
                     Some(parsed) => length = Some(parsed),
-                    None => return self.resynchronise(&line).await,
+                    None => return Ok(Some(self.lost(&line))),
                 },
                 Some(_) => {}
-                None => return self.resynchronise(&line).await,
+                None => return Ok(Some(self.lost(&line))),
             }
             saw_header = true;
         }
     }
 
-    /// Skips lines up to the next one that starts with `Content-Length`.
-    async fn resynchronise(&mut self, bad_line: &[u8]) -> io::Result<Option<Frame>> {
-        let bad = bad_headers(bad_line);
-        loop {
-            if !self.fill().await? {
-                return Ok(Some(bad));
-            }
+    /// Tells of a line that is no header. The next headers may stand at its end.
+    fn lost(&mut self, line: &Line) -> Frame {
+        self.found_length = length_at_end(&line.end);
+        self.is_lost = self.found_length.is_none();
+        bad_headers(&line.start)
+    }
+
+    /// Skips lines up to the next one that starts with `Content-Length`, or ends with such a header: bodies
+    /// have no line end. `false` if none comes.
+    async fn resynchronise(&mut self) -> io::Result<bool> {
+        while self.is_lost && self.fill().await? {
             while self.unread().len() < CONTENT_LENGTH.len() && self.fill_more().await? {}
             let start = self.unread().get(..CONTENT_LENGTH.len());
             let starts_here = start.is_some_and(|start| start.eq_ignore_ascii_case(CONTENT_LENGTH));
-            if starts_here || self.line(MAX_HEADER_LINE).await?.is_none() {
-                return Ok(Some(bad));
+            if !starts_here {
+                self.found_length = self.line(0).await?.and_then(|line| length_at_end(&line.end));
             }
+            self.is_lost = !starts_here && self.found_length.is_none();
         }
+        Ok(!self.is_lost)
     }
 
     async fn body(&mut self, length: u64) -> io::Result<Option<Frame>> {
@@ -180,25 +210,20 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Ok(true)
     }
 
-    /// One line without its end, of which at most `limit` bytes are kept, and its whole length.
-    async fn line(&mut self, limit: usize) -> io::Result<Option<(Vec<u8>, u64)>> {
-        let mut line = Vec::new();
-        let (mut bytes, mut last) = (0, None);
+    /// One line, of which the first `limit` bytes are kept.
+    async fn line(&mut self, limit: usize) -> io::Result<Option<Line>> {
+        let mut line = Line { start: Vec::new(), end: Vec::new(), bytes: 0 };
         loop {
             if !self.fill().await? {
-                return Ok((bytes > 0).then(|| without_carriage_return(line, bytes, last)));
+                return Ok((line.bytes > 0).then(|| line.without_carriage_return()));
             }
             let rest = self.unread();
             let end = memchr::memchr(b'\n', rest);
             let piece = &rest[..end.unwrap_or(rest.len())];
-            bytes += piece.len() as u64;
-            last = piece.last().copied().or(last);
-            // One byte over the limit is kept for a carriage return that does not count.
-            let room = (limit + 1).saturating_sub(line.len());
-            line.extend_from_slice(&piece[..piece.len().min(room)]);
+            line.add(piece, limit);
             self.position += piece.len() + usize::from(end.is_some());
             if end.is_some() {
-                return Ok(Some(without_carriage_return(line, bytes, last)));
+                return Ok(Some(line.without_carriage_return()));
             }
         }
     }
@@ -228,11 +253,32 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     }
 }
 
-/// What is kept of a line of `bytes` bytes that ends with the byte `last`, less a carriage return at its end.
-fn without_carriage_return(mut line: Vec<u8>, bytes: u64, last: Option<u8>) -> (Vec<u8>, u64) {
-    let bytes = bytes - u64::from(last == Some(b'\r'));
-    line.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
-    (line, bytes)
+impl Line {
+    fn add(&mut self, piece: &[u8], limit: usize) {
+        self.bytes += piece.len() as u64;
+        // One byte over the limit is kept for a carriage return that does not count.
+        let room = (limit + 1).saturating_sub(self.start.len());
+        self.start.extend_from_slice(&piece[..piece.len().min(room)]);
+        let last = &piece[piece.len().saturating_sub(LINE_END)..];
+        self.end.drain(..(self.end.len() + last.len()).saturating_sub(LINE_END));
+        self.end.extend_from_slice(last);
+    }
+
+    fn without_carriage_return(mut self) -> Self {
+        if self.end.last() == Some(&b'\r') {
+            self.end.pop();
+            self.bytes -= 1;
+        }
+        self.start.truncate(usize::try_from(self.bytes).unwrap_or(usize::MAX));
+        self
+    }
+}
+
+/// The length that a `Content-Length` header at the very end of a line gives, whatever stands before it.
+fn length_at_end(line: &[u8]) -> Option<u64> {
+    let mut names = line.windows(CONTENT_LENGTH.len());
+    let found = names.rposition(|name| name.eq_ignore_ascii_case(CONTENT_LENGTH))?;
+    header(&line[found..]).and_then(|(_, value)| parse_length(value))
 }
 
 fn header(line: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -319,10 +365,47 @@ mod tests {
     }
 
     #[test]
+    fn bad_headers_are_told_before_the_next_ones_come() {
+        /// What has come so far; more may follow.
+        struct Open<'a>(&'a [u8]);
+        impl AsyncRead for Open<'_> {
+            fn poll_read(
+                mut self: Pin<&mut Self>,
+                _context: &mut Context<'_>,
+                buffer: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                if self.0.is_empty() {
+                    return Poll::Pending;
+                }
+                buffer.put_slice(std::mem::take(&mut self.0));
+                Poll::Ready(Ok(()))
+            }
+        }
+        let mut reader = FrameReader::new(Open(b"Content-Length: x\r\n\r\n{}"), None, 16);
+        let told = reader.next_frame().now_or_never().unwrap().unwrap();
+        assert_eq!(told, Some(Frame::BadHeaders { line: "Content-Length: x".to_owned() }));
+        assert!(reader.next_frame().now_or_never().is_none());
+    }
+
+    #[test]
     fn bad_headers_lose_nothing_after_them() {
         let bad = |line: &str| Frame::BadHeaders { line: line.to_owned() };
         check(b"Content-Length: x\r\n\r\n{}\nContent-Length: 2\r\n\r\n{}", &[bad("Content-Length: x"), message("{}")]);
         check(b"Content-Type: x\r\n\r\nContent-Length: 2\r\n\r\n{}", &[bad("no Content-Length"), message("{}")]);
+        check(b"Content-Type: x\r\n\r\n{}Content-Length: 2\r\n\r\n{}", &[bad("no Content-Length"), message("{}")]);
+        // Bodies end without a line end.
+        check(
+            b"Content-Length: x\r\n\r\n{\"Content-Length: 1\":1}content-length:2\r\nA: b\r\n\r\n{}",
+            &[bad("Content-Length: x"), message("{}")],
+        );
+        check(
+            b"Content-Length: 2\r\n\r\n{  }Content-Length: 2\r\n\r\n{}",
+            &[message("{ "), bad(" }Content-Length: 2"), message("{}")],
+        );
+        check(
+            b"Content-Length: x\r\n\r\n{}Content-Length: y\r\n\r\n{}Content-Length: 2\r\n\r\n[]",
+            &[bad("Content-Length: x"), message("[]")],
+        );
         check(b"Content-Length: 99999999999999999999\r\n\r\n", &[bad("Content-Length: 99999999999999999999")]);
         check(
             b"Content-Length: 2\r\n\r\n{}garbage\nmore\nContent-Length: 2\r\n\r\n[]",
