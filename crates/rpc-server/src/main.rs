@@ -1,9 +1,10 @@
 //! `compactd`: the server without arguments, a few commands for people with them.
 
 use std::fs::OpenOptions;
-use std::io::{stdin, stdout};
+use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use rpc_server::cli::{self, FramingOption, Invocation, ServerOptions};
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
@@ -22,14 +23,17 @@ fn main() -> ExitCode {
 }
 
 fn run_server(options: &ServerOptions) -> ExitCode {
-    let served = start_log(options).and_then(|()| {
-        let framing = match options.framing {
-            FramingOption::Auto => None,
-            FramingOption::Lines => Some(Framing::Lines),
-            FramingOption::Headers => Some(Framing::Headers),
-        };
-        serve(stdin(), stdout(), Options { framing, max_message_bytes: options.max_message_bytes })
-    });
+    if let Err(error) = start_log(options) {
+        // There is no log to tell it, and where standard error is gone there is nobody to tell.
+        let _ = writeln!(stderr(), "error: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    let framing = match options.framing {
+        FramingOption::Auto => None,
+        FramingOption::Lines => Some(Framing::Lines),
+        FramingOption::Headers => Some(Framing::Headers),
+    };
+    let served = serve(stdin(), stdout(), Options { framing, max_message_bytes: options.max_message_bytes });
     served.unwrap_or_else(|error| {
         tracing::error!("{error:#}");
         ExitCode::FAILURE
@@ -43,7 +47,8 @@ fn start_log(options: &ServerOptions) -> anyhow::Result<()> {
     match &options.log_file {
         None => subscriber.with_writer(std::io::stderr).init(),
         Some(path) => {
-            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            let file = file.with_context(|| format!("failed to open the log file {}", path.display()))?;
             subscriber.with_writer(std::sync::Mutex::new(file)).init();
         }
     }

@@ -38,12 +38,14 @@ const MAX_THREADS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Input,
+    /// The client reads no more, so that nothing can be told.
+    Output,
     Exit,
     Signal,
     ParentDied,
 }
 
-/// Serves `input` until it ends, `exit` comes, SIGTERM or SIGINT is received, or the parent dies.
+/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM or SIGINT is received, or the parent dies.
 ///
 /// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
 pub fn serve(
@@ -119,6 +121,7 @@ async fn listen(
         _ = terminate.recv() => End::Signal,
         _ = interrupt.recv() => End::Signal,
         () = parent_dies(server) => End::ParentDied,
+        () = outbound.broken() => End::Output,
         () = never_read(outbound, ended) => End::Input,
     })
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use memchr::memchr;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::direct::{self, Direct};
 use super::frame::Framing;
@@ -36,6 +37,8 @@ struct Shared {
     drained: Notify,
     /// The queue is empty and everything is written.
     idle: Condvar,
+    /// Cancelled when writing has failed.
+    broken: CancellationToken,
     /// Where short frames can be written at once.
     direct: Option<Direct>,
 }
@@ -131,6 +134,11 @@ impl Outbound {
         }
     }
 
+    /// Waits until the client can be told nothing any more: it has closed its end.
+    pub async fn broken(&self) {
+        self.shared.broken.cancelled().await;
+    }
+
     /// Writes out what is queued, for at most `limit`, and stops the thread.
     pub fn close(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
@@ -219,6 +227,7 @@ fn write_frames(shared: &Shared, mut sink: impl Write) {
             queue.bytes = 0;
             queue.frames.clear();
             queue.unsent.clear();
+            shared.broken.cancel();
         }
         if queue.is_empty() {
             shared.idle.notify_all();
