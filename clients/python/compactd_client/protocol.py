@@ -747,7 +747,7 @@ class GivenBranchSummary(TypedDict):
     details: NotRequired[FreeObject | None]
 
     # What the summary cost.
-    usage: NotRequired[FreeObject | None]
+    usage: NotRequired[Usage | None]
 
 
 @final
@@ -767,7 +767,7 @@ class GivenSummary(TypedDict):
     tokensBefore: NotRequired[int | None]
 
     # What the summary cost.
-    usage: NotRequired[FreeObject | None]
+    usage: NotRequired[Usage | None]
 
 
 # The first line of the session file.
@@ -1739,7 +1739,7 @@ class SummarizeResult(TypedDict):
     stopReason: str
 
     # What it cost.
-    usage: NotRequired[FreeObject | None]
+    usage: NotRequired[Usage | None]
 
 
 # A summarizer, or several in the order in which they are asked.
@@ -1913,6 +1913,11 @@ class UpdateSettingsResult(TypedDict):
 
     # Settings files that cannot be used as they are.
     diagnostics: list[str]
+
+
+# Tokens and cost of a model call, as the session file stores them. Unknown members are carried
+# through.
+Usage: TypeAlias = dict[str, Any]
 
 
 @final

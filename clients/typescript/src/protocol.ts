@@ -563,7 +563,7 @@ export interface GivenBranchSummary {
   /** Members for the entry's `details`. */
   details?: FreeObject | null;
   /** What the summary cost. */
-  usage?: FreeObject | null;
+  usage?: Usage | null;
 }
 
 /** A summary that the client wrote. */
@@ -577,7 +577,7 @@ export interface GivenSummary {
   /** Tokens of the context before; used from hooks alone, else they are counted. */
   tokensBefore?: number | null;
   /** What the summary cost. */
-  usage?: FreeObject | null;
+  usage?: Usage | null;
 }
 
 /** The first line of the session file. */
@@ -1309,7 +1309,7 @@ export interface SummarizeResult {
   /** Why the model stopped: stop, length, toolUse, error or aborted. */
   stopReason: string;
   /** What it cost. */
-  usage?: FreeObject | null;
+  usage?: Usage | null;
 }
 
 /** A summarizer, or several in the order in which they are asked. */
@@ -1434,6 +1434,27 @@ export interface UpdateSettingsResult {
   settings: FreeObject;
   /** Settings files that cannot be used as they are. */
   diagnostics: Array<string>;
+}
+
+/**
+ * Tokens and cost of a model call, as the session file stores them. Unknown members are carried
+ * through.
+ */
+export interface Usage {
+  cacheRead?: number;
+  cacheWrite?: number;
+  cost?: {
+  cacheRead?: number;
+  cacheWrite?: number;
+  input?: number;
+  output?: number;
+  total?: number;
+  [member: string]: unknown;
+};
+  input?: number;
+  output?: number;
+  totalTokens?: number;
+  [member: string]: unknown;
 }
 
 /** A model of which only the window matters. */

@@ -1,6 +1,8 @@
 //! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
 //! become them (protocol spec, Calls in general).
 
+use std::io::ErrorKind;
+
 use compaction_core::awaited::AwaitedCall;
 use compaction_core::preparation::Refusal;
 use jsonrpsee::types::ErrorObjectOwned;
@@ -377,9 +379,23 @@ impl RpcError {
             StoreError::BrokenEntry { id, line, .. } => {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
             }
+            StoreError::Io { path: Some(path), source, .. } if is_no_path(source) => Self::invalid_params(
+                "path",
+                format!("a path that the system takes; {} is none: {source}", start_of(path)),
+            ),
             StoreError::Io { .. } => Self::Internal { message },
         }
     }
+}
+
+/// Whether the system refuses a path for what it is: too long, or with a NUL in it.
+fn is_no_path(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidFilename)
+}
+
+/// The start of a path, which may be very long.
+fn start_of(path: &std::path::Path) -> String {
+    path.display().to_string().chars().take(80).collect()
 }
 
 /// An error with its sources, as one sentence.

@@ -131,7 +131,7 @@ methods! {
         [];
     "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
         "Copies one branch of a session into a new file and opens it.",
-        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress"];
+        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
     "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,
         "Names a session.",
         ["sessionNotFound", "writeFailed", "readOnly"];
@@ -188,10 +188,10 @@ methods! {
         ["sessionNotFound", "invalidSettings"];
     "prepareCompaction" compaction::prepare, PrepareCompactionParams => PrepareCompactionResult, Read,
         "Tells what a compaction would do; changes nothing.",
-        ["sessionNotFound", "entryNotFound", "invalidSettings"];
+        ["sessionNotFound", "entryNotFound", "summarizerFailed", "invalidSettings"];
     "compact" compaction::compact, CompactParams => CompactResult, Write,
         "Puts a summary in the place of the older part of the context.",
-        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidSettings"];
+        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
         "Ends a running compaction or branch summary.",
         ["sessionNotFound"];
@@ -210,7 +210,7 @@ methods! {
         ["sessionNotFound", "entryNotFound"];
     "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
         "Moves the leaf to another place in the tree.",
-        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected"];
+        ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
 }
 
 macro_rules! notifications {

@@ -106,7 +106,9 @@ struct WithoutFormats;
 
 impl Transform for WithoutFormats {
     fn transform(&mut self, schema: &mut Schema) {
-        schema.remove("format");
+        if schema.remove("format").is_some_and(|format| format == "uint32") {
+            schema.insert("maximum".to_owned(), json!(u32::MAX));
+        }
         transform_subschemas(self, schema);
     }
 }

@@ -4,6 +4,7 @@
 mod strict;
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::errors::RpcError;
 use strict::Strict;
@@ -30,6 +31,12 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = T::deserialize(Strict(&mut deserializer))?;
     deserializer.end().map(|()| value)
+}
+
+/// Reads an object of free form; the error is what was expected.
+pub(crate) fn read_object(text: &str) -> Result<Value, String> {
+    let object = serde_json::from_str::<Map<String, Value>>(text);
+    object.map(Value::Object).map_err(|error| expectation(&error.to_string()))
 }
 
 fn explain<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> RpcError {
@@ -64,12 +71,19 @@ fn expectation(message: &str) -> String {
     if message.contains("hex escape") {
         return "a string without half of a surrogate pair".to_owned();
     }
+    if message.contains("recursion limit") {
+        return "fewer than 127 values in each other".to_owned();
+    }
+    if message.contains("number out of range") {
+        return "numbers that fit 64 bits of floating point".to_owned();
+    }
     // What was found may be a text that holds the word as well.
     match message.rsplit_once("expected ").map_or(message, |(_, expected)| expected) {
         "u64" => "a whole number, 0 or more".to_owned(),
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "a list".to_owned(),
+        "a map" => "an object".to_owned(),
         expected if expected.starts_with("struct ") => "an object".to_owned(),
         expected => expected.to_owned(),
     }
@@ -155,6 +169,19 @@ mod tests {
         }
         let process = r#"{"protocolVersion":1,"clientInfo":{"name":"n"},"processId":4294967296}"#;
         check::<InitializeParams>(process, "processId", "a whole number from 0 to 4294967295");
+    }
+
+    #[test]
+    fn objects_of_free_form_say_why_they_cannot_be_read() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
+        for (text, expected) in [
+            (deep.as_str(), "fewer than 127 values in each other"),
+            ("{\"a\":1e999}", "numbers that fit 64 bits of floating point"),
+            ("{\"a\":\"\\ud800\"}", "a string without half of a surrogate pair"),
+            ("[]", "an object"),
+        ] {
+            assert_eq!(read_object(text), Err(expected.to_owned()), "{text}");
+        }
     }
 
     #[test]

@@ -12,10 +12,11 @@ use std::time::Duration;
 use compaction_core::file_operations::FileTools;
 use compaction_core::projection::ModelName;
 use compaction_core::settings::CompactionSettings;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use session_store::Durability;
 
 use crate::errors::RpcError;
+use crate::params;
 use crate::redaction::RedactionSettings;
 use crate::summarizers::RetryPolicy;
 
@@ -62,7 +63,7 @@ impl Settings {
         let Some(text) = compaction else {
             return Ok(self.clone());
         };
-        let layer = parse_object(text).ok_or_else(|| RpcError::invalid_params("settings", "an object"))?;
+        let layer = params::read_object(text).map_err(|expected| RpcError::invalid_params("settings", expected))?;
         let settings = self.with(&json!({ "compaction": layer }))?;
         Ok(Self { of_call: layer, ..settings })
     }
@@ -336,10 +337,6 @@ fn merge(base: &mut Value, layer: &Value) {
         }
         (base, layer) => *base = layer.clone(),
     }
-}
-
-fn parse_object(text: &str) -> Option<Value> {
-    serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
 }
 
 #[cfg(test)]

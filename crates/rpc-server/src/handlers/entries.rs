@@ -6,6 +6,7 @@ use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::json::{self, RawObject};
 use session_store::{NewEntry, Parent, Precondition, Session};
 
+use super::new_entries;
 use crate::auto_compaction;
 use crate::call::CallContext;
 use crate::convert;
@@ -25,6 +26,7 @@ pub(crate) async fn append_message(
     if matches!(message.role(), "compactionSummary" | "branchSummary") {
         return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
     }
+    new_entries::check_message(&message)?;
     let is_short = message.raw().get().len() <= SHORT_BYTES;
     let due = Arc::new(Mutex::new(None));
     let begun = Arc::clone(&due);
@@ -50,7 +52,10 @@ pub(crate) async fn append_entry(call: CallContext, params: AppendEntryParams) -
     let appended = call.write(move |access| {
         let entry = RawObject::parse(params.entry.get())
             .map_err(|_| RpcError::invalid_params("entry", "an object with a string type"))?;
-        let kind = check_new_entry(&entry, access)?;
+        let kind = new_entries::check_members(&entry)?;
+        if kind == "context_edit" {
+            check_edit(&entry, access)?;
+        }
         append(access, NewEntry::new(&kind, params.entry.get()), params.expected_leaf_id).map(|entry| appended(&entry))
     });
     appended.await
@@ -73,52 +78,9 @@ pub(crate) fn appended(entry: &compaction_core::entry::Entry) -> AppendedResult 
     AppendedResult { entry_id: entry.id().to_string(), leaf_id: entry.id().to_string() }
 }
 
-/// What a member of a new entry must be.
-type Check = fn(&str) -> bool;
-
-const STRING: (&str, Check) = ("a string", |json| json.starts_with('"'));
-const CONTENT: (&str, Check) = ("a string or a list of blocks", |json| json.starts_with(['"', '[']));
-const BOOLEAN: (&str, Check) = ("true or false", |json| matches!(json, "true" | "false"));
-const OBJECT: (&str, Check) = ("an object", |json| json.starts_with('{'));
-
-/// Checks type and members of a new entry; returns the type.
-fn check_new_entry(entry: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<String, RpcError> {
-    let kind = entry.string("type").ok_or_else(|| RpcError::invalid_params("entry.type", "a string"))?;
-    let required: &[(&str, (&str, Check))] = match EntryKind::from_name(&kind) {
-        EntryKind::ModelChange => &[("provider", STRING), ("modelId", STRING)],
-        EntryKind::ThinkingLevelChange => &[("thinkingLevel", STRING)],
-        EntryKind::Custom => &[("customType", STRING)],
-        EntryKind::CustomMessage => &[("customType", STRING), ("content", CONTENT), ("display", BOOLEAN)],
-        EntryKind::SessionInfo => &[],
-        EntryKind::ContextEdit => &[("targetId", STRING)],
-        EntryKind::Usage => &[("kind", STRING), ("provider", STRING), ("model", STRING), ("usage", OBJECT)],
-        _ => {
-            let kinds =
-                "model_change, thinking_level_change, custom, custom_message, session_info, context_edit or usage";
-            return Err(RpcError::invalid_params("entry.type", kinds));
-        }
-    };
-    for (member, (expected, is_right)) in required {
-        if !entry.get(member).is_some_and(is_right) {
-            return Err(RpcError::invalid_params(format!("entry.{member}"), *expected));
-        }
-    }
-    if kind == "context_edit" {
-        check_edit(entry, access)?;
-    }
-    Ok(kind)
-}
-
 /// An edit must hide or rewrite an entry on the branch that shows something to the model.
 fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), RpcError> {
-    let replacement = edit.get("replacement").unwrap_or("");
-    let content = || RawObject::parse(replacement).ok().and_then(|object| object.get("content").map(str::to_owned));
-    if replacement != "null" && !content().is_some_and(|content| content.starts_with(['"', '['])) {
-        return Err(RpcError::invalid_params(
-            "entry.replacement",
-            "null, or an object with content: a string or a list of blocks",
-        ));
-    }
+    new_entries::check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
     let (session, open) = (access.session(), access.open());
     let header = session.entry_header(&target).map_err(|error| open.store_error(&error))?;

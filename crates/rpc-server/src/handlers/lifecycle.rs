@@ -10,6 +10,7 @@ use crate::handlers::sessions::auto_model;
 use crate::hooks;
 use crate::methods::{METHODS, NOTIFICATIONS};
 use crate::openrpc;
+use crate::params;
 use crate::server::{Configuration, Server, without_dots};
 use crate::session::OpenSession;
 use crate::settings::{Settings, SettingsLayers};
@@ -48,7 +49,7 @@ fn configure(params: &InitializeParams) -> Result<Configuration, RpcError> {
     let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
         .or_else(|| std::env::home_dir().map(|home| home.join(".pi").join("agent")));
     let given = params.settings.as_ref();
-    let given = given.map(|layer| serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null));
+    let given = given.map(read_settings).transpose()?;
     let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
     let first = settings.current();
     let setting = first.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
@@ -77,7 +78,7 @@ pub(crate) async fn update_settings(
     blocking(move || {
         let layers = &call.server.configuration()?.settings;
         let settings = match &params.settings {
-            Some(layer) => layers.update(&serde_json::from_str(layer.get()).unwrap_or(serde_json::Value::Null))?,
+            Some(layer) => layers.update(&read_settings(layer)?)?,
             None => layers.current(),
         };
         if let Some((session, model)) = session {
@@ -89,6 +90,11 @@ pub(crate) async fn update_settings(
         })
     })
     .await
+}
+
+fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {
+    let wrong = |expected| RpcError::InvalidSettings { path: "settings".to_owned(), expected, file: None };
+    params::read_object(given.get()).map_err(wrong)
 }
 
 /// The open session that shall be compacted by itself, or no more.

@@ -6,6 +6,7 @@ pub(crate) mod entries;
 pub(crate) mod fork;
 pub(crate) mod lifecycle;
 pub(crate) mod navigation;
+mod new_entries;
 pub(crate) mod pins;
 pub(crate) mod recall;
 pub(crate) mod search;

@@ -1,6 +1,7 @@
 //! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`,
 //! `setSessionName`, `getSessionStats`, `checkSession`.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,9 @@ use crate::wire::{self, *};
 
 /// Creates a session and opens it.
 pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Result<OpenSessionResult, RpcError> {
+    if params.ephemeral && params.path.is_some() {
+        return Err(RpcError::invalid_params("path", "none where `ephemeral` is true: such a session has no file"));
+    }
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
@@ -107,7 +111,25 @@ async fn open_path(call: &CallContext, path: PathBuf, read_only: bool) -> Result
 
 async fn open_anew(server: &Arc<Server>, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
     let server = Arc::clone(server);
-    blocking(move || add(&server, open_file(&server, &path, read_only)?, None)).await
+    let opening = move || {
+        let opened = open_file(&server, &path, read_only).map_err(|error| held_here(&server, &path, error))?;
+        add(&server, opened, None)
+    };
+    blocking(opening).await
+}
+
+/// A file that cannot be locked may be open in this very server under another name: a hard link.
+fn held_here(server: &Server, path: &Path, error: RpcError) -> RpcError {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let Some(locked) = identity(path).filter(|_| matches!(error, RpcError::SessionLocked { .. })) else {
+        return error;
+    };
+    let is_held = |open: &Arc<OpenSession>| open.path.as_deref().and_then(identity) == Some(locked);
+    let holder = server.sessions.all().into_iter().find(is_held);
+    holder.map_or(error, |open| RpcError::SessionIdInUse {
+        session_id: open.id.clone(),
+        path: open.path.as_deref().map(text),
+    })
 }
 
 /// Whether the session that had this id was about to be closed by a call that came before this one;

@@ -77,7 +77,8 @@ macro_rules! raw_json {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let check: fn(&str) -> Result<(), &'static str> = $check;
                 let raw = Box::<RawValue>::deserialize(deserializer)?;
-                check(raw.get()).map_err(serde::de::Error::custom)?;
+                check(raw.get())
+                    .map_err(|expected| serde::de::Error::custom(format_args!("expected {expected}")))?;
                 Ok(raw.into())
             }
         }
@@ -153,7 +154,7 @@ raw_json!(
     /// A JSON object of free form.
     FreeObject,
     json_schema!({ "type": "object", "additionalProperties": true }),
-    |json| if json.starts_with('{') { Ok(()) } else { Err("expected an object") }
+    |json| if json.starts_with('{') { Ok(()) } else { Err("an object") }
 );
 
 raw_json!(
@@ -185,7 +186,7 @@ raw_json!(
     check_usage
 );
 
-const USAGE: &str = "expected an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so are \
+const USAGE: &str = "an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so are \
                      those of cost, an object";
 
 /// Whether a usage can be counted: readers of the format add up what they find (session spec, Lines).
@@ -234,6 +235,12 @@ where
     T: Deserialize<'de>,
 {
     Option::<T>::deserialize(deserializer).map(Some)
+}
+
+/// Reads an object that is checked where it is used, which has an error of its own for it.
+pub(crate) fn unchecked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FreeObject>, D::Error> {
+    let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
+    Ok(raw.filter(|raw| raw.get() != "null").map(FreeObject::from))
 }
 
 /// Reads a text as JavaScript reads it: half a surrogate pair counts as U+FFFD.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::json::FreeObject;
-use super::json::present;
+use super::json::{present, unchecked};
 use super::sessions::AutoCompactionOptions;
 
 /// Parameters of `initialize`.
@@ -22,6 +22,7 @@ pub struct InitializeParams {
     /// A flat directory of sessions, instead of one per working directory.
     pub session_dir: Option<String>,
     /// Settings over those of the settings files.
+    #[serde(default, deserialize_with = "unchecked")]
     pub settings: Option<FreeObject>,
     /// Process id of the parent; when it dies, the server ends.
     pub process_id: Option<u32>,
@@ -94,6 +95,7 @@ pub struct ServerCapabilities {
 #[serde(rename_all = "camelCase")]
 pub struct UpdateSettingsParams {
     /// Settings over all those in force: objects merge, other values replace.
+    #[serde(default, deserialize_with = "unchecked")]
     pub settings: Option<FreeObject>,
     /// The session that `autoCompaction` is about.
     pub session_id: Option<String>,
