@@ -1443,14 +1443,7 @@ export interface UpdateSettingsResult {
 export interface Usage {
   cacheRead?: number;
   cacheWrite?: number;
-  cost?: {
-  cacheRead?: number;
-  cacheWrite?: number;
-  input?: number;
-  output?: number;
-  total?: number;
-  [member: string]: unknown;
-};
+  cost?: Record<string, never>;
   input?: number;
   output?: number;
   totalTokens?: number;
