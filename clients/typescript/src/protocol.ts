@@ -1443,7 +1443,8 @@ export interface UpdateSettingsResult {
 export interface Usage {
   cacheRead?: number;
   cacheWrite?: number;
-  cost?: Record<string, never>;
+  /** Numbers, by part. */
+  cost?: { [member: string]: unknown };
   input?: number;
   output?: number;
   totalTokens?: number;

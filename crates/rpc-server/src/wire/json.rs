@@ -169,7 +169,7 @@ raw_json!(
             "cacheRead": { "type": "number" },
             "cacheWrite": { "type": "number" },
             "totalTokens": { "type": "number" },
-            "cost": { "type": "object", "additionalProperties": { "type": "number" } }
+            "cost": { "type": "object", "description": "Numbers, by part.", "additionalProperties": true }
         },
         "additionalProperties": true
     }),
