@@ -120,7 +120,7 @@ proptest! {
             let context = project(&after);
             let orphan = context.diagnostics().iter().find(|diagnostic| match diagnostic {
                 ProjectionDiagnostic::OrphanToolResult { entry_id, .. } => Some(entry_id) == leaf(&after),
-                ProjectionDiagnostic::UnknownFirstKept { .. } => false,
+                ProjectionDiagnostic::UnknownFirstKept { .. } | ProjectionDiagnostic::UnreadableMessage { .. } => false,
             });
             prop_assert!(orphan.is_none(), "the result of {} has lost its call", call);
         }
