@@ -1,0 +1,89 @@
+//! How the server ends where nobody hears it, and what it says of files that it holds itself.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use compactd_tests::binary::binary;
+use serde_json::{Value, json};
+
+/// How long an end may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn start(arguments: &[&str], home: &std::path::Path) -> Child {
+    let mut command = Command::new(binary().expect("the server is built"));
+    command.args(arguments).env_clear().env("HOME", home);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the server starts")
+}
+
+fn request(id: u32, method: &str, params: &Value) -> String {
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+}
+
+fn initialize() -> String {
+    request(1, "initialize", &json!({ "protocolVersion": 1, "clientInfo": { "name": "test" } }))
+}
+
+/// The exit code, once the process has ended by itself.
+fn exit_code(child: &mut Child) -> Option<i32> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().expect("a child can be asked") {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("a child can be ended");
+    panic!("the server lives on");
+}
+
+#[test]
+fn an_output_that_nobody_reads_ends_the_server() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let mut child = start(&[], home.path());
+    let mut input = child.stdin.take().expect("input is a pipe");
+    let mut output = BufReader::new(child.stdout.take().expect("output is a pipe"));
+    input.write_all(initialize().as_bytes()).expect("the server reads");
+    output.read_line(&mut String::new()).expect("the server answers");
+    drop(output);
+    let ask = request(2, "estimateTokens", &json!({ "text": "x" }));
+    input.write_all(ask.as_bytes()).expect("the server reads");
+    assert_eq!(exit_code(&mut child), Some(0));
+    drop(input);
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_is_told() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let mut child = start(&["--log-file", "/nowhere/compactd.log"], home.path());
+    let mut said = String::new();
+    child.stderr.take().expect("errors go to a pipe").read_to_string(&mut said).expect("the server speaks UTF-8");
+    assert_eq!(exit_code(&mut child), Some(1));
+    assert!(said.contains("/nowhere/compactd.log"), "{said}");
+}
+
+#[test]
+fn a_hard_link_to_an_open_file_is_not_called_another_process() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let (first, second) = (home.path().join("first.jsonl"), home.path().join("second.jsonl"));
+    let mut child = start(&[], home.path());
+    let mut input = child.stdin.take().expect("input is a pipe");
+    let mut output = BufReader::new(child.stdout.take().expect("output is a pipe"));
+    let mut ask = |text: String| -> Value {
+        input.write_all(text.as_bytes()).expect("the server reads");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("the server answers");
+        serde_json::from_str(&line).expect("a line is JSON")
+    };
+    ask(initialize());
+    let created = ask(request(2, "createSession", &json!({ "path": first })));
+    fs::hard_link(&first, &second).expect("a file can have two names");
+    let refused = ask(request(3, "openSession", &json!({ "path": second })));
+    assert_eq!(refused["error"]["code"], json!(1009), "{refused}");
+    assert_eq!(refused["error"]["data"]["sessionId"], created["result"]["sessionId"]);
+    assert_eq!(refused["error"]["data"]["path"], created["result"]["path"]);
+    drop((input, output));
+    assert_eq!(exit_code(&mut child), Some(0));
+}
