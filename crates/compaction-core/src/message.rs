@@ -338,9 +338,8 @@ impl Message {
         for (key, value) in members {
             object.set(key, value.as_str());
         }
-        if let Some(time) = timestamp {
-            object.set("timestamp", time.to_string());
-        }
+        let time = timestamp.map_or_else(|| "null".to_owned(), |time| time.to_string());
+        object.set("timestamp", time);
         let raw = json::raw_value(object.to_json()).expect("the members are JSON texts made here or split from JSON");
         Self::new(raw, timestamp, body)
     }
