@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,8 @@ fn start(test: &str, directory: &Path, injected: &[&str]) -> Option<Child> {
         command.args(["-e", &format!("inject={injected}")]);
     }
     command.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
-    Some(command.env(DIRECTORY, directory).spawn().unwrap())
+    // Its results are not results of this run; what goes wrong in it is still told.
+    Some(command.env(DIRECTORY, directory).stdout(Stdio::null()).spawn().unwrap())
 }
 
 #[test]
