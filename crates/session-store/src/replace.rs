@@ -91,11 +91,12 @@ pub(crate) fn replace(
     keep_owner(file.as_file(), &replaced);
     fs::set_permissions(file.path(), replaced.permissions())?;
     let backup = keep_backup(path, suffix)?;
-    if !is_expected()? {
-        take_back(&backup);
-        return Err(io::ErrorKind::ResourceBusy.into());
-    }
-    let file = file.persist(path).map_err(|error| error.error)?;
+    let moved = match is_expected() {
+        Ok(true) => file.persist(path).map_err(|error| error.error),
+        Ok(false) => Err(io::ErrorKind::ResourceBusy.into()),
+        Err(error) => Err(error),
+    };
+    let file = moved.inspect_err(|_| take_back(&backup))?;
     sync_directory(path)?;
     Ok(file)
 }

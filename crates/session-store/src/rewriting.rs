@@ -33,7 +33,7 @@ impl Rewriting {
             match File::options().write(true).create_new(true).open(&path) {
                 Ok(file) => return Ok(Self { path, file }),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                Err(_) if is_abandoned(&path) => fs::remove_file(&path)?,
+                Err(_) if is_abandoned(&path) => remove(&path)?,
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
@@ -60,6 +60,14 @@ fn marker(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".rewriting");
     PathBuf::from(name)
+}
+
+/// Removes a marker, which another one that waits may have done already.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn is_abandoned(path: &Path) -> bool {

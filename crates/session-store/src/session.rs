@@ -193,7 +193,9 @@ impl Session {
     pub fn close(&mut self) -> Result<(), StoreError> {
         let is_synced = self.read_only.is_some() || self.durability == Durability::None;
         let late = self.write_late();
-        let outcome = if is_synced { late } else { late.and(self.take_back_unsynced()).and_then(|_| self.sync()) };
+        // What was acknowledged reaches the disk also where the lines of others cannot be written.
+        let synced = if is_synced { Ok(()) } else { self.take_back_unsynced().and_then(|_| self.sync()) };
+        let outcome = late.and(synced);
         self.syncs.forget();
         self.log.release();
         self.read_only.get_or_insert_with(|| "the session is closed".to_owned());

@@ -71,20 +71,23 @@ fn awaited(context: &Projection) -> Vec<String> {
     calls.filter(|call| !answered.contains(call)).map(str::to_owned).collect()
 }
 
+/// A random branch, its context, and a compaction of it at its end; `None` where nothing can go.
+fn compacted(lines: &[String], keep: u64) -> Option<(Projection, Preparation, Vec<Arc<Entry>>)> {
+    let mut entries = branch(&lines.join("\n"));
+    let before = project(&entries);
+    let preparation = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()).ok()?;
+    entries.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
+    Some((before, preparation, entries))
+}
+
 proptest! {
     #[test]
     fn every_message_is_kept_or_summarised(lines in lines(), keep in 0u64..200) {
-        let mut entries = branch(&lines.join("\n"));
-        let before = project(&entries);
-        let Ok(preparation) = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()) else {
-            return Ok(());
-        };
+        let Some((before, preparation, after)) = compacted(&lines, keep) else { return Ok(()) };
         let summarised = preparation.messages_to_summarize.iter().chain(&preparation.turn_prefix_messages);
         let mut accounted: Vec<String> =
             summarised.map(|prepared| prepared.message.raw().get().to_owned()).collect();
-        entries.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
-        let after = project(&entries);
-        accounted.extend(conversation(&after));
+        accounted.extend(conversation(&project(&after)));
         // An edit that was summarised away would show its target again; hence the cut keeps edits
         // of kept entries, as they lie after them, and the texts agree.
         prop_assert_eq!(accounted, conversation(&before));
@@ -92,29 +95,17 @@ proptest! {
 
     #[test]
     fn no_pair_is_parted(lines in lines(), keep in 0u64..200) {
-        let entries = branch(&lines.join("\n"));
-        let before = project(&entries);
-        let Ok(preparation) = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()) else {
-            return Ok(());
+        let Some((before, _, after)) = compacted(&lines, keep) else { return Ok(()) };
+        let orphans = |context: &Projection| -> HashSet<String> {
+            context.diagnostics().iter().map(|diagnostic| format!("{diagnostic:?}")).collect()
         };
-        let mut after = entries.clone();
-        after.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
-        let orphans = |entries: &[Arc<Entry>]| -> HashSet<String> {
-            project(entries).diagnostics().iter().map(|diagnostic| format!("{diagnostic:?}")).collect()
-        };
-        let (was, is) = (orphans(&entries), orphans(&after));
+        let (was, is) = (orphans(&before), orphans(&project(&after)));
         prop_assert!(is.is_subset(&was), "{is:?} but before {was:?}");
     }
 
     #[test]
     fn a_result_that_comes_later_finds_its_call(lines in lines(), keep in 0u64..200) {
-        let entries = branch(&lines.join("\n"));
-        let before = project(&entries);
-        let Ok(preparation) = Preparation::of(&before, leaf(&entries), settings(keep), &Default::default()) else {
-            return Ok(());
-        };
-        let mut after = entries.clone();
-        after.push(Arc::new(entry(entries.len(), &format!("compaction keeps {}", preparation.first_kept_entry_id))));
+        let Some((before, _, mut after)) = compacted(&lines, keep) else { return Ok(()) };
         for call in awaited(&before) {
             after.push(Arc::new(entry(after.len(), &format!("result {call} 1"))));
             let context = project(&after);

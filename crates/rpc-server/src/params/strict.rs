@@ -12,11 +12,11 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializ
 /// A deserializer, or a visitor or seed on its way through it.
 pub(super) struct Strict<T>(pub(super) T);
 
-/// Hands a call on, with a visitor that stays strict inside.
+/// Hands a call on, with a visitor in a wrapper that stays strict inside.
 macro_rules! forward {
-    ($($method:ident)*) => {$(
+    ($wrapper:ident: $($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method(Strict(visitor))
+            self.0.$method($wrapper(visitor))
         }
     )*};
 }
@@ -25,23 +25,13 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     type Error = D::Error;
 
     forward! {
+        Strict:
         deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_u8 deserialize_f32 deserialize_f64 deserialize_char
         deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit
         deserialize_seq deserialize_map deserialize_identifier
     }
-
-    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_u16(Whole(visitor))
-    }
-
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_u32(Whole(visitor))
-    }
-
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_u64(Whole(visitor))
-    }
+    forward! { Whole: deserialize_u16 deserialize_u32 deserialize_u64 }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
         self.0.deserialize_unit_struct(name, Strict(visitor))

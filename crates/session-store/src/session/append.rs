@@ -93,9 +93,17 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
+        self.retried(|session| session.append_once(&new, &parent, condition))
+    }
+
+    /// Appends by `append`, again where another log turns out to have taken the place of this one.
+    pub(super) fn retried<T>(
+        &mut self,
+        mut append: impl FnMut(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut tries = 1;
         loop {
-            match self.append_once(&new, &parent, condition) {
+            match append(self) {
                 Err(error) if is_log_replaced(&error) && tries < WRITE_TRIES => tries += 1,
                 outcome => return outcome,
             }

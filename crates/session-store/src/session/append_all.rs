@@ -33,8 +33,17 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<AppendedAll, StoreError> {
+        self.retried(|session| session.append_all_once(new, &parent, condition))
+    }
+
+    fn append_all_once(
+        &mut self,
+        new: &[NewEntry<'_>],
+        parent: &Parent,
+        condition: &Precondition,
+    ) -> Result<AppendedAll, StoreError> {
         self.prepare_append(condition)?;
-        let build = |session: &Self| session.build_chain(new, session.resolve_parent(&parent)?);
+        let build = |session: &Self| session.build_chain(new, session.resolve_parent(parent)?);
         let (lines, entries) = self.build_when_current(condition, build)?;
         self.write_all(&lines, &entries)?;
         self.leaf = entries.last().map(|last| last.id().clone());
@@ -82,8 +91,11 @@ impl Session {
         lines.iter().zip(entries).all(|(line, entry)| {
             let own = Span { offset, length: line.len() as u64 };
             offset = own.end() + 1;
-            self.cache().insert(own.offset, entry);
-            self.known.push_written(own, entry)
+            let is_known = self.known.push_written(own, entry);
+            if is_known {
+                self.cache().insert(own.offset, entry);
+            }
+            is_known
         })
     }
 }

@@ -102,7 +102,8 @@ impl Session {
             self.late = Some(lines);
             return Err(StoreError::write(self.log.path(), source));
         }
-        self.read_foreign(None)
+        // The log counts as looked at; what could not be read of it is read by the next look.
+        self.read_foreign(None).inspect_err(|_| self.unread = self.unread.max(LogChange::Grown))
     }
 }
 
