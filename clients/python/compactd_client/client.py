@@ -142,9 +142,12 @@ class Client(Calls):
             timer.cancel()
 
     def wait(self) -> int:
-        """Waits until the server has ended and its output is read. Gives its exit code."""
-        self._reader.join()
-        return self._process.wait()
+        """Waits until the server has ended and its output is read. Gives its exit code.
+
+        What the server started may hold its output open: that is waited for a few seconds."""
+        code = self._process.wait()
+        self._reader.join(REST_SECONDS)
+        return code
 
     def kill(self) -> None:
         """Ends the server at once."""

@@ -209,12 +209,12 @@ fn decision(
     })
 }
 
-fn trigger_model(model: &Model) -> TriggerModel<'_> {
+pub(crate) fn trigger_model(model: &Model) -> TriggerModel<'_> {
     TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window }
 }
 
 /// The settings for `model`, as the environment leaves them.
-fn compaction(model: &Model, settings: &Settings) -> CompactionSettings {
+pub(crate) fn compaction(model: &Model, settings: &Settings) -> CompactionSettings {
     let mut compaction = settings.compaction_for(&model.provider, &model.id);
     compaction.enabled &= !is_switched_off();
     compaction

@@ -93,7 +93,17 @@ impl CallContext {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit().await?;
-                    read(Arc::clone(&self.server), session, guard, work).await
+                    let work = match read(Arc::clone(&session), guard, work).await? {
+                        Ok(done) => return Ok(done),
+                        Err(work) => work,
+                    };
+                    // Who waits for a session has no place among those that work: the one that it
+                    // waits for may need it.
+                    drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    let guard = Arc::clone(&session.slot).write_owned().await;
+                    session.check_not_closing()?;
+                    self.hold_permit().await?;
+                    read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
@@ -281,29 +291,23 @@ pub async fn blocking<T: Send + 'static>(
     on_thread(work).await
 }
 
-/// Runs `work` with the session. What another program cut is read anew first, which takes the session for
-/// changing it: out of line, but nothing of it can be read in line.
+/// Runs `work` with the session, or gives it back where another program has cut the session: that has to
+/// be read anew first, which takes the session for changing it, out of line, as nothing of it can be
+/// read in line.
 async fn read<T, W>(
-    server: Arc<Server>,
     session: Arc<OpenSession>,
     guard: OwnedRwLockReadGuard<Slot>,
     work: W,
-) -> Result<T, RpcError>
+) -> Result<Result<T, W>, RpcError>
 where
     T: Send + 'static,
     W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
 {
-    let reading = Arc::clone(&session);
-    let outcome = on_thread(move || match reading.opened(guard.as_ref())? {
+    on_thread(move || match session.opened(guard.as_ref())? {
         outdated if outdated.is_outdated() => Ok(Err(work)),
-        opened => work(opened, &reading).map(Ok),
-    });
-    let work = match outcome.await? {
-        Ok(done) => return Ok(done),
-        Err(work) => work,
-    };
-    let guard = Arc::clone(&session.slot).write_owned().await;
-    read_refreshed(server, session, guard, work).await
+        opened => work(opened, &session).map(Ok),
+    })
+    .await
 }
 
 /// Runs `work` with the session, once what other programs did to it was read.

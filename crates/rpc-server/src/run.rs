@@ -23,9 +23,10 @@ pub struct Options {
     pub max_message_bytes: usize,
 }
 
-/// After the end of input, requests that were read get this long to finish by themselves, so that a
-/// script may write its calls and close the pipe. Then they are cancelled.
-const GRACE: Duration = Duration::from_millis(500);
+/// After the end of input, requests that were read get this long to finish by themselves, and before a
+/// session is closed the operation that runs on it, so that a script may write its calls and close the
+/// pipe. Then they are cancelled, as nobody waits minutes for a model.
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// What cancelled requests get to end, and the client to read what it is owed.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often it is checked that the parent lives.

@@ -157,6 +157,31 @@ fn a_large_file_that_is_cut_in_place_can_be_read() {
     assert_eq!(peer.call("getContext", &session).expect("so can the context")["leafId"], "b");
 }
 
+/// As many reads as may work at once find that they must read the session anew, and a change is in line.
+#[test]
+fn reads_of_a_file_that_was_cut_leave_room_for_what_they_wait_for() {
+    let home = Home::new();
+    let mut peer = home.peer();
+    open(&mut peer, &home.path());
+    for round in 0..20 {
+        say(&mut peer, "goes").expect("the session is whole");
+        fs::File::options()
+            .write(true)
+            .open(home.path())
+            .expect("it is there")
+            .set_len(home.text().len() as u64)
+            .expect("it is cut");
+        let read = json!({ "sessionId": "shared" });
+        let label = json!({ "sessionId": "shared", "targetId": "a", "label": round.to_string() });
+        let mut calls: Vec<u64> = (0..12).map(|_| peer.send("getTree", &read).expect("the server reads")).collect();
+        calls.push(peer.send("setLabel", &label).expect("the server reads"));
+        calls.extend((0..4).map(|_| peer.send("getTree", &read).expect("the server reads")));
+        for id in calls {
+            peer.answer(id).expect("the server answers").expect("there is a session");
+        }
+    }
+}
+
 #[test]
 fn a_link_leads_to_the_session_that_is_open() {
     let home = Home::new();

@@ -6,12 +6,13 @@ use compaction_core::entry::EntryId;
 use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
-use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerModel, TriggerReason, check_compaction};
+use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerReason, check_compaction};
 use compaction_core::{extractive, prompts, trigger};
 use session_store::Session;
 
 use super::context::project;
 use super::entries::{branch_end, entry_not_found};
+use crate::auto_compaction;
 use crate::call::CallContext;
 use crate::compactor::{self, Fitted};
 use crate::convert;
@@ -28,13 +29,11 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
         let model = &params.model;
-        let mut compaction = settings.compaction_for(&model.provider, &model.id);
-        compaction.enabled &= !is_switched_off();
         let failed_recovery = open.auto_compaction.failed_recovery();
         let decision = check_compaction(&TriggerInput {
             projection: &projection,
-            model: TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window },
-            settings: compaction,
+            model: auto_compaction::trigger_model(model),
+            settings: auto_compaction::compaction(model, &settings),
             message: message.as_ref(),
             failed_recovery: failed_recovery.as_ref(),
         });

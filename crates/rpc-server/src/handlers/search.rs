@@ -68,7 +68,7 @@ async fn search_all(call: &CallContext, query: SearchQuery, limit: usize) -> Res
     Ok(SearchHits::merge(parts, limit))
 }
 
-/// `None` if the session was closed meanwhile.
+/// `None` if the session was closed meanwhile, or is not what its file holds.
 async fn search_open(
     call: &CallContext,
     open: &Arc<OpenSession>,
@@ -78,7 +78,8 @@ async fn search_open(
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
     let slot = Arc::clone(&open.slot).read_owned().await;
     blocking(move || {
-        let Some(session) = slot.as_ref() else { return Ok(None) };
+        // Of one that another program has cut, the file is searched.
+        let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());
         found.map(Some).map_err(|error| open.store_error(&error))
     })

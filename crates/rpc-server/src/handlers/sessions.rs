@@ -4,7 +4,6 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use compaction_core::entry::iso_timestamp;
 use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
@@ -14,6 +13,7 @@ use super::entries::appended;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::run::GRACE;
 use crate::server::Server;
 use crate::session::{OpenSession, Slot};
 use crate::wire::{self, *};
@@ -97,7 +97,8 @@ fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<
 
 async fn open_path(call: &CallContext, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
     loop {
-        if let Some(open) = find_open(&call.server, &path)
+        let (server, wanted) = (Arc::clone(&call.server), path.clone());
+        if let Some(open) = blocking(move || Ok(find_open(&server, &wanted))).await?
             && let Some(opened) = reopen(call, open, path.clone(), read_only).await?
         {
             return Ok(opened);
@@ -225,10 +226,6 @@ fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {
 fn text(path: &Path) -> String {
     path.display().to_string()
 }
-
-/// How long an operation that began before a session is closed gets to end by itself, as at the end
-/// of input: a script may write all its calls at once, and nobody waits minutes for a model.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Flushes a session and frees its lock.
 pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, RpcError> {

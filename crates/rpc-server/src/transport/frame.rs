@@ -257,7 +257,7 @@ impl Line {
     fn add(&mut self, piece: &[u8], limit: usize) {
         self.bytes += piece.len() as u64;
         // One byte over the limit is kept for a carriage return that does not count.
-        let room = (limit + 1).saturating_sub(self.start.len());
+        let room = limit.saturating_add(1).saturating_sub(self.start.len());
         self.start.extend_from_slice(&piece[..piece.len().min(room)]);
         let last = &piece[piece.len().saturating_sub(LINE_END)..];
         self.end.drain(..(self.end.len() + last.len()).saturating_sub(LINE_END));
