@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::entry::{Entry, EntryBody, EntryId, Replacement};
 use crate::message::Message;
 use crate::projection::ProjectedEntry;
+use crate::tokens::is_success;
 
 /// A tool call whose result has not come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +59,9 @@ impl<'a> LastAnswer<'a> {
             }
             let Some(message) = entry.message() else { continue };
             answered.extend(message.answered_call_id());
-            if let Some(answer) = message.as_assistant() {
-                let is_over = matches!(answer.stop_reason.as_deref(), Some("error" | "aborted"));
+            if message.as_assistant().is_some() {
                 let edit = edits.get(entry.id()).copied();
-                return (!is_over).then_some(Self { position, entry_id: entry.id(), message, edit, answered });
+                return is_success(message).then_some(Self { position, entry_id: entry.id(), message, edit, answered });
             }
         }
         None

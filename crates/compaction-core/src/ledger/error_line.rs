@@ -60,7 +60,9 @@ fn exception(lines: &[&str]) -> Option<usize> {
         if !may_begin || !line.ends_with(TRACEBACK) {
             continue;
         }
-        let margin = line.len() - TRACEBACK.len();
+        // Words before it may stand before the frames as well, or before this line alone.
+        let of_frame = lines.get(at).and_then(|next| next.find("  File \""));
+        let margin = of_frame.unwrap_or(line.len() - TRACEBACK.len());
         let is_frame =
             |line: &&&str| is_blank(line) || line.get(margin..).is_none_or(|rest| rest.starts_with([' ', '\t']));
         at += lines[at..].iter().take_while(is_frame).count();
@@ -120,6 +122,8 @@ fn is_blank(line: &str) -> bool {
 
 /// A line without the letter by which pytest marks its reasons.
 fn without_margin(line: &str) -> &str {
+    let line = line.trim_start();
+    let line = line.strip_prefix("| ").unwrap_or(line);
     line.strip_prefix("E   ").map_or(line, str::trim_start)
 }
 

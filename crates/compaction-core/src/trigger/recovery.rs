@@ -6,6 +6,7 @@ use crate::entry::{EntryId, Role};
 use crate::json::RawObject;
 use crate::message::Message;
 use crate::projection::{ProjectedEntry, Projection};
+use crate::tokens::is_success;
 
 const STILL_TOO_LARGE: &str = "the context is still too large for the model after one compaction: \
      reduce the context or pick a model with a larger window";
@@ -44,10 +45,8 @@ fn is_over(input: &TriggerInput<'_>, depth: usize, threshold: u64) -> bool {
 /// Whether `message` is an answer to a context that fitted. One that overflowed is none, whatever
 /// its stop reason: it is what the recovery was about.
 fn went_through(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> bool {
-    let is_answer = message.as_assistant().is_some_and(|answer| {
-        // Who aborts an answer may have done so before the model saw anything.
-        !matches!(answer.stop_reason.as_deref(), Some("error" | "aborted"))
-    });
+    // Who aborts an answer may have done so before the model saw anything.
+    let is_answer = is_success(message);
     let overflowed = || overflow_of(message, input.model.context_window, threshold).is_some();
     is_answer && !(is_from_model(message, &input.model) && overflowed())
 }

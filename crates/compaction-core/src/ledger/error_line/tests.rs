@@ -224,6 +224,16 @@ const OUTPUTS: &[(&str, &str, &str)] = &[
         "+ ./check-errors.sh\nbash: line 1: kubectx: command not found",
         "bash: line 1: kubectx: command not found",
     ),
+    (
+        "python logging",
+        "ERROR:root:Traceback (most recent call last):\n  File \"/w/x.py\", line 1, in <module>\n    int(x)\nValueError: x",
+        "ValueError: x",
+    ),
+    (
+        "python exception group",
+        "  + Exception Group Traceback (most recent call last):\n  |   File \"/w/x.py\", line 3, in <module>\n  |     raise group\n  | ExceptionGroup: two failed (2 sub-exceptions)",
+        "ExceptionGroup: two failed (2 sub-exceptions)",
+    ),
     ("sh", "sh: 1: error-tool: not found", "sh: 1: error-tool: not found"),
     ("cat", "error.log\ncat: missing.txt: No such file or directory", "cat: missing.txt: No such file or directory"),
     (
