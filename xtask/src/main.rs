@@ -12,11 +12,21 @@ Usage: cargo xtask <chore>
     --full             sessions of up to 1 GB, and lists of 1,000 sessions
     --no-peer          without the published package
     --keep DIRECTORY   generates the sessions there and leaves them
-  quality [FILE]...    measures what compactions keep, of real and generated sessions or of these files
-    --budget-tokens N  tokens of a summary with its file lists, 6000 without
-    --seed N           generates other sessions
-    --missing          lists what is lost
-    --check            fails where a goal is missed
+  quality [FILE]...    measures what compactions keep: questions about real sessions that their summaries
+                       answer, and strings that survive, of real and generated sessions or of these files
+    --only TABLE       questions or strings
+    --sizes N,N        units of a summary, 24000,12000,6000 without
+    --passes N,N       compactions one after the other, 1,4 without
+    --corpus DIRECTORY asks further questions.jsonl about sessions/*.jsonl
+    --set NAME         asks the shared, own or given questions alone; the given ones are those of --corpus
+    --missed           lists questions that are not answered
+    --show NAME N      prints the summaries of one session in N units
+    --check-questions  fails where a goal of the questions is missed
+    --compactd PATH    measures another server
+    --budget-tokens N  strings: tokens of a summary with its file lists, 6000 without
+    --seed N           strings: generates other sessions
+    --missing          strings: lists what is lost
+    --check            strings: fails where a goal is missed
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 

@@ -48,6 +48,7 @@ impl Options {
                 "--missed" => asked.is_listing = true,
                 "--sizes" => asked.sizes = numbers(&next()?)?,
                 "--passes" => asked.passes = numbers(&next()?)?,
+                "--set" => asked.set = Some(set(next()?)?),
                 "--corpus" => asked.corpus = Some(next()?.into()),
                 "--compactd" => asked.program = Some(next()?.into()),
                 "--show" => asked.shown = Some((next()?, number(&next()?)?)),
@@ -79,6 +80,12 @@ impl FromStr for Table {
             _ => anyhow::bail!("--only takes questions or strings, not {name}"),
         }
     }
+}
+
+fn set(name: String) -> anyhow::Result<String> {
+    let sets = questions::SETS;
+    ensure!(sets.contains(&name.as_str()), "there are no {name} questions, there are {}", sets.join(", "));
+    Ok(name)
 }
 
 fn number<T: FromStr<Err = std::num::ParseIntError>>(text: &str) -> anyhow::Result<T> {

@@ -18,6 +18,7 @@ use compactd_tests::questions::{Question, Statements};
 use compaction_core::text::{prefix_utf16, suffix_utf16, utf16_len};
 
 use compactor::{Compacted, Compactor};
+pub(crate) use subjects::SETS;
 use subjects::{ModelSummary, Subject};
 
 /// What is asked, and how.
@@ -29,6 +30,8 @@ pub(crate) struct Options {
     pub(crate) passes: Vec<usize>,
     /// A directory with further questions and sessions.
     pub(crate) corpus: Option<PathBuf>,
+    /// The only questions that are asked: one of [`SETS`].
+    pub(crate) set: Option<String>,
     /// The server.
     pub(crate) program: Option<PathBuf>,
     /// Whether the questions that are not answered are listed.
@@ -43,6 +46,7 @@ impl Default for Options {
             sizes: vec![24_000, 12_000, 6_000],
             passes: vec![1, 4],
             corpus: None,
+            set: None,
             program: None,
             is_listing: false,
             shown: None,
@@ -105,7 +109,7 @@ struct Outcome<'a> {
 
 /// Asks all questions and prints the tables; says whether all goals are reached.
 pub(crate) fn run(options: &Options, out: &mut impl Write) -> anyhow::Result<bool> {
-    let subjects = subjects::subjects(options.corpus.as_deref())?;
+    let subjects = subjects::subjects(options.corpus.as_deref(), options.set.as_deref())?;
     if subjects.is_empty() {
         writeln!(out, "there are no questions to ask")?;
         return Ok(true);

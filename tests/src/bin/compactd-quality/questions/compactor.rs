@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use compactd_tests::agent::Sidecar;
 use compaction_core::json::RawObject;
+use compaction_core::summary::SummaryKind;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -15,10 +16,6 @@ use super::session::Session;
 const UNITS_PER_TOKEN: f64 = 4.0;
 /// Part of the reserve that a summary may take.
 const PART_OF_RESERVE: f64 = 0.8;
-
-/// The answer of a model to the part of a request that was split off; the whole answer is in the other one.
-const NO_PREFIX: &str =
-    "## Original Request\n(see above)\n\n## Early Progress\n(see above)\n\n## Context for Suffix\n(see above)";
 
 /// A running server with files of its own.
 pub(crate) struct Compactor {
@@ -61,7 +58,8 @@ impl Compactor {
         self.compact_by("extractive", session, cuts, units)
     }
 
-    /// The same in one pass by a model that answers `text`.
+    /// The same in one pass by a model that answers `text`, below our headings: an answer without
+    /// them is refused.
     pub(crate) fn compact_by_model(
         &mut self,
         session: &Session,
@@ -69,8 +67,9 @@ impl Compactor {
         units: usize,
         text: &str,
     ) -> anyhow::Result<Compacted> {
-        let answers = [("history", text), ("turnPrefix", NO_PREFIX)];
-        self.sidecar.host_summaries = answers.map(|(kind, text)| (kind.to_owned(), text.to_owned())).into();
+        let history = format!("{}\n{text}", headings(SummaryKind::History));
+        let answers = [("history", history), ("turnPrefix", headings(SummaryKind::TurnPrefix))];
+        self.sidecar.host_summaries = answers.map(|(kind, text)| (kind.to_owned(), text)).into();
         self.compact_by("host", session, &[cut], units)?.pop().context("one cut makes one compaction")
     }
 
@@ -128,6 +127,11 @@ impl Compactor {
 fn append(path: &Path, lines: &str) -> anyhow::Result<()> {
     use std::io::Write as _;
     Ok(std::fs::OpenOptions::new().append(true).open(path)?.write_all(lines.as_bytes())?)
+}
+
+/// A summary that says nothing.
+fn headings(kind: SummaryKind) -> String {
+    kind.headings().collect::<Vec<_>>().join("\n\n")
 }
 
 /// Reads the line of a compaction entry.

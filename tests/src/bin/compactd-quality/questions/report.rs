@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use compaction_core::text::utf16_len;
 
@@ -147,39 +148,84 @@ fn write_models(outcomes: &[Outcome<'_>], out: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
+/// What a summary, or several together, came to.
+#[derive(Debug, Default, Clone, Copy)]
+struct Figures {
+    asked: usize,
+    units: usize,
+    bytes: usize,
+    /// UTF-16 units without the blocks of files, and those of them that are names and deeds.
+    text: usize,
+    names_and_deeds: usize,
+    added_tokens: u64,
+    ledger_bytes: usize,
+    entry_bytes: usize,
+    longest: Duration,
+}
+
+impl Figures {
+    fn of(asked: usize, ours: &Ours) -> Self {
+        let summary = ours.last();
+        let (text, names_and_deeds) = names_and_deeds(summary);
+        let last = ours.stored.last();
+        Self {
+            asked,
+            units: utf16_len(summary),
+            bytes: summary.len(),
+            text,
+            names_and_deeds,
+            added_tokens: repair_tokens(summary),
+            ledger_bytes: last.map_or(0, |compacted| compacted.ledger_bytes),
+            entry_bytes: last.map_or(0, |compacted| compacted.entry_bytes),
+            longest: ours.stored.iter().map(|compacted| compacted.elapsed).max().unwrap_or_default(),
+        }
+    }
+
+    /// Adds up, but for the time, of which the longest stays.
+    fn add(&mut self, other: &Self) {
+        self.asked += other.asked;
+        self.units += other.units;
+        self.bytes += other.bytes;
+        self.text += other.text;
+        self.names_and_deeds += other.names_and_deeds;
+        self.added_tokens += other.added_tokens;
+        self.ledger_bytes += other.ledger_bytes;
+        self.entry_bytes += other.entry_bytes;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
 /// The sizes of the summaries, and what they are made of.
 fn write_summaries(outcomes: &[Outcome<'_>], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\nWhat was stored after the last pass:\n")?;
-    writeln!(
-        out,
-        "| session | asked units | passes | units | of asked | bytes | names and deeds | facts added, tokens | ledger bytes | entry bytes | longest ms |\n|---|---|---|---|---|---|---|---|---|---|---|"
-    )?;
+    writeln!(out, "\nWhat was stored after the last pass; the time is that of the slowest pass:\n")?;
+    let columns = "session | asked units | passes | units | of asked | bytes | names and deeds | facts added, tokens | ledger bytes | entry bytes | ms";
+    writeln!(out, "| {columns} |\n|{}", "---|".repeat(columns.split('|').count()))?;
+    let mut sums: Vec<(usize, usize, Figures)> = Vec::new();
     for outcome in outcomes {
+        let name = format!("{}, {}", outcome.subject.name, outcome.subject.set);
         for at_size in &outcome.sizes {
             for ours in &at_size.ours {
-                write_summary(outcome, at_size.units, ours, out)?;
+                let figures = Figures::of(at_size.units, ours);
+                write_figures(&name, at_size.units, ours.passes, &figures, out)?;
+                let key = |sum: &&mut (usize, usize, Figures)| (sum.0, sum.1) == (at_size.units, ours.passes);
+                match sums.iter_mut().find(key) {
+                    Some((_, _, sum)) => sum.add(&figures),
+                    None => sums.push((at_size.units, ours.passes, figures)),
+                }
             }
         }
     }
-    Ok(())
+    sums.iter().try_for_each(|(asked, passes, figures)| write_figures("**all**", *asked, *passes, figures, out))
 }
 
-fn write_summary(outcome: &Outcome<'_>, asked: usize, ours: &Ours, out: &mut impl Write) -> io::Result<()> {
-    let Some(last) = ours.stored.last() else { return Ok(()) };
-    let units = utf16_len(&last.summary);
-    let longest = ours.stored.iter().map(|compacted| compacted.elapsed.as_millis()).max().unwrap_or_default();
+fn write_figures(name: &str, asked: usize, passes: usize, figures: &Figures, out: &mut impl Write) -> io::Result<()> {
+    let of_asked = percent(figures.units, figures.asked);
+    let share = percent(figures.names_and_deeds, figures.text);
+    let Figures { units, bytes, added_tokens, ledger_bytes, entry_bytes, longest, .. } = figures;
+    let longest = longest.as_millis();
     writeln!(
         out,
-        "| {}, {} | {asked} | {} | {units} | {:.0} % | {} | {:.0} % | {} | {} | {} | {longest} |",
-        outcome.subject.name,
-        outcome.subject.set,
-        ours.passes,
-        percent(units, asked),
-        last.summary.len(),
-        ours.percent_of_names_and_deeds(),
-        repair_tokens(&last.summary),
-        last.ledger_bytes,
-        last.entry_bytes,
+        "| {name} | {asked} | {passes} | {units} | {of_asked:.0} % | {bytes} | {share:.0} % | {added_tokens} | {ledger_bytes} | {entry_bytes} | {longest} |"
     )
 }
 
@@ -208,12 +254,15 @@ fn write_missed(outcomes: &[Outcome<'_>], size: usize, out: &mut impl Write) -> 
     for outcome in outcomes {
         let at_size = &outcome.sizes[size];
         for (index, question) in outcome.subject.questions.iter().enumerate() {
-            let ours: Vec<bool> = at_size.ours.iter().map(|ours| ours.within_size.0[index]).collect();
-            if ours.iter().all(|is_answered| *is_answered) {
+            if at_size.ours.iter().all(|ours| ours.within_size.0[index]) {
                 continue;
             }
             let says = |is_answered: &bool| if *is_answered { "yes" } else { "no" };
-            let ours = ours.iter().map(says).collect::<Vec<_>>().join(" | ");
+            let ours = at_size.ours.iter().map(|ours| match (ours.answers.0[index], &ours.within_size.0[index]) {
+                (true, false) => "behind its size",
+                (_, within) => says(within),
+            });
+            let ours = ours.collect::<Vec<_>>().join(" | ");
             let talk = says(&at_size.clipped_talk.0[index]);
             writeln!(out, "| {} | {} | {} | {ours} | {talk} |", question.id, question.kind, question.question)?;
         }

@@ -12,7 +12,7 @@ use super::session::Session;
 /// A session with a place in it, and the questions that are asked there.
 pub(crate) struct Subject {
     pub(crate) name: String,
-    /// Which file of questions: `shared`, `own` or `given`.
+    /// Which questions: one of [`SETS`].
     pub(crate) set: &'static str,
     pub(crate) session: Session,
     /// The message that is the oldest kept one.
@@ -37,11 +37,12 @@ struct Source {
     sessions: Vec<PathBuf>,
 }
 
-/// All subjects that are there, `corpus` included; what is missing is told on standard error.
-pub(crate) fn subjects(corpus: Option<&Path>) -> anyhow::Result<Vec<Subject>> {
+/// All subjects that are there, `corpus` included, or those of `set` alone; what is missing is told
+/// on standard error.
+pub(crate) fn subjects(corpus: Option<&Path>, set: Option<&str>) -> anyhow::Result<Vec<Subject>> {
     use std::io::Write as _;
     let mut subjects = Vec::new();
-    for source in sources(corpus) {
+    for source in sources(corpus).into_iter().filter(|source| set.is_none_or(|set| set == source.set)) {
         let missing = std::iter::once(&source.questions).chain(&source.sessions).find(|path| !path.exists());
         if let Some(path) = missing {
             let (set, path) = (source.set, path.display());
@@ -53,17 +54,21 @@ pub(crate) fn subjects(corpus: Option<&Path>) -> anyhow::Result<Vec<Subject>> {
     Ok(subjects)
 }
 
+/// Where questions come from.
+pub(crate) const SETS: [&str; 3] = ["shared", "own", "given"];
+
 fn sources(corpus: Option<&Path>) -> Vec<Source> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = tests.join("../../shared");
     let sessions = vec![shared.join("corpus/sessions"), shared.join("corpus")];
-    let own = Source { set: "own", questions: tests.join("data/questions.jsonl"), sessions: sessions.clone() };
+    let [shared_set, own_set, given_set] = SETS;
+    let own = Source { set: own_set, questions: tests.join("data/questions.jsonl"), sessions: sessions.clone() };
     let given = corpus.map(|directory| Source {
-        set: "given",
+        set: given_set,
         questions: directory.join("questions.jsonl"),
         sessions: vec![directory.join("sessions")],
     });
-    let shared = Source { set: "shared", questions: shared.join("data/questions.jsonl"), sessions };
+    let shared = Source { set: shared_set, questions: shared.join("data/questions.jsonl"), sessions };
     [shared, own].into_iter().chain(given).collect()
 }
 
