@@ -1,9 +1,10 @@
 //! What compactions keep: the goals on generated sessions, models that drop, invent and reverse, and
 //! how it is judged whether a text answers a question.
 
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Arc;
 
+use compactd_tests::binary::binary;
 use compactd_tests::generate::random::Random;
 use compactd_tests::generate::{CHARACTERS, Character, working};
 use compactd_tests::questions::{Question, Statements};
@@ -108,7 +109,7 @@ fn what_careless_models_lose_is_found_and_comes_back() {
 #[track_caller]
 fn check_answer(text: &str, all: &str, not: &str, is_answered: bool) {
     let line = format!(r#"{{"session":"s","at":1,"kind":"recall","question":"?","all":{all},"not":{not}}}"#);
-    let questions = Question::parse(&line).unwrap();
+    let questions = Question::parse(&line).expect("the line is a question");
     assert_eq!(questions[0].is_answered(&Statements::of(text)), is_answered, "{all} without {not} in {text:?}");
 }
 
@@ -178,14 +179,18 @@ fn questions_that_cannot_be_asked_are_named() {
 }
 
 /// Runs the measuring program with questions about one generated session.
-fn ask(session: &str, questions: &str) -> std::process::Output {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::create_dir(directory.path().join("sessions")).unwrap();
-    std::fs::write(directory.path().join("sessions/generated.jsonl"), session).unwrap();
-    std::fs::write(directory.path().join("questions.jsonl"), questions).unwrap();
+fn ask(session: &str, questions: &str) -> Output {
+    try_to_ask(session, questions).expect("the program runs")
+}
+
+fn try_to_ask(session: &str, questions: &str) -> anyhow::Result<Output> {
+    let directory = tempfile::tempdir()?;
+    std::fs::create_dir(directory.path().join("sessions"))?;
+    std::fs::write(directory.path().join("sessions/generated.jsonl"), session)?;
+    std::fs::write(directory.path().join("questions.jsonl"), questions)?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_compactd-quality"));
     command.args(["--only", "questions", "--set", "given", "--sizes", "24000", "--passes", "1,4", "--corpus"]);
-    command.arg(directory.path()).arg("--compactd").arg(compactd_tests::binary::binary().unwrap()).output().unwrap()
+    Ok(command.arg(directory.path()).arg("--compactd").arg(binary()?).output()?)
 }
 
 #[test]

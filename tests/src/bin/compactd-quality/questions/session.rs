@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
@@ -44,30 +45,38 @@ impl Session {
 
     /// The messages before a cut.
     pub(crate) fn messages_before(&self, cut: usize) -> impl Iterator<Item = &Message> {
-        self.messages[..cut].iter().filter_map(|&index| self.entries[index].message()).map(AsRef::as_ref)
+        self.messages(0..cut)
     }
 
-    /// The first message from `at` on that can be the oldest kept one: no call before it waits for
-    /// a result that comes later.
+    fn messages(&self, range: Range<usize>) -> impl Iterator<Item = &Message> {
+        self.messages[range].iter().filter_map(|&index| self.entries[index].message()).map(AsRef::as_ref)
+    }
+
+    /// The first message from `at` on that can be the oldest kept one: it is no result, and no call
+    /// before it waits for one that comes later.
     ///
     /// # Errors
     /// When there is none.
     pub(crate) fn cut_from(&self, at: usize) -> anyhow::Result<usize> {
         let is_legal = |cut: &usize| {
-            let awaited = self.results_from(*cut);
-            !self.messages_before(*cut).any(|message| calls(message).any(|id| awaited.contains(id)))
+            let mut results = self.messages(*cut..self.messages.len()).filter_map(result);
+            let waiting = self.waiting_at(*cut);
+            !self.messages(*cut..*cut + 1).any(|message| result(message).is_some())
+                && !results.any(|id| waiting.contains(id))
         };
         let count = self.messages.len();
         (at..count).find(is_legal).with_context(|| format!("no place for a cut from message {at} of {count} on"))
     }
 
-    /// The calls whose results stand behind a cut.
-    fn results_from(&self, cut: usize) -> HashSet<&str> {
-        let result = |index: &usize| match self.entries[*index].message()?.body() {
-            Body::ToolResult { tool_call_id, .. } => Some(tool_call_id.as_str()),
-            _ => None,
-        };
-        self.messages[cut..].iter().filter_map(result).collect()
+    /// The calls before a cut that have no result there.
+    fn waiting_at(&self, cut: usize) -> HashSet<&str> {
+        self.messages_before(cut).fold(HashSet::new(), |mut waiting, message| {
+            waiting.extend(calls(message));
+            if let Some(id) = result(message) {
+                waiting.remove(id);
+            }
+            waiting
+        })
     }
 
     /// The entry of the message behind a cut.
@@ -111,6 +120,14 @@ fn calls(message: &Message) -> impl Iterator<Item = &str> {
         Block::ToolCall(call) => Some(call.id.as_str()),
         _ => None,
     })
+}
+
+/// The call that a message is the result of.
+fn result(message: &Message) -> Option<&str> {
+    match message.body() {
+        Body::ToolResult { tool_call_id, .. } => Some(tool_call_id),
+        _ => None,
+    }
 }
 
 /// The header and the lines of a file in the current version.
