@@ -54,3 +54,25 @@ fn parts(message: &Message) -> Vec<String> {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn talk_is_clipped_and_everything_is_whole() {
+        let long = "x".repeat(500);
+        let messages = [
+            format!(r#"{{"role":"user","content":"{long}"}}"#),
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":" Yes. "},{"type":"toolCall","id":"a","name":"read","arguments":{"path":"p"}}]}"#.to_owned(),
+            r#"{"role":"toolResult","toolCallId":"a","toolName":"read","content":[{"type":"text","text":"r"}],"isError":false}"#.to_owned(),
+            r#"{"role":"assistant","content":[]}"#.to_owned(),
+        ];
+        let messages = messages.map(|json| Message::from_json(&json).unwrap());
+        assert_eq!(clipped_talk(messages.iter()), format!("[User]: {}\n\n[Assistant]: Yes.", &long[..400]));
+        let whole = format!(
+            "[User]: {long}\n\n[Assistant]:  Yes. \n\n[Assistant tool calls]: read({{\"path\":\"p\"}})\n\n[Tool result]: r"
+        );
+        assert_eq!(everything(messages.iter()), whole);
+    }
+}

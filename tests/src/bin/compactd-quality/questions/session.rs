@@ -151,3 +151,73 @@ fn migrated(text: &str) -> anyhow::Result<(String, Vec<String>)> {
     let lines = lines.collect::<anyhow::Result<_>>()?;
     Ok((migration.header(header)?, lines))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The session that the tests cut; `version` is that of its header, older ones have no ids.
+    fn session(version: u32) -> Session {
+        let call = |id: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"{id}","name":"read","arguments":{{}}}}]}}"#
+            )
+        };
+        let result = |id: &str| {
+            format!(r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"read","content":[],"isError":false}}"#)
+        };
+        let person = r#"{"role":"user","content":"and then?"}"#.to_owned();
+        // The person speaks while a call runs; the id of the first call comes again.
+        let messages = [
+            person.clone(),
+            call("a"),
+            person.clone(),
+            result("a"),
+            call("b"),
+            result("b"),
+            call("a"),
+            result("a"),
+            person,
+        ];
+        let mut text = format!(
+            r#"{{"type":"session","version":{version},"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}}"#
+        );
+        for (number, message) in messages.iter().enumerate() {
+            let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
+            let place = if version < 2 { String::new() } else { format!(r#""id":"e{number}","parentId":{parent},"#) };
+            let time = r#""timestamp":"2026-01-01T00:00:00.000Z""#;
+            text += &format!("\n{{\"type\":\"message\",{place}{time},\"message\":{message}}}");
+        }
+        Session::parse(&text).expect("the session is made here")
+    }
+
+    #[test]
+    fn a_cut_parts_no_call_from_its_result() {
+        for version in [1, 3] {
+            let cuts: Vec<usize> = (0..9).map(|at| session(version).cut_from(at).unwrap()).collect();
+            assert_eq!(cuts, [0, 1, 4, 4, 4, 6, 6, 8, 8], "version {version}");
+            let error = session(version).cut_from(9).unwrap_err().to_string();
+            assert_eq!(error, "no place for a cut from message 9 of 9 on");
+        }
+    }
+
+    #[test]
+    fn entries_are_written_behind_another() {
+        let session = session(3);
+        let lines = session.lines_behind("other", 4, Some(6)).unwrap();
+        let parents = |text: &str| -> Vec<String> {
+            text.lines().map(|line| RawObject::parse(line).unwrap().string("parentId").unwrap_or_default()).collect()
+        };
+        assert_eq!(parents(&lines), ["other", "e4"]);
+        assert_eq!(parents(&session.lines_behind("other", 8, None).unwrap()), ["other"]);
+        assert_eq!(session.file_until(Some(4)).lines().count(), 5);
+        assert_eq!(session.file_until(None).lines().count(), 10);
+    }
+
+    #[test]
+    fn branches_are_refused() {
+        let text = session(3).file_until(None).replace(r#""parentId":"e4""#, r#""parentId":"e3""#);
+        let error = format!("{:#}", Session::parse(&text).err().expect("two entries follow one"));
+        assert_eq!(error, "line 7 does not follow the entry before it");
+    }
+}

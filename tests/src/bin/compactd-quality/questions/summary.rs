@@ -34,3 +34,21 @@ pub(crate) fn repair_tokens(summary: &str) -> u64 {
     });
     estimate_text(block)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_deeds_are_told_from_statements() {
+        let summary = "## Goal\n- Fix it\n- [x] Ran `make`\n- Names in use: a, b\nRan out of time\n\n<read-files>\na\n</read-files>";
+        assert_eq!(names_and_deeds(summary), (72, 38));
+        assert_eq!(names_and_deeds(""), (0, 0));
+    }
+
+    #[test]
+    fn added_facts_are_measured() {
+        assert_eq!(repair_tokens("## Goal\n- x\n\n<retained-facts>\nsome\n</retained-facts>\n\n<read-files>\n"), 10);
+        assert_eq!(repair_tokens("## Goal\n- x"), 0);
+    }
+}
