@@ -5,8 +5,8 @@ use compaction_core::text::utf16_len;
 use super::report::groups;
 use super::{Answers, AtSize, Outcome};
 
-/// How many times the answers of clipped talk one pass has to give, by UTF-16 units.
-const LEAST_TO_CLIPPED_TALK: [(usize, f64); 3] = [(24_000, 1.05), (12_000, 1.10), (6_000, 1.0)];
+/// Percent of the answers of clipped talk that one pass has to give, by UTF-16 units.
+const LEAST_TO_CLIPPED_TALK: [(usize, usize); 3] = [(24_000, 105), (12_000, 110), (6_000, 100)];
 /// How many answers of one pass are lost at most, by passes.
 const MOST_LOST: [(usize, usize); 2] = [(4, 2), (8, 4)];
 /// How many answers of a model's summary are lost at its length, by session.
@@ -55,10 +55,10 @@ fn ours(at_size: &[&AtSize], passes: usize) -> Option<usize> {
 
 fn against_clipped_talk(group: &str, at_size: &[&AtSize]) -> Option<Goal> {
     let units = at_size.first()?.units;
-    let (_, factor) = LEAST_TO_CLIPPED_TALK.iter().find(|(size, _)| *size == units)?;
+    let (_, percent) = LEAST_TO_CLIPPED_TALK.iter().find(|(size, _)| *size == units)?;
     let talk: usize = at_size.iter().map(|at_size| at_size.clipped_talk.count()).sum();
-    let bound = (talk as f64 * factor).ceil() as usize;
-    Some(at_least(format!("{group}, {units} units: 1 pass, {factor} x clipped talk"), ours(at_size, 1)?, bound))
+    let bound = (talk * percent).div_ceil(100);
+    Some(at_least(format!("{group}, {units} units: 1 pass, {percent} % of clipped talk"), ours(at_size, 1)?, bound))
 }
 
 fn against_one_pass(group: &str, at_size: &[&AtSize], passes: usize, lost: usize) -> Option<Goal> {
