@@ -2,20 +2,24 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::commands::{core_command, is_lookup, succeeded_with};
+use super::commands::{core_command, is_lookup, purposes, succeeded_with};
 use super::error_forms::is_trailer;
 use super::error_line::{NO_OUTPUT, error_line};
 use super::errors::{Errors, ends_with_failure};
-use super::labels::{LOOKED_UP, NO_RESULT, WORKING_ON};
+use super::labels::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
 use super::notes::{NoteKind, Notes, Place};
+use super::outcomes::outcome;
+use super::person::is_refusal;
 use super::subject::{Deed, Subject, shown, subject_of};
-use super::text::{one_line, quoted};
-use super::{CommandRecord, FileRecord, Outcome};
+use super::text::{clip, one_line, quoted};
+use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
 
 /// Commands that are kept, the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
+/// UTF-16 units of a command that failed, where that is told.
+const LONGEST_FAILED: usize = 100;
 /// Files that are kept, the newest ones.
 const MOST_FILES: usize = 2000;
 
@@ -40,26 +44,48 @@ impl<'a> Actions<'a> {
         self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
     }
 
-    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) {
+    /// Notes a call; returns what it does.
+    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Deed {
         self.last_call = place.position;
         let subject = subject_of(call, tools);
         if subject.0.is_of_file() {
             self.touch(&subject.1, place);
         }
+        let deed = subject.0;
         self.open.insert(&call.id, (place, subject));
+        deed
     }
 
-    /// Pairs a result with its call. A result without a call belongs to what was cut away before.
-    pub(super) fn end(&mut self, place: Place<'a>, call_id: &str, output: &str, is_error: bool, errors: &mut Errors) {
-        let Some((_, subject)) = self.open.remove(call_id) else {
-            return;
-        };
-        let has_failed = is_error || subject.0 == Deed::Run && ends_with_failure(output);
-        if has_failed {
-            self.fail(place, subject, &error_line(output), errors);
-        } else {
-            self.succeed(place, subject, 1, errors);
+    /// Whether the call puts a question to the person.
+    pub(super) fn asks(&self, call_id: &str) -> bool {
+        self.open.get(call_id).is_some_and(|(_, subject)| asks(subject))
+    }
+
+    /// Pairs a result with its call, and returns what it tells in words. A result without a call
+    /// belongs to what was cut away before; one that tells that a person refused is no failure.
+    pub(super) fn end(
+        &mut self,
+        place: Place<'a>,
+        call_id: &str,
+        output: &str,
+        is_error: bool,
+        errors: &mut Errors,
+    ) -> Option<(Voice, String)> {
+        let (_, subject) = self.open.remove(call_id)?;
+        if is_error && is_refusal(output) {
+            return None;
         }
+        let has_failed = is_error || subject.0 == Deed::Run && ends_with_failure(output);
+        let told = outcome(subject.0, &subject.1, output, has_failed).filter(|_| !asks(&subject));
+        if !has_failed {
+            self.succeed(place, subject, 1, errors);
+            return told;
+        }
+        let line = error_line(output);
+        let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
+        let told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
+        self.fail(place, subject, &line, errors);
+        told
     }
 
     /// Whether the conversation went on after a call without a result.
@@ -101,7 +127,9 @@ impl<'a> Actions<'a> {
             }
             return;
         }
-        errors.add(Some(&shown(&core)), error, place, false);
+        // What could not be read is known to be elsewhere or nowhere; an error without a word says nothing.
+        let is_settled = deed == Deed::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
+        errors.add(Some(&shown(&core)), error, place, is_settled);
         if let Some(command) = self.command(deed, &core, place) {
             command.failed = command.failed.saturating_add(1);
             command.outcome = Outcome::Failed;
@@ -121,6 +149,7 @@ impl<'a> Actions<'a> {
             Deed::Run => succeeded_with(&core).iter().for_each(|step| errors.resolve(Some(&shown(step)))),
             _ => errors.resolve(Some(&shown(&core))),
         }
+        errors.resolve_purposes(&purposes_of(deed, &target));
         if place.position > 0 {
             self.done.insert(shown(&core));
             if deed != Deed::Read {
@@ -243,6 +272,26 @@ impl<'a> Actions<'a> {
     pub(super) fn is_file(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
+}
+
+/// What a success was for: the programs of a command, or the tool.
+fn purposes_of(deed: Deed, target: &str) -> Vec<String> {
+    match deed {
+        Deed::Run => purposes(target),
+        Deed::Call => purposes(target.split('(').next().unwrap_or_default()),
+        _ => Vec::new(),
+    }
+}
+
+fn asks((deed, target): &Subject) -> bool {
+    *deed == Deed::Call && is_question(target)
+}
+
+/// Whether a call, as its subject names it, is one of a tool that asks the person.
+fn is_question(target: &str) -> bool {
+    let name: String = target.split('(').next().unwrap_or_default().to_lowercase();
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    name.contains("ask") && (name.contains("question") || name.contains("user") || name.contains("followup"))
 }
 
 fn quote_shown(target: &str) -> String {

@@ -3,13 +3,17 @@
 use std::collections::HashSet;
 
 use super::actions::Actions;
+use super::cues::is_substantive;
 use super::errors::Errors;
 use super::names::Names;
 use super::notes::{Notes, Place};
+use super::person;
+use super::plan::Plan;
 use super::scan::NameKind;
 use super::speech::Speech;
+use super::statements::Statements;
 use super::subject::{Deed, Subject};
-use super::{Ledger, Places, harvest};
+use super::{Ledger, Places, Voice, harvest, outcomes};
 use crate::entry::EntryId;
 use crate::file_operations::FileTools;
 use crate::json::Json;
@@ -34,6 +38,8 @@ pub struct Collector<'a> {
     pub(super) errors: Errors,
     pub(super) names: Names<'a>,
     pub(super) notes: Notes,
+    pub(super) statements: Statements,
+    plan: Plan,
     pinned: Vec<EntryId>,
 }
 
@@ -61,6 +67,8 @@ impl<'a> Collector<'a> {
             errors: Errors::default(),
             names: Names::default(),
             notes: Notes::default(),
+            statements: Statements::default(),
+            plan: Plan::default(),
             pinned: Vec::new(),
         };
         match (previous, previous_summary) {
@@ -78,6 +86,8 @@ impl<'a> Collector<'a> {
         self.actions.restore(&previous.files, &previous.commands);
         self.errors.restore(&previous.errors);
         self.notes.restore(&previous.notes);
+        self.statements.restore(&previous.statements);
+        self.plan = previous.plan.clone();
         self.names.restore(NameKind::Path, &previous.paths);
         self.names.restore(NameKind::Identifier, &previous.identifiers);
         self.pinned = previous.pinned.clone();
@@ -89,7 +99,13 @@ impl<'a> Collector<'a> {
         let place = Place { position: self.position, entry: Some(&prepared.entry_id) };
         match prepared.message.body() {
             Body::User { content } => {
-                self.speech.hear_person(place, &content.text("\n"), &mut self.notes);
+                let text = content.text("\n");
+                let words = person::words(&text);
+                self.speech.hear_person(place, &words, &mut self.notes);
+                self.statements.add_person(place, &words);
+                if is_substantive(&words) {
+                    self.errors.note_request();
+                }
                 self.read_names(content, place, Places::PERSON);
             }
             Body::Custom { content, .. } => {
@@ -99,7 +115,14 @@ impl<'a> Collector<'a> {
             Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
             Body::ToolResult { tool_call_id, content, is_error, .. } => {
                 self.has_results = true;
-                self.actions.end(place, tool_call_id, &content.text("\n"), *is_error, &mut self.errors);
+                let text = content.text("\n");
+                if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
+                    self.statements.add_person(place, &words);
+                }
+                let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
+                if let Some((voice, told)) = outcome {
+                    self.statements.add_line(voice, place, &told);
+                }
             }
             Body::BashExecution(bash) if !bash.exclude_from_context => {
                 self.actions.note_command(place, bash, &mut self.errors);
@@ -129,14 +152,20 @@ impl<'a> Collector<'a> {
 
     fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: Place<'a>) {
         let text = blocks_text(&assistant.content, "\n");
-        self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
+        let is_final = assistant.stop_reason.as_deref() == Some("stop");
+        self.statements.add_model(place, &text, is_final);
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
             }
         }
+        self.plan.read_answer(&text, place.position);
+        self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
         for call in message.tool_calls() {
-            self.actions.begin(place, call, self.tools);
+            let deed = self.actions.begin(place, call, self.tools);
+            if !self.plan.read_call(call, place.position) {
+                outcomes::said(call, deed).iter().for_each(|said| self.statements.add_line(Voice::Deed, place, said));
+            }
             self.read_arguments(call, place);
         }
         self.note_failure(assistant, place);
@@ -207,7 +236,9 @@ impl<'a> Collector<'a> {
             answered: self.speech.answered,
             is_waiting: self.speech.is_waiting,
             requests: self.speech.finish(),
+            statements: self.statements.finish(),
             notes: self.notes.finish(),
+            plan: self.plan,
             files,
             commands,
             errors,

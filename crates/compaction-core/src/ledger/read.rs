@@ -1,9 +1,10 @@
 //! Reading a stored ledger: item by item, whatever else the details hold.
 
 use super::notes::{Note, NoteKind};
+use super::plan::state_of;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Outcome, Places, Request, RequestWeight, Sources,
-    VERSION,
+    CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Outcome, Places, Plan, Request, RequestWeight, Sources,
+    Statement, Task, VERSION, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -37,7 +38,9 @@ impl Ledger {
             paths: list(json, "paths", name),
             identifiers: list(json, "identifiers", name),
             pinned: ids(json, "pinned"),
+            statements: statements(json),
             notes: Vec::new(),
+            plan: plan(json),
         };
         for (kind, member) in NoteKind::ALL {
             ledger.notes.extend(list(json, member, |item| note(kind, item)));
@@ -61,6 +64,31 @@ fn request(json: &Json<'_>) -> Option<Request> {
         _ => RequestWeight::Work,
     };
     Some(Request { text: text(json, "text")?, weight, position: number(json, "at"), sources: sources(json) })
+}
+
+/// The statements, which are stored message by message.
+fn statements(json: &Json<'_>) -> Vec<Statement> {
+    let Some(Json::Array(messages)) = json.get("statements") else { return Vec::new() };
+    let mut statements = Vec::new();
+    for message in messages.iter().take(MOST_ITEMS) {
+        let name = text(message, "by").unwrap_or_default();
+        let voice = Voice::ALL.iter().find(|(_, own)| *own == name).map_or(Voice::Remark, |(voice, _)| *voice);
+        let (position, sources) = (number(message, "at"), sources(message));
+        let Some(Json::Array(said)) = message.get("said") else { continue };
+        for (number, text) in (number(message, "number")..).zip(said.iter().take(MOST_ITEMS).filter_map(Json::as_str)) {
+            statements.push(Statement { voice, text: text.to_owned(), number, position, sources: sources.clone() });
+        }
+    }
+    statements
+}
+
+fn plan(json: &Json<'_>) -> Plan {
+    let Some(plan) = json.get("plan") else { return Plan::default() };
+    let task = |json: &Json<'_>| {
+        let state = state_of(&text(json, "state")?)?;
+        Some(Task { id: text(json, "id").unwrap_or_default(), text: text(json, "text")?, state })
+    };
+    Plan { tasks: list(plan, "tasks", task), position: number(plan, "at") }
 }
 
 fn note(kind: NoteKind, json: &Json<'_>) -> Option<Note> {

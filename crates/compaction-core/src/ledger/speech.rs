@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::cues::{decision, goal_line, is_trivial};
-use super::labels::ANSWER;
 use super::notes::{NoteKind, Notes, Place};
 use super::requests::Topics;
 use super::sentences::sentences;
-use super::steps::{announced_steps, explicit_steps};
-use super::text::{clip_middle, gist};
+use super::steps::explicit_steps;
+use super::text::clip_middle;
 use super::wishes::constraints;
 use super::{Request, RequestWeight};
 use crate::text::utf16_len;
@@ -28,8 +27,6 @@ const MOST_REQUESTS: usize = 1000;
 struct Answer<'a> {
     place: Place<'a>,
     text: Cow<'a, str>,
-    /// Whether it ended there, with no tool to wait for.
-    is_final: bool,
 }
 
 /// What was heard so far.
@@ -93,26 +90,17 @@ impl<'a> Speech<'a> {
         if self.answers.len() == RECENT_ANSWERS {
             self.answers.pop_front();
         }
-        self.answers.push_back(Answer { place, text, is_final: stop != Some("toolUse") });
+        self.answers.push_back(Answer { place, text });
     }
 
-    /// Adds what the newest answers say is left, else what they announce, and what they came to.
+    /// Adds what the newest answers say is left.
     pub(super) fn report(&self, notes: &mut Notes) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= asked_at);
-        let mut has_explicit = false;
         for answer in newest() {
             for step in explicit_steps(&answer.text) {
-                has_explicit = true;
                 notes.add(NoteKind::Step, step, answer.place, false);
             }
-        }
-        if let Some(answer) = newest().next_back().filter(|_| !has_explicit) {
-            announced_steps(&answer.text).for_each(|step| notes.add(NoteKind::Step, step, answer.place, true));
-        }
-        let newest = self.answers.back().map_or(0, |answer| answer.place.position);
-        for answer in self.answers.iter().filter(|answer| answer.is_final || answer.place.position == newest) {
-            notes.add(NoteKind::Answer, &format!("{ANSWER}{}", gist(&answer.text)), answer.place, false);
         }
     }
 
