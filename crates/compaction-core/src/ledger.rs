@@ -47,7 +47,7 @@ pub use collect::Collector;
 pub use error_line::error_line;
 pub use loss::{Check, Clipped, LossReport, Retention, Suspicion};
 pub use notes::{Note, NoteKind};
-pub use plan::{Plan, Task, TaskState};
+pub use plan::LatestPlan;
 pub use repair::{Repair, remove_retained_facts};
 pub use statements::{Statement, Voice};
 
@@ -77,7 +77,7 @@ pub struct Ledger {
     /// What was settled, is wanted or left to do, in sentences.
     pub notes: Vec<Note>,
     /// The newest plan.
-    pub plan: Plan,
+    pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
     /// Commands that ran.

@@ -13,7 +13,8 @@
 //!   way to read, if its output goes to the reader. A search (`grep`) reads no file;
 //! - a file that a command line evidently writes text into (`cat > FILE <<EOF`, `echo … > FILE`, `tee`, `sed -i`). Where
 //!   programs write their output (`make > log`), and what `cp`, `mv` and `rm` do, is not told: patterns, variables and
-//!   directories stand there more often than files that matter.
+//!   directories stand there more often than files that matter. Nor do the command lines of a tool named exactly `bash`
+//!   tell files: it is that of the format's own agent, whose lists hold none of them.
 
 mod arguments;
 mod outcome;
@@ -35,6 +36,9 @@ use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::ToolCall;
 
+/// The command tool of the format's own agent. That agent counts no files of command lines, and the file lists of its
+/// sessions are the same whoever compacts them.
+const OWN_RUN: &str = "bash";
 /// Calls within calls that are followed.
 const DEEPEST_WRAP: usize = 2;
 
@@ -140,6 +144,7 @@ fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
         Some(Kind::Move) => moved(arguments),
         Some(Kind::Patch) => patched(arguments),
         Some(Kind::Verb) => verb(arguments).unwrap_or(ToolAction::Other),
+        Some(Kind::Run) if name == OWN_RUN => run(arguments).map(without_files).unwrap_or(ToolAction::Other),
         Some(Kind::Run) => run(arguments).or_else(|| run_code(arguments)).unwrap_or(ToolAction::Other),
         Some(Kind::Plan) => ToolAction::Plan(Plan::of_list(arguments)),
         Some(Kind::PlanItem) => ToolAction::Plan(Plan::of_item(arguments)),
@@ -192,6 +197,13 @@ fn run(arguments: &Arguments<'_>) -> Option<ToolAction> {
         true => ToolAction::Files(files),
         false => ToolAction::Run { command, files },
     })
+}
+
+fn without_files(action: ToolAction) -> ToolAction {
+    match action {
+        ToolAction::Run { command, .. } => ToolAction::Run { command, files: Vec::new() },
+        other => other,
+    }
 }
 
 /// Code for an interpreter names its files in a language that is not read here.

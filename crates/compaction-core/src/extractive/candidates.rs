@@ -10,8 +10,9 @@ use crate::ledger::cues::{goal_line, is_substantive};
 use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, WORKING_ON};
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, TaskState, Voice};
+use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
+use crate::tools::PlanStatus;
 
 /// UTF-16 units of a request where it is told again.
 const LONGEST_REPEAT: usize = 120;
@@ -186,17 +187,15 @@ impl<'a> Telling<'a> {
         let plan = &self.ledger.plan;
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let is_stale = later.filter(|request| is_substantive(&request.text)).count() > STALE_AFTER;
-        for (number, task) in plan.tasks.iter().enumerate() {
-            let section = match task.state {
-                TaskState::Done => Section::Done,
-                TaskState::InProgress => Section::InProgress,
-                TaskState::Pending => Section::NextSteps,
+        for item in &plan.items {
+            let section = match item.status {
+                PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress => Section::InProgress,
+                PlanStatus::Pending => Section::NextSteps,
+                PlanStatus::Cancelled => continue,
             };
-            let rank = if is_stale || task.state == TaskState::Done { Rank::Low } else { Rank::Normal };
-            // The first task that is left comes first among steps that stand newest first.
-            let origin = Origin { position: plan.position, times: 1, sources: None };
-            let _ = number;
-            self.pool.add(section, &task.text, origin, rank);
+            let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
+            self.pool.add(section, &item.text, Origin::at(plan.position), rank);
         }
     }
 
@@ -251,7 +250,7 @@ impl<'a> Telling<'a> {
         let Some(latest) = self.latest() else { return };
         let said = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
-        let has_plan = self.ledger.plan.in_state(TaskState::Pending).next().is_some();
+        let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
         if has_plan || self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
             return;
         }

@@ -8,17 +8,18 @@ use super::errors::Errors;
 use super::names::Names;
 use super::notes::{Notes, Place};
 use super::person;
-use super::plan::Plan;
+use super::plan::LatestPlan;
 use super::scan::NameKind;
 use super::speech::Speech;
 use super::statements::Statements;
 use super::subject::{Deed, Subject};
-use super::{Ledger, Places, Voice, harvest, outcomes};
+use super::{Ledger, Places, harvest};
 use crate::entry::EntryId;
 use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
+use crate::tools::{edits_told, plan_items};
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -39,7 +40,7 @@ pub struct Collector<'a> {
     pub(super) names: Names<'a>,
     pub(super) notes: Notes,
     pub(super) statements: Statements,
-    plan: Plan,
+    plan: LatestPlan,
     pinned: Vec<EntryId>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Collector<'a> {
             names: Names::default(),
             notes: Notes::default(),
             statements: Statements::default(),
-            plan: Plan::default(),
+            plan: LatestPlan::default(),
             pinned: Vec::new(),
         };
         match (previous, previous_summary) {
@@ -113,7 +114,7 @@ impl<'a> Collector<'a> {
                 self.read_names(content, place, Places::ANSWER);
             }
             Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
-            Body::ToolResult { tool_call_id, content, is_error, .. } => {
+            Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
@@ -122,6 +123,10 @@ impl<'a> Collector<'a> {
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, told)) = outcome {
                     self.statements.add_line(voice, place, &told);
+                }
+                for nested in nested_calls {
+                    self.actions.begin(place, &nested.call, self.tools);
+                    self.actions.end(place, &nested.call.id, "", nested.is_error, &mut self.errors);
                 }
             }
             Body::BashExecution(bash) if !bash.exclude_from_context => {
@@ -157,14 +162,17 @@ impl<'a> Collector<'a> {
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
+                edits_told(text).for_each(|path| self.actions.note_listed(Deed::Edit, path, place));
             }
         }
         self.plan.read_answer(&text, place.position);
         self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
         for call in message.tool_calls() {
-            let deed = self.actions.begin(place, call, self.tools);
-            if !self.plan.read_call(call, place.position) {
-                outcomes::said(call, deed).iter().for_each(|said| self.statements.add_line(Voice::Deed, place, said));
+            for (voice, said) in self.actions.begin(place, call, self.tools) {
+                self.statements.add_line(voice, place, &said);
+            }
+            if let Some(plan) = plan_items(call) {
+                self.plan.take(&plan, place.position);
             }
             self.read_arguments(call, place);
         }

@@ -2,14 +2,16 @@
 
 use std::cmp::Reverse;
 
+use super::plan::STATES;
 use super::selection::Selection;
 use super::text::clip_middle;
 use super::{
     CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Note, NoteKind, Outcome, Request, RequestWeight,
-    Sources, Statement, Task, TaskState, VERSION, Voice,
+    Sources, Statement, VERSION, Voice,
 };
 use crate::json::write_string;
 use crate::text::utf16_len;
+use crate::tools::{PlanItem, PlanStatus};
 
 /// Bytes that names of members and brackets take.
 const FRAME: usize = 400;
@@ -112,21 +114,17 @@ impl Ledger {
 
     /// The plan as a member, with as many of its tasks as `max_bytes` hold, those that are left first.
     fn plan_json(&self, max_bytes: usize) -> String {
-        let state = |task: &Task| match task.state {
-            TaskState::Pending => "pending",
-            TaskState::InProgress => "inProgress",
-            TaskState::Done => "done",
-        };
-        let item = |task: &Task| {
-            let mut members = Members::default().text("text", &task.text).text("state", state(task));
-            if !task.id.is_empty() {
-                members = members.text("id", &task.id);
+        let state = |item: &PlanItem| STATES.iter().find(|(own, _)| *own == item.status).map_or("", |(_, name)| *name);
+        let item = |item: &PlanItem| {
+            let mut members = Members::default().text("text", &item.text).text("state", state(item));
+            if let Some(id) = &item.id {
+                members = members.text("id", id);
             }
             members.open() + "}"
         };
-        let items: Vec<String> = self.plan.tasks.iter().map(item).collect();
+        let items: Vec<String> = self.plan.items.iter().map(item).collect();
         let mut order: Vec<usize> = (0..items.len()).collect();
-        order.sort_by_key(|index| self.plan.tasks[*index].state == TaskState::Done);
+        order.sort_by_key(|index| self.plan.items[*index].status == PlanStatus::Completed);
         let mut left = max_bytes;
         order.retain(|index| match left.checked_sub(items[*index].len() + 1) {
             Some(rest) => {

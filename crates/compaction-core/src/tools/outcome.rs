@@ -74,17 +74,37 @@ pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
 
 /// The files of a call that did `action`, once its result is known: those of a call that failed do not count, and of a
 /// command line those that it could not read or write.
-pub fn files_done(action: &ToolAction, output: &str, is_error: bool) -> Vec<FileUse> {
+///
+/// A file that only a command line or a result names is spelled as one of `known`, if that is evidently the same: an agent
+/// that names `/work/src/a.rs` to its tools writes `src/a.rs` in its commands.
+pub fn files_done<'a>(
+    action: &ToolAction,
+    output: &str,
+    is_error: bool,
+    known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
+) -> Vec<FileUse> {
+    let spelled = |file: &FileUse| {
+        let mut ends = known().filter(|path| is_end(path, &file.path));
+        let one = ends.next().filter(|one| ends.all(|other| other == *one));
+        FileUse { deed: file.deed, path: one.unwrap_or(&file.path).to_owned() }
+    };
     match action {
         ToolAction::Run { files, .. } => {
-            files.iter().filter(|file| !denies_file(output, &file.path)).cloned().collect()
+            files.iter().filter(|file| !denies_file(output, &file.path)).map(spelled).collect()
         }
         _ if has_failed(action, output, is_error) => Vec::new(),
         ToolAction::OpenFile(deed) => {
-            file_in_result(output).map(|path| FileUse { deed: *deed, path: path.to_owned() }).into_iter().collect()
+            let Some(path) = file_in_result(output) else { return Vec::new() };
+            let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
+            vec![FileUse { deed: *deed, path: relative.unwrap_or(path).to_owned() }]
         }
         _ => action.files().to_vec(),
     }
+}
+
+/// Whether `path` ends with `end`, which names a directory at least: a lone name stands for too many files.
+fn is_end(path: &str, end: &str) -> bool {
+    end.contains('/') && path.strip_suffix(end).is_some_and(|directory| directory.ends_with('/'))
 }
 
 /// Whether a result says that `path` could not be read or written, whatever became of the rest of the command.
@@ -103,6 +123,13 @@ fn file_in_result(output: &str) -> Option<&str> {
     let mut paths = shown.filter_map(|line| line.rsplit_once(" (").map(|(path, _)| path.trim()));
     let open = || output.lines().filter_map(|line| line.trim().strip_prefix("(Open file: ")?.strip_suffix(')'));
     paths.next_back().or_else(|| open().next_back()).filter(|path| !path.is_empty() && *path != "n/a")
+}
+
+/// `path` as seen from the directory that the result names.
+fn from_directory<'a>(output: &str, path: &'a str) -> Option<&'a str> {
+    let directory =
+        output.lines().rev().find_map(|line| line.trim().strip_prefix("(Current directory: ")?.strip_suffix(')'));
+    path.strip_prefix(directory?)?.strip_prefix('/')
 }
 
 /// OpenHands marks what it has seen.

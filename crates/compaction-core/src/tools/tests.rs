@@ -64,7 +64,12 @@ fn results_tell_whether_the_call_failed_and_which_files_count() {
         let told = case.get("failed").map(|should_be| (json!(failed(result, is_error)), should_be.clone()));
         let files = case.get("files").map(|should_be| {
             let action = classify(&call(case), &FileTools::default());
-            (json!(of_files(&files_done(&action, result, is_error))), should_be.clone())
+            (
+                json!(of_files(&files_done(&action, result, is_error, || Box::new(
+                    ["r.py", "/w/src/k.ts"].into_iter()
+                )))),
+                should_be.clone(),
+            )
         });
         told.into_iter().chain(files).collect()
     });
