@@ -160,3 +160,73 @@ impl FileOperations {
         paths
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn calls(calls: &[(&str, &str, Value)]) -> Value {
+        let block = |(id, name, arguments): &(&str, &str, Value)| json!({ "type": "toolCall", "id": id, "name": name, "arguments": arguments });
+        json!({ "role": "assistant", "content": calls.iter().map(block).collect::<Vec<_>>() })
+    }
+
+    fn result(id: &str, text: &str, is_error: bool) -> Value {
+        json!({ "role": "toolResult", "toolCallId": id, "content": text, "isError": is_error })
+    }
+
+    /// Read and modified files of `messages`.
+    fn lists(messages: &[Value]) -> [Vec<String>; 2] {
+        let mut operations = FileOperations::default();
+        for message in messages {
+            operations.add_message(&Message::from_json(&message.to_string()).unwrap(), &FileTools::default());
+        }
+        let lists = operations.lists();
+        [lists.read_files, lists.modified_files]
+    }
+
+    #[test]
+    fn calls_that_failed_do_not_count_but_for_those_of_the_own_agent() {
+        let made = calls(&[
+            ("1", "Write", json!({ "file_path": "/w/a" })),
+            ("2", "Read", json!({ "file_path": "/w/b" })),
+            ("3", "Edit", json!({ "file_path": "/w/c" })),
+            ("4", "write", json!({ "path": "own" })),
+            ("5", "delete_file", json!({ "target_file": "gone" })),
+        ]);
+        assert_eq!(lists(&[made.clone()]), [vec!["/w/b"], vec!["/w/a", "/w/c", "gone", "own"]]);
+        let results = ["1", "2", "3", "4"].map(|id| result(id, "no", true));
+        let all: Vec<Value> = std::iter::once(made).chain(results).collect();
+        assert_eq!(lists(&all), [Vec::<&str>::new(), vec!["gone", "own"]]);
+    }
+
+    #[test]
+    fn a_file_that_failed_once_and_succeeded_once_counts() {
+        let edit = |id| calls(&[(id, "Edit", json!({ "file_path": "a" }))]);
+        let messages =
+            [edit("1"), result("1", "<tool_use_error>x</tool_use_error>", false), edit("2"), result("2", "ok", false)];
+        assert_eq!(lists(&messages), [vec![], vec!["a"]]);
+        assert_eq!(lists(&messages[..2]), [Vec::<&str>::new(), vec![]]);
+    }
+
+    #[test]
+    fn a_result_records_the_calls_that_its_tool_made() {
+        let mut outer = result("1", "done", false);
+        outer["nestedCalls"] = json!({ "complete": true, "calls": [
+            { "id": "1/1", "name": "read", "arguments": { "path": "a" }, "status": "ok" },
+            { "id": "1/2", "name": "edit", "arguments": { "path": "b" }, "status": "error" },
+            { "id": "1/3", "name": "write_file", "arguments": { "file_path": "c" }, "status": "error" },
+            { "id": "1/4", "name": "write_file", "arguments": { "file_path": "d" }, "status": "ok" },
+            { "id": "1/5", "name": "write", "argumentsBytes": 99_999, "status": "ok" },
+        ] });
+        assert_eq!(lists(&[calls(&[("1", "codemode", json!({ "code": "…" }))]), outer]), [vec!["a"], vec!["b", "d"]]);
+    }
+
+    #[test]
+    fn an_answer_may_tell_which_files_were_edited() {
+        let text = "Done.\n\n> Applied edit to src/a.py\nApplied edit to b c.md\nI applied edit to x.";
+        let message = json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] });
+        assert_eq!(lists(&[message]), [vec![], vec!["b c.md", "src/a.py"]]);
+    }
+}

@@ -25,6 +25,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use arguments::Arguments;
 use table::{Kind, table};
 
@@ -102,7 +104,8 @@ impl ToolAction {
 
 /// What `call` does. `tools` is asked before the table.
 pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
-    let arguments = Arguments::of(call.arguments.as_ref());
+    let arguments = call.arguments.as_ref().map(unpacked);
+    let arguments = Arguments::of(arguments.as_deref());
     match listed(&call.name, tools) {
         Some(deed) => match arguments.listed_path(tools).map_or_else(|| arguments.paths(), |path| vec![path]) {
             paths if paths.is_empty() => by_table(&call.name, &arguments, DEEPEST_WRAP),
@@ -120,10 +123,11 @@ pub fn is_listed(call: &ToolCall, tools: &FileTools) -> bool {
 
 /// The list of things to do that `call` writes down, whatever else it does; `None` where it has none.
 pub fn plan_items(call: &ToolCall) -> Option<Plan> {
-    match by_table(&call.name, &Arguments::of(call.arguments.as_ref()), DEEPEST_WRAP) {
+    let arguments = call.arguments.as_ref().map(unpacked)?;
+    match by_table(&call.name, &Arguments::of(Some(&arguments)), DEEPEST_WRAP) {
         ToolAction::Plan(plan) => Some(plan),
         // Cline's list travels in an argument of any call.
-        _ => call.arguments.as_ref()?.get("task_progress")?.as_str().map(Plan::of_text),
+        _ => arguments.get("task_progress")?.as_str().map(Plan::of_text),
     }
     .filter(|plan| !plan.items.is_empty())
 }
@@ -212,13 +216,19 @@ fn run_code(arguments: &Arguments<'_>) -> Option<ToolAction> {
 }
 
 fn wrapped(arguments: &Arguments<'_>, depth: usize) -> ToolAction {
-    let inner = arguments.value("arguments").map(|inner| match inner {
-        Json::String(text) => Json::parse(text).map(Json::into_owned).unwrap_or(Json::Null),
-        other => other.clone(),
-    });
+    let inner = arguments.value("arguments").map(unpacked);
     match arguments.text("wrapped").filter(|_| depth > 0) {
-        Some(name) => by_table(name, &Arguments::of(inner.as_ref()), depth - 1),
+        Some(name) => by_table(name, &Arguments::of(inner.as_deref()), depth - 1),
         None => ToolAction::Other,
+    }
+}
+
+/// Arguments that are kept as the text of their object are read; any other text is an argument of its own.
+fn unpacked<'a>(arguments: &'a Json<'static>) -> Cow<'a, Json<'static>> {
+    let object = arguments.as_str().filter(|text| text.trim_start().starts_with('{'));
+    match object.and_then(|text| Json::parse(text).ok()) {
+        Some(object) => Cow::Owned(object.into_owned()),
+        None => Cow::Borrowed(arguments),
     }
 }
 

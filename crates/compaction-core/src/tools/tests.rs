@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -86,6 +87,21 @@ fn lists_of_things_to_do_are_read() {
         let merges = plan.is_some_and(|plan| plan.merges);
         vec![(json!(items), case["items"].clone()), (json!(merges), json!(case["merges"] == true))]
     });
+}
+
+proptest! {
+    #[test]
+    fn no_command_line_is_too_odd(
+        command in r#"([a-z '"\\$`()<>|&;\#\n*{}=-]|<<E|cat |sed -i ){0,40}"#,
+        patch in r"(\*\*\* (Add|Update) File:|--- |\+\+\+ |[a\n\t/ ]){0,20}",
+    ) {
+        let arguments = json!({ "command": ["bash", "-lc", command], "patch": patch });
+        for name in ["shell", "apply_patch", "unknown"] {
+            let files = classify(&call(&json!({ "name": name, "arguments": arguments })), &FileTools::default());
+            prop_assert!(files.files().iter().all(|file| !file.path.is_empty()));
+        }
+        let _ = (failed(&command, false), plan_items(&call(&json!({ "name": "todo", "arguments": { "todos": command } }))));
+    }
 }
 
 #[test]
