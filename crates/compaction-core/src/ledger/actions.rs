@@ -80,8 +80,7 @@ impl<'a> Actions<'a> {
             return None;
         }
         let files = files_done(&action, output, is_error, || Box::new(self.files.keys().map(String::as_str)));
-        let of_files: Vec<Subject> =
-            files.into_iter().map(|file| (Deed::of_file(file.deed), file.path)).collect();
+        let of_files: Vec<Subject> = files.into_iter().map(|file| (Deed::of_file(file.deed), file.path)).collect();
         let has_failed = has_failed(&action, output, is_error);
         let mut told = outcome(&action, &subject, output, has_failed);
         if has_failed {

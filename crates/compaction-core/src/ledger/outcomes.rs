@@ -1,6 +1,8 @@
 //! Outcomes: what calls and their results tell in words: commits, pushes, pull requests, how tests
 //! ended, what was told to a tool in sentences.
 
+use std::borrow::Cow;
+
 use super::Voice;
 use super::commands::{looks_up, purposes};
 use super::sentences::sentences;
@@ -8,8 +10,8 @@ use super::subject::Subject;
 use super::text::{clip_middle, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
-use crate::tools::ToolAction;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::tools::ToolAction;
 
 /// UTF-16 units of a result that is told whole.
 const SHORT_RESULT: usize = 240;
@@ -78,8 +80,8 @@ const NOT_SAID: &[&str] = &[
 const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "publish", "comment", "set_"];
 /// Members by which a thing is named.
 const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
-/// UTF-16 units of a result that is read as JSON.
-const LONGEST_JSON: usize = 20_000;
+/// Bytes of a result that is read as JSON.
+const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
 const SAID_OPTIONS: &[&str] = &[
     "-m",
@@ -96,7 +98,12 @@ const SAID_OPTIONS: &[&str] = &[
 ];
 
 /// What a call that succeeded or failed came to, where its output tells that in a line.
-pub(super) fn outcome(action: &ToolAction, (_, target): &Subject, output: &str, has_failed: bool) -> Option<(Voice, String)> {
+pub(super) fn outcome(
+    action: &ToolAction,
+    (_, target): &Subject,
+    output: &str,
+    has_failed: bool,
+) -> Option<(Voice, String)> {
     match action {
         ToolAction::Run { command, .. } => of_command(command, output, has_failed),
         ToolAction::Other if !has_failed => of_call(target, output),
@@ -105,6 +112,7 @@ pub(super) fn outcome(action: &ToolAction, (_, target): &Subject, output: &str, 
 }
 
 fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
+    let output = &*printed(output);
     if let Some(commit) = committed(output).filter(|_| command.contains("commit")) {
         return Some((Voice::Milestone, commit));
     }
@@ -123,6 +131,17 @@ fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, S
         !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
     let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1;
     is_said.then(|| (Voice::Deed, format!("`{shown}`: {}", one_line(output))))
+}
+
+/// What a command printed, where the result is an object that holds it.
+fn printed(output: &str) -> Cow<'_, str> {
+    let is_object = output.trim_start().starts_with('{') && output.len() <= LONGEST_JSON;
+    let object = if is_object { Json::parse(output).ok() } else { None };
+    let printed = object.as_ref().and_then(|object| ["output", "stdout"].iter().find_map(|name| object.get(name)));
+    match printed.and_then(Json::as_str) {
+        Some(printed) => Cow::Owned(printed.to_owned()),
+        None => Cow::Borrowed(output),
+    }
 }
 
 /// `[main 1a2b3c4] subject` as git tells a commit.
@@ -195,7 +214,7 @@ fn made(name: &str, output: &str) -> Option<String> {
     if !MAKING.iter().any(|verb| name.contains(verb)) || !output.starts_with(['{', '[']) {
         return None;
     }
-    let json = Json::parse(prefix_utf16(output, LONGEST_JSON)).ok()?;
+    let json = Json::parse(Some(output).filter(|output| output.len() <= LONGEST_JSON)?).ok()?;
     let object = match &json {
         Json::Array(items) => items.first()?,
         object => object,

@@ -3,8 +3,8 @@
 use super::notes::{Note, NoteKind};
 use super::plan::STATES;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, NameRecord, Outcome, Places, Request, RequestWeight, Sources,
-    Statement, VERSION, Voice,
+    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, NameRecord, Outcome, Places, Request, RequestWeight,
+    Sources, Statement, VERSION, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::Json;
