@@ -53,8 +53,8 @@ pub use statements::{Statement, Voice};
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
-/// Bytes of the stored form that a compaction should spend.
-pub const STORED_BYTES: usize = 64 * 1024;
+/// Bytes of the stored form that a compaction should spend, unless somebody wants more.
+pub const STORED_BYTES: usize = 24 * 1024;
 /// Entries that an item names at most: the first that it comes from, and the latest ones.
 pub const MOST_SOURCES: usize = 4;
 

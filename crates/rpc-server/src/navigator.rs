@@ -421,6 +421,7 @@ async fn by_summarizer(
         replace_instructions: params.replace_instructions,
         texts: Arc::clone(&plan.texts),
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
+        local_tokens: prompts::BRANCH_MAX_TOKENS,
     };
     let written = operation.summarize(&[job]).await?;
     let summarizer = written.summarizer;

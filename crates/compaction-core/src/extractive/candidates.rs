@@ -6,7 +6,7 @@ use super::Style;
 use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::commands::purposes;
-use crate::ledger::cues::{goal_line, is_substantive};
+use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, WORKING_ON};
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
@@ -68,7 +68,7 @@ impl<'a> Telling<'a> {
         let first = self.first_request();
         if self.kind == SummaryKind::TurnPrefix {
             if let Some(first) = first {
-                let text = clip_middle(&first.text, MOST_UNITS);
+                let text = typed(&first.text, MOST_UNITS);
                 self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
             }
             return;
@@ -77,11 +77,11 @@ impl<'a> Telling<'a> {
         let is_latest =
             |request: &Request| latest.is_some_and(|latest| one_line(&latest.text) == one_line(&request.text));
         if let Some(first) = first.filter(|first| !is_latest(first)) {
-            let whole = one_line(&clip_middle(&first.text, MOST_UNITS));
+            let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
         if let Some(latest) = latest {
-            let line = one_line(&clip_middle(&latest.text, MOST_UNITS));
+            let line = typed(&latest.text, MOST_UNITS);
             let answered = self.answered_question(latest);
             let item = match &answered {
                 Some(question) => format!("{LATEST}{line} (in answer to: {question})"),
@@ -211,7 +211,8 @@ impl<'a> Telling<'a> {
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
         }
-        if self.is_open() && self.kind != SummaryKind::TurnPrefix {
+        let is_begun = self.is_open() || newest.voice == Voice::Announcement;
+        if is_begun && self.kind != SummaryKind::TurnPrefix {
             let mut of_newest: Vec<&str> =
                 said.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
             of_newest.reverse();
@@ -254,7 +255,7 @@ impl<'a> Telling<'a> {
         if has_plan || self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
             return;
         }
-        let request = clip(&one_line(&clip_middle(&latest.text, MOST_UNITS)), LONGEST_REPEAT);
+        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
 }

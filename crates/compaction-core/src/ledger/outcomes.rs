@@ -365,11 +365,8 @@ mod tests {
             ("ls", "a\nb\nc", None),
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
-            assert_eq!(
-                outcome(Deed::Run, command, output, false).map(|(_, told)| told).as_deref(),
-                expected,
-                "{command}"
-            );
+            let told = of_command(command, output, false).map(|(_, told)| told);
+            assert_eq!(told.as_deref(), expected, "{command}");
         }
     }
 

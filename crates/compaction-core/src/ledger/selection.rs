@@ -135,6 +135,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Announcement => 0.45,
         Voice::Deed => 0.7,
         Voice::Milestone => 1.1,
+        Voice::Quote => 0.3,
         Voice::Summary => 1.6,
     };
     let place = match statement.number {

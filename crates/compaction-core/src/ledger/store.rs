@@ -16,6 +16,9 @@ use crate::tools::{PlanItem, PlanStatus};
 /// Bytes that names of members and brackets take.
 const FRAME: usize = 400;
 
+/// Bytes of the pinned entries.
+const PINNED_BYTES: usize = 64 * 16;
+
 /// Part of the bytes in percent that each list may use before what is left is given out, in the
 /// order in which it is given out.
 const SHARES: [(&str, usize); 14] = [
@@ -44,6 +47,8 @@ struct List {
     preferred: Vec<usize>,
     /// How many of the preferred ones are stored.
     taken: usize,
+    /// How many further ones were never among the items.
+    unchosen: usize,
 }
 
 impl List {
@@ -56,6 +61,12 @@ impl List {
             *room -= cost;
             self.taken += 1;
         }
+    }
+
+    /// How many items are not stored, as a member.
+    fn left_out(&self) -> Option<String> {
+        let count = (self.items.len() - self.taken).saturating_add(self.unchosen);
+        (count > 0).then(|| format!("\"{}\":{count}", self.name))
     }
 
     fn write(&self, out: &mut String) {
@@ -90,10 +101,10 @@ impl Ledger {
             room -= share - left;
         }
         lists.iter_mut().for_each(|list| list.take(&mut room));
-        self.write(&plan, &lists)
+        self.write(&plan, &lists, max_bytes)
     }
 
-    fn write(&self, plan: &str, lists: &[List]) -> String {
+    fn write(&self, plan: &str, lists: &[List], max_bytes: usize) -> String {
         let mut head = Members::default().number("version", VERSION).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
         let mut out = head.open();
@@ -103,6 +114,12 @@ impl Ledger {
             out.push_str(list.name);
             out.push_str("\":");
             list.write(&mut out);
+        }
+        let left_out: Vec<String> = lists.iter().filter_map(List::left_out).collect();
+        let left_out = format!(",\"leftOut\":{{{}}}", left_out.join(","));
+        let has_room = out.len() + left_out.len() + PINNED_BYTES.min(self.pinned.len() * 16) < max_bytes;
+        if lists.iter().any(|list| list.left_out().is_some()) && has_room {
+            out.push_str(&left_out);
         }
         if !self.pinned.is_empty() {
             out.push_str(",\"pinned\":");
@@ -161,7 +178,8 @@ impl Ledger {
                         (notes.iter().map(|item| note(item)).collect(), order(&notes, |note| note.is_minor))
                     }
                 };
-                List { name, items, preferred, taken: 0 }
+                let told = if *name == "statements" { self.statements.len() } else { items.len() };
+                List { name, unchosen: told.saturating_sub(items.len()), items, preferred, taken: 0 }
             })
             .collect()
     }

@@ -7,7 +7,8 @@ use compaction_core::ledger::remove_retained_facts;
 use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
-use compaction_core::summary::{join_split_turn, remove_file_blocks};
+use compaction_core::summary::{ShownFiles, append_shown_files, join_split_turn, remove_file_blocks};
+use compaction_core::tokens::estimate_text;
 use serde_json::json;
 
 use super::Order;
@@ -103,8 +104,10 @@ impl Written {
         let (account, summary) = {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));
             // Decision 13: what never leaves the process keeps its facts exact.
-            let redactor = order.settings.redaction().redactor().filter(|_| written.summarizer != extractive::NAME);
-            let completing = blocking(move || Ok(Account::complete(&plan.part(&order), &summary, redactor.as_deref())));
+            let is_own = written.summarizer == extractive::NAME;
+            let redactor = order.settings.redaction().redactor().filter(|_| !is_own);
+            let completing =
+                blocking(move || Ok(Account::complete(&plan.part(&order), &summary, is_own, redactor.as_deref())));
             operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();
@@ -145,7 +148,16 @@ pub(crate) fn jobs(
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
+    let (has_history, has_prefix) =
+        (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
+    let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
+    let prefix_room = if has_history { room / PREFIX_PART } else { room };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
+        local_tokens: match (is_history, has_prefix) {
+            (true, true) => room - prefix_room,
+            (true, false) => room,
+            (false, _) => prefix_room,
+        },
         kind,
         messages: prepared.to_vec(),
         previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(without_facts),
@@ -158,13 +170,25 @@ pub(crate) fn jobs(
         limits,
     };
     let mut jobs = Vec::new();
-    if !preparation.messages_to_summarize.is_empty() {
+    if has_history {
         jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, true));
     }
-    if !preparation.turn_prefix_messages.is_empty() {
+    if has_prefix {
         jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, false));
     }
     jobs
+}
+
+/// Part of a whole summary that the beginning of a split turn may take where a history stands before it.
+const PREFIX_PART: u64 = 4;
+
+/// Tokens that the text of a summary without a model may take, so that it stays within `whole` with the
+/// lists of files behind it.
+fn local_room(preparation: &Preparation, whole: u64) -> u64 {
+    let files = preparation.file_operations.lists();
+    let most = ShownFiles::most_tokens(preparation.settings.reserve_tokens);
+    let shown = ShownFiles::in_tokens(&files, &preparation.file_operations.last_touched(), most);
+    whole.saturating_sub(estimate_text(&append_shown_files("", &shown)))
 }
 
 /// A summary without the facts that were brought back: those are in the ledger.

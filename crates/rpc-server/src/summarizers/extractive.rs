@@ -41,7 +41,7 @@ impl Summarizer for Extractive {
                 style: Style {
                     custom_instructions: job.custom_instructions.as_deref(),
                     // A summary that is not clearly smaller than what it replaces would be in vain.
-                    max_tokens: job.max_tokens().min(job.tokens() / 2).max(MINIMUM_TOKENS),
+                    max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
                     citations: job.citations,
                 },
             };
