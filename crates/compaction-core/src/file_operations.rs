@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
-use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_told, files_done, is_listed};
+use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, is_listed};
 
 /// Names of tools and arguments by which file operations are recognised before the table of
 /// [`crate::tools`] is asked. The names are exact, and a call that they fit counts even if it failed.
@@ -36,6 +36,10 @@ pub struct FileOperations {
     edited: BTreeSet<String>,
     /// Calls whose result has not come, by id; without one they count as done.
     open: HashMap<String, ToolAction>,
+    /// Files of edits that stand in answers; they count as edited while there are no deeds.
+    proposed: BTreeSet<String>,
+    /// Whether a tool was called, or an edit told to be done.
+    has_deeds: bool,
     /// Which touch was the last one of each path.
     touches: HashMap<String, usize>,
     /// How many touches there were.
@@ -51,7 +55,7 @@ impl FileOperations {
                 for block in &assistant.content {
                     match block {
                         Block::ToolCall(call) => self.add_call(call, tools),
-                        Block::Text(text) => edits_told(text).for_each(|path| self.add(FileDeed::Edit, path)),
+                        Block::Text(text) => self.add_text(text),
                         _ => {}
                     }
                 }
@@ -71,7 +75,19 @@ impl FileOperations {
         }
     }
 
+    fn add_text(&mut self, text: &str) {
+        for path in edits_told(text) {
+            self.has_deeds = true;
+            self.add(FileDeed::Edit, path);
+        }
+        for path in edits_proposed(text) {
+            self.proposed.insert(path.to_owned());
+            self.touch(path);
+        }
+    }
+
     fn add_call(&mut self, call: &ToolCall, tools: &FileTools) {
+        self.has_deeds = true;
         let action = classify(call, tools);
         if is_listed(call, tools) {
             self.add_all(action.files());
@@ -135,7 +151,12 @@ impl FileOperations {
 
     /// Files that were edited, sorted.
     pub fn edited(&self) -> Vec<&str> {
-        self.sorted(&self.edited, &[FileDeed::Edit, FileDeed::Delete])
+        let mut paths = self.sorted(&self.edited, &[FileDeed::Edit, FileDeed::Delete]);
+        if !self.has_deeds && !self.proposed.is_empty() {
+            paths.extend(self.proposed.iter().map(String::as_str));
+            in_order(&mut paths);
+        }
+        paths
     }
 
     /// The lists that a summary names: modified is edited and written, read is read without
@@ -143,8 +164,7 @@ impl FileOperations {
     pub fn lists(&self) -> FileLists {
         let mut modified: Vec<&str> = self.written();
         modified.extend(self.edited());
-        modified.sort_by(|left, right| cmp_utf16(left, right));
-        modified.dedup();
+        in_order(&mut modified);
         let known: HashSet<&str> = modified.iter().copied().collect();
         FileLists {
             read_files: self.read().into_iter().filter(|path| !known.contains(path)).map(str::to_owned).collect(),
@@ -155,10 +175,15 @@ impl FileOperations {
     fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, deeds: &[FileDeed]) -> Vec<&'a str> {
         let open = self.open.values().flat_map(ToolAction::files).filter(|file| deeds.contains(&file.deed));
         let mut paths: Vec<&str> = done.iter().chain(open.map(|file| &file.path)).map(String::as_str).collect();
-        paths.sort_by(|left, right| cmp_utf16(left, right));
-        paths.dedup();
+        in_order(&mut paths);
         paths
     }
+}
+
+/// Each once, sorted by UTF-16 units.
+fn in_order(paths: &mut Vec<&str>) {
+    paths.sort_by(|left, right| cmp_utf16(left, right));
+    paths.dedup();
 }
 
 #[cfg(test)]
@@ -195,7 +220,7 @@ mod tests {
             ("4", "write", json!({ "path": "own" })),
             ("5", "delete_file", json!({ "target_file": "gone" })),
         ]);
-        assert_eq!(lists(&[made.clone()]), [vec!["/w/b"], vec!["/w/a", "/w/c", "gone", "own"]]);
+        assert_eq!(lists(std::slice::from_ref(&made)), [vec!["/w/b"], vec!["/w/a", "/w/c", "gone", "own"]]);
         let results = ["1", "2", "3", "4"].map(|id| result(id, "no", true));
         let all: Vec<Value> = std::iter::once(made).chain(results).collect();
         assert_eq!(lists(&all), [Vec::<&str>::new(), vec!["gone", "own"]]);
@@ -228,5 +253,14 @@ mod tests {
         let text = "Done.\n\n> Applied edit to src/a.py\nApplied edit to b c.md\nI applied edit to x.";
         let message = json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] });
         assert_eq!(lists(&[message]), [vec![], vec!["b c.md", "src/a.py"]]);
+    }
+
+    #[test]
+    fn proposed_edits_count_while_nothing_tells_what_was_done() {
+        let text = "a.py\n```\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```";
+        let proposal = json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] });
+        assert_eq!(lists(std::slice::from_ref(&proposal)), [vec![], vec!["a.py"]]);
+        let call = calls(&[("1", "bash", json!({ "command": "ls" }))]);
+        assert_eq!(lists(&[proposal, call]), [Vec::<&str>::new(), vec![]]);
     }
 }

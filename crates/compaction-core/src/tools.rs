@@ -9,6 +9,8 @@
 //!
 //! - a file that a call names, by the table or by [`FileTools`];
 //! - a file in a patch; a deleted or moved one counts as modified, since the work changed it;
+//! - a file that aider tells to have edited in the text of an answer; an edit that merely stands in a text counts where
+//!   a conversation holds no call of a tool at all, so that nothing else can tell;
 //! - a file that a command line prints as a whole or in part (`cat`, `head`, `sed -n`, `nl`), as some agents have no other
 //!   way to read, if its output goes to the reader. A search (`grep`) reads no file;
 //! - a file that a command line evidently writes text into (`cat > FILE <<EOF`, `echo … > FILE`, `tee`, `sed -i`). Where
@@ -31,7 +33,7 @@ use arguments::Arguments;
 use table::{Kind, table};
 
 pub use outcome::{failed, files_done, has_failed};
-pub use patch::edits_told;
+pub use patch::{edits_proposed, edits_told};
 pub use plan::{Plan, PlanItem, PlanStatus};
 
 use crate::file_operations::FileTools;

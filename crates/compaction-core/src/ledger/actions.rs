@@ -15,7 +15,7 @@ use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
-use crate::tools::{ToolAction, classify, files_done, has_failed, is_listed};
+use crate::tools::{ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed};
 
 /// Commands that are kept, the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
@@ -37,6 +37,10 @@ pub(super) struct Actions<'a> {
     /// Position of the latest calls.
     last_call: u64,
     lookups: u64,
+    /// Files of edits that stand in answers.
+    proposed: Vec<(Place<'a>, &'a str)>,
+    /// Whether a tool was called, or an edit told to be done: then edits that stand in answers tell nothing.
+    has_deeds: bool,
 }
 
 impl<'a> Actions<'a> {
@@ -48,6 +52,7 @@ impl<'a> Actions<'a> {
     /// Notes a call; returns what it says in words.
     pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Vec<(Voice, String)> {
         self.last_call = place.position;
+        self.has_deeds = true;
         let action = classify(call, tools);
         if is_listed(call, tools) {
             action.files().iter().for_each(|file| {
@@ -178,6 +183,24 @@ impl<'a> Actions<'a> {
                 _ => &mut file.read,
             };
             *count = count.saturating_add(times);
+        }
+    }
+
+    /// Notes the edits that an answer's text tells, or holds.
+    pub(super) fn note_edits(&mut self, text: &'a str, place: Place<'a>) {
+        for path in edits_told(text) {
+            self.has_deeds = true;
+            self.note_listed(Deed::Edit, path, place);
+        }
+        self.proposed.extend(edits_proposed(text).into_iter().map(|path| (place, path)));
+    }
+
+    /// Takes proposed edits for done, where nothing else tells what was done.
+    pub(super) fn take_proposals(&mut self) {
+        for (place, path) in std::mem::take(&mut self.proposed) {
+            if !self.has_deeds {
+                self.note_listed(Deed::Edit, path, place);
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
-use crate::tools::{edits_told, plan_items};
+use crate::tools::plan_items;
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -162,7 +162,7 @@ impl<'a> Collector<'a> {
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
-                edits_told(text).for_each(|path| self.actions.note_listed(Deed::Edit, path, place));
+                self.actions.note_edits(text, place);
             }
         }
         self.plan.read_answer(&text, place.position);
@@ -232,6 +232,7 @@ impl<'a> Collector<'a> {
             // Branches are told without results; what was called there has been done.
             self.actions.end_all(&mut self.errors);
         }
+        self.actions.take_proposals();
         self.actions.settle(self.first, self.speech.answered >= self.first, &mut self.notes);
         self.actions.report(&mut self.notes);
         self.speech.report(&mut self.notes);

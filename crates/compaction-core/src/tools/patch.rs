@@ -62,9 +62,6 @@ fn diff_path(path: &str, side: &str) -> Option<String> {
 }
 
 /// Files that aider says it has edited, in the text of an answer: `Applied edit to FILE`.
-///
-/// The edits themselves stand in the text too (blocks between `<<<<<<< SEARCH` and `>>>>>>> REPLACE`), but they are
-/// proposals: many of them fail to match, and then nothing was changed.
 pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
     let has_some = text.contains(APPLIED);
     let lines = text.lines().filter(move |_| has_some);
@@ -74,4 +71,60 @@ pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Files of the edits that stand in the text of an answer itself, as aider's models write them: a line with the path, and
+/// below it, mostly in a fence, a block from `<<<<<<< SEARCH` over `=======` to `>>>>>>> REPLACE`.
+///
+/// These are proposals. Many fail to match, so that they count only where nothing else tells what was done.
+pub fn edits_proposed(text: &str) -> Vec<&str> {
+    let mut paths: Vec<&str> = Vec::new();
+    if !text.contains(SEARCH) {
+        return paths;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut current = None;
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with(SEARCH)) {
+        // A further block of the same file needs no path of its own.
+        current = lines[at.saturating_sub(PATH_LINES)..at].iter().rev().find_map(|line| path_line(line)).or(current);
+        let is_whole =
+            lines[at..].iter().find(|next| next.starts_with(REPLACE) || **next != *line && next.starts_with(SEARCH));
+        if let Some(path) =
+            current.filter(|path| is_whole.is_some_and(|end| end.starts_with(REPLACE)) && !paths.contains(path))
+        {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
 const APPLIED: &str = "Applied edit to ";
+const SEARCH: &str = "<<<<<<< SEARCH";
+const REPLACE: &str = ">>>>>>> REPLACE";
+/// Lines above a block in which its path stands.
+const PATH_LINES: usize = 3;
+
+/// The path that a line consists of, without marks of Markdown around it.
+fn path_line(line: &str) -> Option<&str> {
+    let path = line.trim().trim_start_matches(['#', '*', '`', ' ']).trim_end_matches(['*', '`', ':', ' ']);
+    let is_path = path.contains(['.', '/', '\\']) && !path.contains([' ', '<', '>', '=', '(', '{', ';', '"']);
+    (is_path && path.len() < 256 && !line.starts_with("```")).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_in_a_text_have_their_path_above_them() {
+        let block = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+        for (text, paths) in [
+            (format!("Here it is.\n\nsrc/a.py\n```python\n{block}```\n"), vec!["src/a.py"]),
+            (format!("**src\\b.ts**\n{block}\n{block}"), vec!["src\\b.ts"]),
+            (format!("```\nMakefile.am\n{block}```\nand\n\n`c.md`:\n```\n{block}```"), vec!["Makefile.am", "c.md"]),
+            (format!("I would write\n\n```\n{block}```"), vec![]),
+            ("a.py\n<<<<<<< SEARCH\na\n=======\nb".to_owned(), vec![]),
+            ("a.py\n```\nwhole file\n```".to_owned(), vec![]),
+        ] {
+            assert_eq!(edits_proposed(&text), paths, "{text}");
+        }
+    }
+}
