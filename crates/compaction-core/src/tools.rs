@@ -102,6 +102,21 @@ impl ToolAction {
             _ => &[],
         }
     }
+
+    /// Whether the call is there to change files. A command line is not, even if it does.
+    pub fn changes_files(&self) -> bool {
+        match self {
+            ToolAction::Files(files) => files.iter().any(|file| file.deed != FileDeed::Read),
+            ToolAction::OpenFile(deed) => *deed != FileDeed::Read,
+            _ => false,
+        }
+    }
+}
+
+/// Whether an argument of this name holds a path, by `tools` or the table.
+pub fn names_path(argument: &str, tools: &FileTools) -> bool {
+    let by_table = || table().arguments("path").iter().any(|name| table::is_written_as(argument, name));
+    tools.path_arguments.iter().any(|name| name == argument) || by_table()
 }
 
 /// What `call` does. `tools` is asked before the table.

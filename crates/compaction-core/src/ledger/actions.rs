@@ -24,6 +24,14 @@ const LONGEST_FAILED: usize = 100;
 /// Files that are kept, the newest ones.
 const MOST_FILES: usize = 2000;
 
+/// A call that was noted.
+pub(super) struct Begun {
+    /// What it says in words.
+    pub(super) said: Vec<(Voice, String)>,
+    /// Whether it is to change files.
+    pub(super) changes_files: bool,
+}
+
 /// Calls and outcomes so far.
 #[derive(Debug, Default)]
 pub(super) struct Actions<'a> {
@@ -49,8 +57,8 @@ impl<'a> Actions<'a> {
         self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
     }
 
-    /// Notes a call; returns what it says in words.
-    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Vec<(Voice, String)> {
+    /// Notes a call; returns what it says in words, and whether it is to change files.
+    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
         self.last_call = place.position;
         self.has_deeds = true;
         let action = classify(call, tools);
@@ -59,10 +67,9 @@ impl<'a> Actions<'a> {
                 self.touch(&file.path, place);
             });
         }
-        let subject = subject_of(call, &action);
-        let said = said(call, &action);
-        self.open.insert(&call.id, (place, subject, action));
-        said
+        let begun = Begun { said: said(call, &action), changes_files: action.changes_files() };
+        self.open.insert(&call.id, (place, subject_of(call, &action), action));
+        begun
     }
 
     /// Whether the call puts a question to the person.

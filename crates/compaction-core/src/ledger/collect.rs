@@ -19,7 +19,7 @@ use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
-use crate::tools::plan_items;
+use crate::tools::{names_path, plan_items};
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -168,13 +168,14 @@ impl<'a> Collector<'a> {
         self.plan.read_answer(&text, place.position);
         self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
         for call in message.tool_calls() {
-            for (voice, said) in self.actions.begin(place, call, self.tools) {
+            let begun = self.actions.begin(place, call, self.tools);
+            for (voice, said) in begun.said {
                 self.statements.add_line(voice, place, &said);
             }
             if let Some(plan) = plan_items(call) {
                 self.plan.take(&plan, place.position);
             }
-            self.read_arguments(call, place);
+            self.read_arguments(call, begun.changes_files, place);
         }
         self.note_failure(assistant, place);
     }
@@ -189,8 +190,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_arguments(&mut self, call: &'a ToolCall, place: Place<'a>) {
-        let is_edit = [&self.tools.write, &self.tools.edit].into_iter().any(|names| names.contains(&call.name));
+    /// Reads the names in a call; what an edit holds beside paths goes into a file.
+    fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: Place<'a>) {
         let mut values: Vec<(&'a Json<'static>, bool, usize)> =
             call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
         while let Some((value, is_text, depth)) = values.pop() {
@@ -202,7 +203,7 @@ impl<'a> Collector<'a> {
                     values.extend(items.iter().rev().map(|item| (item, is_text, depth + 1)));
                 }
                 Json::Object(members) if depth < DEEPEST => {
-                    let is_path = |key: &str| self.tools.path_arguments.iter().any(|name| name == key);
+                    let is_path = |key: &str| names_path(key, self.tools);
                     let members = members.iter().rev();
                     values.extend(members.map(|(key, value)| (value, is_edit && !is_path(key), depth + 1)));
                 }
