@@ -32,7 +32,7 @@ use std::borrow::Cow;
 use arguments::Arguments;
 use table::{Kind, table};
 
-pub use outcome::{failed, files_done, has_failed};
+pub use outcome::{failed, files_done, has_failed, printed_text};
 pub use patch::{edits_proposed, edits_told};
 pub use plan::{Plan, PlanItem, PlanStatus};
 

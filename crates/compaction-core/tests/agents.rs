@@ -13,7 +13,7 @@ use compaction_core::file_operations::{FileOperations, FileTools};
 use compaction_core::ledger::Ledger;
 use compaction_core::message::Message;
 use compaction_core::preparation::PreparedMessage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Read and modified files.
 #[derive(Debug, Default)]
@@ -184,4 +184,62 @@ fn the_ledger_names_the_same_files() {
         let ledger = Ledger::collect(&messages, None, &FileTools::default());
         assert_eq!(ledger.file_lists(), operations.lists(), "{}", transcript.name);
     }
+}
+
+/// The ledger of calls with their results.
+fn ledger_of(calls: &[(&str, Value, &str)]) -> Ledger {
+    let mut messages = Vec::new();
+    for (at, (name, arguments, result)) in calls.iter().enumerate() {
+        let call = json!({ "type": "toolCall", "id": at.to_string(), "name": name, "arguments": arguments });
+        messages.push(json!({ "role": "assistant", "content": [call] }));
+        messages
+            .push(json!({ "role": "toolResult", "toolCallId": at.to_string(), "content": result, "isError": false }));
+    }
+    let messages = prepared(&Transcript { name: String::new(), messages });
+    Ledger::collect(&messages, None, &FileTools::default())
+}
+
+#[test]
+fn commands_patches_and_failures_are_told_for_every_agent() {
+    let shell = |line: &str| json!({ "command": ["bash", "-lc", line] });
+    let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** Add File: src/b.ts\n+b\n*** End Patch\nEOF";
+    let ledger = ledger_of(&[
+        ("shell", shell("npm test"), r#"{"output":"x\nTypeError: a is not a function\n","metadata":{"exit_code":1}}"#),
+        (
+            "shell",
+            shell(patch),
+            r#"{"output":"Success. Updated the following files:\nM src/a.ts\n","metadata":{"exit_code":0}}"#,
+        ),
+        (
+            "exec_command",
+            json!({ "cmd": "make" }),
+            "Wall time: 1 s\nProcess exited with code 2\nOutput:\nerror: no rule",
+        ),
+        ("exec_command", json!({ "cmd": "make" }), "Wall time: 1 s\nProcess exited with code 0\nOutput:\nerror: 0"),
+        ("str_replace_editor", json!({ "command": "create", "path": "c.py" }), "OBSERVATION:\nERROR:\nInvalid `path`."),
+        (
+            "execute_bash",
+            json!({ "command": "python c.py" }),
+            "x\n[The command completed with exit code 1.]\n[Command finished with exit code 1]",
+        ),
+    ]);
+    let files: Vec<_> = ledger.files.iter().map(|file| (file.path.as_str(), file.edited, file.written)).collect();
+    assert_eq!(files, [("src/a.ts", 1, 0), ("src/b.ts", 0, 1)]);
+    let commands: Vec<_> =
+        ledger.commands.iter().map(|one| (one.command.as_str(), one.succeeded, one.failed)).collect();
+    assert_eq!(commands, [("npm test", 0, 1), ("make", 1, 1), ("python c.py", 0, 1)]);
+    let errors: Vec<_> = ledger
+        .errors
+        .iter()
+        .map(|error| (error.subject.as_deref().unwrap(), error.line.as_str(), error.is_resolved))
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            ("npm test", "TypeError: a is not a function", false),
+            ("make", "error: no rule", true),
+            ("c.py", "ERROR: Invalid `path`.", false),
+            ("python c.py", "x", false),
+        ]
+    );
 }

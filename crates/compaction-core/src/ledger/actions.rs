@@ -15,7 +15,7 @@ use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
-use crate::tools::{ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed};
+use crate::tools::{ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, printed_text};
 
 /// Commands that are kept, the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
@@ -96,7 +96,7 @@ impl<'a> Actions<'a> {
         let has_failed = has_failed(&action, output, is_error);
         let mut told = outcome(&action, &subject, output, has_failed);
         if has_failed {
-            let line = error_line(output);
+            let line = error_line(&printed_text(output));
             let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
             told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
             self.fail(place, subject, &line, errors);

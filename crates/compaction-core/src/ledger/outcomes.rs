@@ -1,8 +1,6 @@
 //! Outcomes: what calls and their results tell in words: commits, pushes, pull requests, how tests
 //! ended, what was told to a tool in sentences.
 
-use std::borrow::Cow;
-
 use super::Voice;
 use super::commands::{looks_up, purposes};
 use super::sentences::sentences;
@@ -11,7 +9,7 @@ use super::text::{clip_middle, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
-use crate::tools::ToolAction;
+use crate::tools::{ToolAction, printed_text};
 
 /// UTF-16 units of a result that is told whole.
 const SHORT_RESULT: usize = 240;
@@ -112,7 +110,7 @@ pub(super) fn outcome(
 }
 
 fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
-    let output = &*printed(output);
+    let output = &*printed_text(output);
     if let Some(commit) = committed(output).filter(|_| command.contains("commit")) {
         return Some((Voice::Milestone, commit));
     }
@@ -131,17 +129,6 @@ fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, S
         !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
     let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1;
     is_said.then(|| (Voice::Deed, format!("`{shown}`: {}", one_line(output))))
-}
-
-/// What a command printed, where the result is an object that holds it.
-fn printed(output: &str) -> Cow<'_, str> {
-    let is_object = output.trim_start().starts_with('{') && output.len() <= LONGEST_JSON;
-    let object = if is_object { Json::parse(output).ok() } else { None };
-    let printed = object.as_ref().and_then(|object| ["output", "stdout"].iter().find_map(|name| object.get(name)));
-    match printed.and_then(Json::as_str) {
-        Some(printed) => Cow::Owned(printed.to_owned()),
-        None => Cow::Borrowed(output),
-    }
 }
 
 /// `[main 1a2b3c4] subject` as git tells a commit.

@@ -1,5 +1,7 @@
 //! Results: whether they tell of a failure, and which file they show.
 
+use std::borrow::Cow;
+
 use super::table::{Failing, table};
 use super::{FileDeed, FileUse, ToolAction};
 use crate::json::Json;
@@ -64,12 +66,23 @@ pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
     let reads = action.files().iter().any(|file| file.deed == FileDeed::Read);
     match action {
         // What was read is any text, so that only what stands in its place counts.
-        ToolAction::Files(_) if reads => is_error || is_error_text(output) || is_listing(output),
+        ToolAction::Files(_) if reads => is_error || is_error_text(output),
         ToolAction::Files(_) | ToolAction::OpenFile(_) => {
             failed(output, is_error).unwrap_or_else(|| is_error_text(output))
         }
         _ => failed(output, is_error) == Some(true),
     }
+}
+
+/// What a tool printed, out of a result that holds it as `output` beside other things: `{"output": "…", "metadata": …}`.
+pub fn printed_text(output: &str) -> Cow<'_, str> {
+    let output = without_mark(output);
+    let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
+    let printed = json.and_then(|mut json| match json.take("output") {
+        Some(Json::String(text)) => Some(Cow::Owned(text.into_owned())),
+        _ => None,
+    });
+    printed.unwrap_or(Cow::Borrowed(output))
 }
 
 /// The files of a call that did `action`, once its result is known: those of a call that failed do not count, and of a
@@ -89,10 +102,12 @@ pub fn files_done<'a>(
         FileUse { deed: file.deed, path: one.unwrap_or(&file.path).to_owned() }
     };
     match action {
+        ToolAction::Run { files, .. } if files.is_empty() => Vec::new(),
         ToolAction::Run { files, .. } => {
-            files.iter().filter(|file| !denies_file(output, &file.path)).map(spelled).collect()
+            let output = printed_text(output);
+            files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
         }
-        _ if has_failed(action, output, is_error) => Vec::new(),
+        _ if has_failed(action, output, is_error) || is_listing(output) => Vec::new(),
         ToolAction::OpenFile(deed) => {
             let Some(path) = file_in_result(output) else { return Vec::new() };
             let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
@@ -114,7 +129,7 @@ fn denies_file(output: &str, path: &str) -> bool {
         let lower = line.to_lowercase();
         line.contains(name) && MISSING.iter().any(|missing| lower.contains(missing))
     };
-    begins(without_mark(output), Failing::Refused) || output.lines().any(tells)
+    begins(output, Failing::Refused) || output.lines().any(tells)
 }
 
 /// The file that a result shows, as SWE-agent tells it: `[File: src/a.py (94 lines total)]`.
