@@ -147,10 +147,15 @@ fn from_directory<'a>(output: &str, path: &'a str) -> Option<&'a str> {
     path.strip_prefix(directory?)?.strip_prefix('/')
 }
 
-/// OpenHands marks what it has seen.
+/// The result without the line by which some agents say what it is a result of.
 fn without_mark(output: &str) -> &str {
     let output = output.trim_start();
-    output.strip_prefix("OBSERVATION:").map_or(output, str::trim_start)
+    let (first, rest) = output.split_once('\n').unwrap_or((output, ""));
+    let first = first.trim_end();
+    let is_mark = first == "OBSERVATION:"
+        || first.starts_with("EXECUTION RESULT of [") && first.ends_with("]:")
+        || first.starts_with('[') && first.ends_with("] Result:");
+    if is_mark { rest.trim_start() } else { output }
 }
 
 fn begins(output: &str, of: Failing) -> bool {
@@ -162,9 +167,18 @@ fn begins(output: &str, of: Failing) -> bool {
 }
 
 fn is_error_text(output: &str) -> bool {
-    let output = without_mark(output);
+    let output = &*printed_text(output);
     let is_short = prefix_utf16(output, LONGEST_ERROR).len() == output.len();
-    begins(output, Failing::Refused) || begins(output, Failing::Call) || is_short && begins(output, Failing::File)
+    begins(output, Failing::Refused)
+        || begins(output, Failing::Call)
+        || is_short && (begins(output, Failing::File) || is_error_object(output))
+}
+
+/// `{"error": "…"}`: an object that holds an error and nothing else.
+fn is_error_object(output: &str) -> bool {
+    let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
+    let members = json.as_ref().and_then(Json::as_object).unwrap_or_default();
+    matches!(members, [(name, Json::String(_))] if name == "error")
 }
 
 /// The names in a directory, in place of a file.
