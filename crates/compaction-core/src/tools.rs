@@ -240,11 +240,14 @@ fn wrapped(arguments: &Arguments<'_>, depth: usize) -> ToolAction {
     }
 }
 
-/// Arguments that are kept as the text of their object are read; any other text is an argument of its own.
+/// Arguments that are kept as the text of their object are read, also where they stand in a member `params`, as in
+/// Cursor's store. Any other text is an argument of its own.
 fn unpacked<'a>(arguments: &'a Json<'static>) -> Cow<'a, Json<'static>> {
-    let object = arguments.as_str().filter(|text| text.trim_start().starts_with('{'));
+    let inner = arguments.get("params").unwrap_or(arguments);
+    let object = inner.as_str().filter(|text| text.trim_start().starts_with('{'));
     match object.and_then(|text| Json::parse(text).ok()) {
         Some(object) => Cow::Owned(object.into_owned()),
+        None if inner.as_object().is_some() => Cow::Borrowed(inner),
         None => Cow::Borrowed(arguments),
     }
 }

@@ -85,7 +85,10 @@ impl Table {
 
     /// What the tool of this name does; without its server's name, if that stands before it.
     pub(super) fn tool(&self, name: &str) -> Option<Kind> {
-        let known = |name: &str| self.tools.get(&plain(name)).copied();
+        let known = |name: &str| {
+            let name = plain(name);
+            self.tools.get(&name).or_else(|| self.tools.get(without_version(&name)?)).copied()
+        };
         // `mcp_server_tool` does not tell where the server's name ends: the longest known end counts.
         let behind_underscore = || {
             let name = name.strip_prefix("mcp_")?;
@@ -128,6 +131,12 @@ pub(super) fn is_written_as(name: &str, plain: &str) -> bool {
 
 fn is_joint(character: char) -> bool {
     matches!(character, '_' | '-' | ' ')
+}
+
+/// `read_file_v2` is `read_file`.
+fn without_version(plain: &str) -> Option<&str> {
+    let name = plain.trim_end_matches(|character: char| character.is_ascii_digit());
+    name.strip_suffix('v').filter(|_| name.len() < plain.len())
 }
 
 /// Whether the name of a server stands before the tool's.
@@ -222,6 +231,8 @@ mod tests {
             ("mcp__filesystem__read_file", Some(Kind::Files(FileDeed::Read))),
             ("mcp_filesystem_read_file", Some(Kind::Files(FileDeed::Read))),
             ("developer__shell", Some(Kind::Run)),
+            ("edit_file_v2", Some(Kind::Files(FileDeed::Edit))),
+            ("v2", None),
             ("functions.exec_command", Some(Kind::Run)),
             ("mcp_brightdata_search_engine", None),
             ("mcp__linear-server__create_issue", None),
