@@ -125,10 +125,11 @@ fn is_end(path: &str, end: &str) -> bool {
 /// Whether a result says that `path` could not be read or written, whatever became of the rest of the command.
 fn denies_file(output: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let tells = |line: &str| {
+    let is_missing = |line: &str| {
         let lower = line.to_lowercase();
-        line.contains(name) && MISSING.iter().any(|missing| lower.contains(missing))
+        MISSING.iter().any(|missing| lower.contains(missing))
     };
+    let tells = |line: &str| line.contains(name) && is_missing(line);
     begins(output, Failing::Refused) || output.lines().any(tells)
 }
 
