@@ -6,10 +6,12 @@
 //! but the summary itself: entries keep what they hold.
 
 mod check;
+mod conversations;
 mod keys;
 mod plain;
 mod rules;
 mod settings;
+mod stream;
 mod texts;
 mod tokens;
 mod values;
@@ -26,6 +28,7 @@ use check::{Check, Found};
 use plain::Plain;
 use rules::rules;
 pub use settings::{ExtraRule, RedactionSettings, WrongRedaction};
+pub(crate) use stream::RedactedStream;
 pub use texts::RedactedTexts;
 
 /// Replacing one secret can free another that it touched. Texts that would need more rounds than
@@ -165,14 +168,17 @@ impl Redactor {
         found
     }
 
+    /// What stands in the place of a secret that the rule has found.
+    fn mark(&self, rule: usize) -> String {
+        format!("{MARK}{}]", self.rules[rule].name)
+    }
+
     fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
         for (rule, range) in found {
             out.push_str(&text[done..range.start]);
-            out.push_str(MARK);
-            out.push_str(&self.rules[*rule].name);
-            out.push(']');
+            out.push_str(&self.mark(*rule));
             done = range.end;
         }
         out.push_str(&text[done..]);

@@ -50,9 +50,9 @@ impl Account {
 
     /// Takes the account of a summary's text and completes the summary: with the facts that it
     /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
-    /// Where the window is known, both fit under its threshold. What `redactor` takes out of a
-    /// model's words is not brought back. A text that was made from the ledger itself (`is_own`) lacks
-    /// what had no room, so that nothing is added to it.
+    /// Where the window is known, both fit under its threshold. `part` holds no secrets any more, so that
+    /// neither do the facts; what was cut from two texts is looked at once more by `redactor`. A text that
+    /// was made from the ledger itself (`is_own`) lacks what had no room, so that nothing is added to it.
     pub(super) fn complete(part: &Part<'_>, text: &str, is_own: bool, redactor: Option<&Redactor>) -> (Self, String) {
         let ledger = part.preparation.ledger();
         let files = part.preparation.file_operations.lists();

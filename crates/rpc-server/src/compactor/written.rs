@@ -18,7 +18,7 @@ use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
-use crate::summarizers::{Redactions, SummaryJob, extractive};
+use crate::summarizers::{Redactions, SummaryJob};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
 /// A summary that was written.
@@ -61,8 +61,9 @@ impl Written {
     }
 
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
-        let files = plan.preparation.file_operations.lists();
-        let account = Account::of_given(&plan.part(order), &given.summary);
+        let told = plan.told(order);
+        let files = told.preparation.file_operations.lists();
+        let account = Account::of_given(&told.part(order), &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
@@ -83,7 +84,12 @@ impl Written {
         plan: &Arc<Plan>,
         order: &Arc<Order>,
     ) -> Result<Self, RpcError> {
-        let preparation = &plan.preparation;
+        let told = {
+            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
+            let redacting = blocking(move || Ok(Arc::new(plan.told(&order))));
+            operation.unless_cancelled(redacting).await?
+        };
+        let preparation = &told.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
         let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, order.settings.citations());
         let written = operation.summarize(&jobs).await?;
@@ -91,7 +97,8 @@ impl Written {
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
         let usages = written.summaries.iter().map(|summary| summary.usage.clone());
         let usage = usages.fold(written.failed_usage, operation::sum_usage);
-        let redactions = operation::sum_redactions(&written.summaries);
+        let mut redactions = told.redactions.clone();
+        operation::add_redactions(&mut redactions, &written.summaries);
         let mut texts = written.summaries.into_iter().map(|summary| summary.text);
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
         let summary = match texts.next() {
@@ -102,12 +109,11 @@ impl Written {
         let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         operation::checked(&summary)?;
         let (account, summary) = {
-            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            // Decision 13: what never leaves the process keeps its facts exact.
+            let (told, order) = (Arc::clone(&told), Arc::clone(order));
             let is_own = written.summarizer == extractive::NAME;
-            let redactor = order.settings.redaction().redactor().filter(|_| !is_own);
+            let redactor = order.settings.redaction().redactor();
             let completing =
-                blocking(move || Ok(Account::complete(&plan.part(&order), &summary, is_own, redactor.as_deref())));
+                blocking(move || Ok(Account::complete(&told.part(&order), &summary, is_own, redactor.as_deref())));
             operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();

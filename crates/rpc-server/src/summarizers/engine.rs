@@ -232,7 +232,13 @@ impl Run<'_> {
     }
 
     async fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
-        let text = checked(answer, self.cost.attempts)?;
+        let text = checked(answer, self.cost.attempts).map_err(|failure| match failure {
+            Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts }) => {
+                let cause = self.without_secrets_in(&cause);
+                Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts })
+            }
+            failure => failure,
+        })?;
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(text);
         };
@@ -276,10 +282,18 @@ impl Run<'_> {
 
     fn failed(&self, error: &ModelError) -> RpcError {
         RpcError::SummarizerFailed {
-            cause: error.cause.clone(),
+            cause: self.without_secrets_in(&error.cause),
             retryable: error.kind.is_retryable(),
             attempts: self.cost.attempts,
         }
+    }
+}
+
+impl Run<'_> {
+    /// What others said of a failure: they repeat what they were sent.
+    fn without_secrets_in(&self, cause: &str) -> String {
+        let redactor = self.summarizer.redactor.as_ref();
+        redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::super::super::configuration::CommandConfiguration;
 use super::super::super::model::OnDelta;
 use super::super::failure::one_line;
+use crate::redaction::Redactor;
 
 /// Most bytes that a program may write as its summary.
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
@@ -208,9 +209,10 @@ async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     }
 }
 
-/// The last three lines that say something.
+/// The last three lines that say something. A secret may have begun in the lines before.
 fn last_lines(errors: &[u8]) -> String {
     let text = String::from_utf8_lossy(errors);
+    let text = Redactor::shared().redact(&text).text;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
 }
