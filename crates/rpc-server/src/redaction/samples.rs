@@ -74,8 +74,13 @@ fn sample(line: Line, number: u64) -> Sample {
 impl Sample {
     /// Parts of the secrets that `text` still holds, `escapes` times escaped as JSON.
     pub(crate) fn left_in(&self, text: &str, escapes: usize) -> Vec<String> {
+        self.left(escapes, |window| text.contains(window))
+    }
+
+    /// The same where `is_told` knows whether a text holds a piece.
+    pub(crate) fn left(&self, escapes: usize, is_told: impl Fn(&str) -> bool) -> Vec<String> {
         let secrets = self.secrets.iter().map(|secret| escaped(secret, escapes));
-        secrets.filter_map(|secret| windows(&secret).find(|window| text.contains(window)).map(str::to_owned)).collect()
+        secrets.filter_map(|secret| windows(&secret).find(|window| is_told(window)).map(str::to_owned)).collect()
     }
 }
 
