@@ -87,3 +87,37 @@ fn a_hard_link_to_an_open_file_is_not_called_another_process() {
     drop((input, output));
     assert_eq!(exit_code(&mut child), Some(0));
 }
+
+#[test]
+fn a_log_that_nobody_reads_holds_up_nothing() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    // Unread, closed, and full.
+    for ends in ["unread", "closed", "full"] {
+        let mut command = Command::new(binary().expect("the server is built"));
+        command.args(["--log-level", "trace"]).env_clear().env("HOME", home.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if ends == "full" {
+            let full = fs::OpenOptions::new().write(true).open("/dev/full");
+            let Ok(full) = full else {
+                continue;
+            };
+            command.stderr(full);
+        }
+        let mut child = command.spawn().expect("the server starts");
+        let errors = child.stderr.take().filter(|_| ends != "closed");
+        let mut input = child.stdin.take().expect("input is a pipe");
+        let mut output = BufReader::new(child.stdout.take().expect("output is a pipe"));
+        input.write_all(initialize().as_bytes()).expect("the server reads");
+        output.read_line(&mut String::new()).expect("the server answers");
+        for id in 2..4000 {
+            let ask = request(id, "estimateTokens", &json!({ "text": "x" }));
+            input.write_all(ask.as_bytes()).expect("the server reads");
+            let mut line = String::new();
+            output.read_line(&mut line).expect("the server answers");
+            assert!(line.contains("tokens"), "{ends}: {line}");
+        }
+        drop((input, output));
+        assert_eq!(exit_code(&mut child), Some(0), "{ends}");
+        drop(errors);
+    }
+}
