@@ -75,9 +75,10 @@ impl SummaryOperation {
         settings: &Settings,
     ) -> Self {
         let time = settings.deadline();
+        // Made once in the life of the server, which is no time of this operation.
+        let redactor = settings.redaction().redactor();
         let deadline = Instant::now() + time;
-        let (server, session_id, redactor) =
-            (Arc::clone(server), session_id.to_owned(), settings.redaction().redactor());
+        let (server, session_id) = (Arc::clone(server), session_id.to_owned());
         Self { server, guard, session_id, chain, redactor, progress, deadline, time }
     }
 
