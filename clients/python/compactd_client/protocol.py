@@ -1460,12 +1460,17 @@ class SearchHit(TypedDict):
     # Role of its message.
     role: NotRequired[str | None]
 
+    # How well it answers, where no entry has all words; comparable within one session alone.
+    score: NotRequired[float | None]
+
 
 @final
 class SearchSessionParams(TypedDict):
     """Parameters of `searchSession`: an open session, or all."""
 
     # Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+    # Where no
+    # entry has all of three words or more, those that have the most of them are found.
     query: str
 
     # Whether to search all sessions, open or not, in place of one.
@@ -1482,7 +1487,7 @@ class SearchSessionParams(TypedDict):
 class SearchSessionResult(TypedDict):
     """Result of `searchSession`."""
 
-    # Entries whose text matches, newest first.
+    # Entries whose text has all words, newest first; where there are none, those that answer best.
     hits: list[SearchHit]
 
     # Whether there are more.

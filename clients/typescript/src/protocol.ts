@@ -1128,11 +1128,17 @@ export interface SearchHit {
   path?: string | null;
   /** Role of its message. */
   role?: string | null;
+  /** How well it answers, where no entry has all words; comparable within one session alone. */
+  score?: number | null;
 }
 
 /** Parameters of `searchSession`: an open session, or all. */
 export interface SearchSessionParams {
-  /** Words that must all occur, whatever their case; a phrase in double quotes counts as one word. */
+  /**
+   * Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+   * Where no
+   * entry has all of three words or more, those that have the most of them are found.
+   */
   query: string;
   /** Whether to search all sessions, open or not, in place of one. */
   all?: boolean;
@@ -1144,7 +1150,7 @@ export interface SearchSessionParams {
 
 /** Result of `searchSession`. */
 export interface SearchSessionResult {
-  /** Entries whose text matches, newest first. */
+  /** Entries whose text has all words, newest first; where there are none, those that answer best. */
   hits: Array<SearchHit>;
   /** Whether there are more. */
   truncated: boolean;

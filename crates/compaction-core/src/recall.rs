@@ -95,29 +95,45 @@ impl<'q> PassageIndex<'q> {
     /// usual names of tools tell, answer better.
     pub fn add_entry(&mut self, entry: &Entry, tools: &FileTools) {
         let whole = Verbatim::of(entry);
-        let changes = self.changes(entry, &whole, tools);
         let mut parts: Vec<(usize, bool)> =
             whole.parts.iter().map(|part| (part.range.end + 1, part.kind == PartKind::ToolCall)).collect();
         if let Some(last) = parts.last_mut() {
             last.0 = whole.text.len();
         }
-        self.add(&whole.text, &parts, &changes);
+        let hits = self.hits(&whole.text, &parts);
+        let changes = self.changes(entry, &whole, &hits, tools);
+        self.add(&whole.text, &parts, &hits, &changes);
     }
 
     /// Adds a text that is one part.
     pub fn add_text(&mut self, text: &str) {
-        self.add(text, &[(text.len(), false)], &[]);
+        let parts = [(text.len(), false)];
+        let hits = self.hits(text, &parts);
+        self.add(text, &parts, &hits, &[]);
+    }
+
+    fn hits(&self, text: &str, parts: &[(usize, bool)]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        let mut start = 0;
+        for (end, is_json) in parts {
+            self.query.collect(text, start..*end, *is_json, &mut hits);
+            start = *end;
+        }
+        hits.sort_by_key(|hit| hit.at);
+        hits
     }
 
     /// The ranges of calls that change a file of the question, with the term that names it.
-    fn changes(&self, entry: &Entry, whole: &Verbatim, tools: &FileTools) -> Vec<(Range<usize>, u16)> {
-        let Some(assistant) =
-            entry.message().filter(|_| !self.query.files.is_empty()).and_then(|message| message.as_assistant())
-        else {
+    fn changes(&self, entry: &Entry, whole: &Verbatim, hits: &[Hit], tools: &FileTools) -> Vec<(Range<usize>, u16)> {
+        let is_possible = !self.query.files.is_empty() && !hits.is_empty();
+        let Some(assistant) = entry.message().filter(|_| is_possible).and_then(|message| message.as_assistant()) else {
             return Vec::new();
         };
         let calls = whole.parts.iter().filter(|part| part.kind == PartKind::ToolCall);
         let changes = calls.filter_map(|part| {
+            // A call that names the file has words of its name.
+            let first = hits.partition_point(|hit| hit.at < part.range.start);
+            hits.get(first).filter(|hit| hit.at < part.range.end)?;
             let Block::ToolCall(call) = assistant.content.get(part.block?)? else { return None };
             let changed = changed_files(call, tools);
             let is_changed = |(name, _): &&(String, u16)| changed.iter().any(|file| are_of_one_file(name, file));
@@ -127,20 +143,13 @@ impl<'q> PassageIndex<'q> {
         changes.collect()
     }
 
-    fn add(&mut self, text: &str, parts: &[(usize, bool)], changes: &[(Range<usize>, u16)]) {
+    fn add(&mut self, text: &str, parts: &[(usize, bool)], hits: &[Hit], changes: &[(Range<usize>, u16)]) {
         let document = self.documents;
         self.documents += 1;
-        let mut hits = Vec::new();
-        let mut start = 0;
-        for (end, is_json) in parts {
-            self.query.collect(text, start..*end, *is_json, &mut hits);
-            start = *end;
-        }
-        if hits.is_empty() && changes.is_empty() {
+        if hits.is_empty() {
             self.passages += passages::estimate(text);
             return;
         }
-        hits.sort_by_key(|hit| hit.at);
         let mut from = 0;
         for range in passages::passages(text, parts) {
             self.passages += 1;
@@ -149,10 +158,9 @@ impl<'q> PassageIndex<'q> {
             let inside = &hits[from..to];
             let is_in = |(place, _): &&(Range<usize>, u16)| place.start < range.end && range.start < place.end;
             let changes = changes.iter().find(is_in).map(|(_, term)| *term);
-            if inside.is_empty() && changes.is_none() {
-                continue;
+            if !inside.is_empty() || changes.is_some() {
+                self.note(document, text, range, inside, changes);
             }
-            self.note(document, text, range, inside, changes);
         }
     }
 

@@ -37,7 +37,8 @@ fn tells_of_change(call: &ToolCall, arguments: &Json<'_>) -> bool {
 
 fn add_patched(value: &Json<'_>, files: &mut Vec<String>) {
     match value {
-        Json::String(text) => {
+        // Most texts are no patches.
+        Json::String(text) if text.contains("***") || text.contains("+++") => {
             for mark in PATCHES {
                 for (at, _) in text.match_indices(mark) {
                     let path = text[at + mark.len()..].lines().next().unwrap_or_default().trim();

@@ -78,6 +78,10 @@ fn borders(text: &str, from: usize, to: usize, is_json: bool) -> impl Iterator<I
 
 /// The end of the longest piece that begins at `start` and has at most `units` UTF-16 units.
 pub(super) fn after_units(text: &str, start: usize, units: usize) -> usize {
+    // Most text is ASCII, where a unit is a byte.
+    if text.as_bytes().get(start..start + units).is_some_and(<[u8]>::is_ascii) {
+        return start + units;
+    }
     start + crate::text::prefix_utf16(&text[start..], units).len()
 }
 

@@ -1,14 +1,17 @@
 //! Questions: what is looked for, and what it is worth.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::function_words::are_function_words;
 use super::words::{Word, are_forms, fold, for_each_word, is_hiragana, key, singular};
 
 /// Terms of a question that count at most, the first ones.
 const MAX_TERMS: usize = 128;
-/// Bits of the filter that most words of a text do not pass.
-const FILTER_BITS: u32 = 15;
+/// Bits of the hash by which most words of a text are passed over.
+const SLOT_BITS: u32 = 15;
+
+/// Words of a sentence at least, or pairs of characters where a script does not part words.
+const SENTENCE: usize = 3;
 
 /// What an identifier counts as a whole, and what its parts count beside it.
 const IDENTIFIER: f64 = 1.5;
@@ -24,11 +27,16 @@ pub struct RecallQuery {
     /// What each term counts.
     pub(super) weights: Vec<f64>,
     words: Vec<Wanted>,
-    by_key: HashMap<u32, Vec<u16>>,
-    filter: Vec<u64>,
+    /// For each hash of a key the place of its group, counted from 1; 0 where no word has it.
+    slots: Vec<u16>,
+    /// Words whose keys have one hash.
+    groups: Vec<Vec<u16>>,
     pairs: HashMap<(char, Option<char>), u16>,
     /// Names in the question that may be of files, each with the term that it is.
     pub(super) files: Vec<(String, u16)>,
+    /// The words that count, as they were asked.
+    matter: Vec<String>,
+    is_sentence: bool,
 }
 
 /// A word that is looked for.
@@ -64,21 +72,36 @@ impl RecallQuery {
             words.iter().zip(carries_nothing).filter(|(_, is_one)| !is_one).map(|(word, _)| *word).collect();
         let mut query = Self::empty();
         matter.iter().for_each(|word| query.add(word, true));
+        let counted = if query.weights.is_empty() { &words } else { &matter };
         if query.weights.is_empty() {
             words.iter().for_each(|word| query.add(word, false));
         }
+        query.matter = counted.iter().map(|word| (*word).to_owned()).collect();
+        query.is_sentence = words.len() >= SENTENCE || query.pairs.len() >= SENTENCE;
         query.index();
         (!query.weights.is_empty()).then_some(query)
+    }
+
+    /// The words that count, as they were asked, without what stands around them in sentences.
+    pub fn matter(&self) -> impl Iterator<Item = &str> {
+        self.matter.iter().map(String::as_str)
+    }
+
+    /// Whether it has three words or more.
+    pub fn is_sentence(&self) -> bool {
+        self.is_sentence
     }
 
     fn empty() -> Self {
         Self {
             weights: Vec::new(),
             words: Vec::new(),
-            by_key: HashMap::new(),
-            filter: vec![0; (1 << FILTER_BITS) / 64],
+            slots: vec![0; 1 << SLOT_BITS],
+            groups: Vec::new(),
             pairs: HashMap::new(),
             files: Vec::new(),
+            matter: Vec::new(),
+            is_sentence: false,
         }
     }
 
@@ -165,12 +188,22 @@ impl RecallQuery {
     fn index(&mut self) {
         for (at, word) in self.words.iter().enumerate() {
             let plural = format!("{}s", word.folded);
-            let keys: HashSet<u32> = [word.folded.as_str(), &word.singular, &plural].into_iter().map(key).collect();
-            for key in keys {
-                let (place, bit) = slot(key);
-                self.filter[place] |= bit;
-                self.by_key.entry(key).or_default().push(at as u16);
+            let keys = [word.folded.as_str(), &word.singular, &plural].map(key);
+            for slot in keys.into_iter().map(slot).collect::<BTreeSet<_>>() {
+                if self.slots[slot] == 0 {
+                    self.groups.push(Vec::new());
+                    self.slots[slot] = self.groups.len() as u16;
+                }
+                self.groups[usize::from(self.slots[slot]) - 1].push(at as u16);
             }
+        }
+    }
+
+    /// The words that may be `word`, which is lower-case unless it is ASCII.
+    fn candidates(&self, word: &str) -> &[u16] {
+        match self.slots[slot(key(word))] {
+            0 => &[],
+            group => &self.groups[usize::from(group) - 1],
         }
     }
 
@@ -185,14 +218,12 @@ impl RecallQuery {
     }
 
     fn look_up(&self, text: &str, at: usize, word: &str, is_whole: bool, hits: &mut Vec<Hit>) {
-        let key = key(word);
-        let (place, bit) = slot(key);
-        if word.is_ascii() && self.filter[place] & bit == 0 {
+        let candidates = self.candidates(word);
+        if word.is_ascii() && candidates.is_empty() {
             return;
         }
         let folded = fold(word);
-        let key = if word.is_ascii() { key } else { super::words::key(&folded) };
-        let Some(candidates) = self.by_key.get(&key) else { return };
+        let candidates = if word.is_ascii() { candidates } else { self.candidates(&folded) };
         for candidate in candidates {
             let wanted = &self.words[usize::from(*candidate)];
             let Some(strength) = wanted.strength(text, at + word.len(), &folded, is_whole) else { continue };
@@ -291,7 +322,6 @@ fn trimmed(word: &str) -> &str {
     word.trim_start_matches(quotes).trim_end_matches(ends)
 }
 
-fn slot(key: u32) -> (usize, u64) {
-    let hash = key.wrapping_mul(0x9E37_79B1) >> (32 - FILTER_BITS);
-    ((hash / 64) as usize, 1 << (hash % 64))
+fn slot(key: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B1) >> (32 - SLOT_BITS)) as usize
 }
