@@ -20,8 +20,8 @@ use crate::plain::Plain;
 use crate::queries::{Goal, Query};
 use crate::session::{Question, Subject};
 
-/// Queries that are made of the facts of one session at most.
-const FACTS_EACH: usize = 75;
+/// Queries that are made of the facts, and of the changes, of one session at most.
+const MADE_EACH: usize = 75;
 /// What the server gives back where nothing is said, for those who compare.
 const DEFAULT_TOKENS: u64 = 2000;
 /// Passages among which a change must be.
@@ -30,11 +30,12 @@ const FIRST: usize = 5;
 const LEAST_TOLD: f64 = 93.0;
 const LEAST_CHANGES: f64 = 80.0;
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Options {
     is_checked: bool,
     is_listing: bool,
     seed: u64,
+    most: usize,
 }
 
 /// How often what was asked for came back.
@@ -92,13 +93,14 @@ fn main() -> anyhow::Result<ExitCode> {
 
 impl Options {
     fn read(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Self> {
-        let mut options = Self::default();
+        let mut options = Self { is_checked: false, is_listing: false, seed: 0, most: MADE_EACH };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--check" => options.is_checked = true,
                 "--missing" => options.is_listing = true,
                 "--seed" => options.seed = arguments.next().context("--seed needs a number")?.parse()?,
-                other => anyhow::bail!("unknown argument {other}: there are --check, --missing and --seed N"),
+                "--most" => options.most = arguments.next().context("--most needs a number")?.parse()?,
+                other => anyhow::bail!("unknown argument {other}: there are --check, --missing, --most N and --seed N"),
             }
         }
         Ok(options)
@@ -139,9 +141,9 @@ fn measure(
     let mut random = Random::new(options.seed ^ 0x7ec4_11ed);
     let plain = Plain::new(&subject.evicted);
     let kinds = [
-        queries::facts(subject, FACTS_EACH, &mut random),
+        queries::facts(subject, options.most, &mut random),
         queries::questions(subject),
-        queries::changes(subject, &mut random),
+        queries::changes(subject, options.most, &mut random),
     ];
     let mut counts = Counts::default();
     let mut spent = Duration::ZERO;

@@ -14,7 +14,6 @@ const RARE: usize = 2;
 /// A word of a query stands in at most this share of the entries, in hundredths.
 const COMMON_PERCENT: usize = 20;
 const LETTERS: usize = 4;
-const TIMES_EACH_FILE: usize = 2;
 
 /// What is asked, and what must come back.
 pub(crate) struct Query {
@@ -27,11 +26,11 @@ pub(crate) enum Goal {
     Fact(String),
     /// Patterns of which one passage matches all, and others of which it matches none.
     Patterns(Question),
-    /// A call that changes a file: entries with the places of their content blocks.
+    /// Calls that change a file, of which one is enough: entries with the places of their content blocks.
     Changes(HashSet<(String, u64)>),
 }
 
-/// Sentences of one file name, in several languages.
+/// Questions about one file, in several languages.
 const CHANGED: [&str; 6] = [
     "What did we change in {}?",
     "which edits were made to {}",
@@ -77,8 +76,8 @@ pub(crate) fn questions(subject: &Subject) -> Vec<Query> {
     subject.questions.iter().map(query).collect()
 }
 
-/// Questions about the changes of each file, by its name and by its path.
-pub(crate) fn changes(subject: &Subject, random: &mut Random) -> Vec<Query> {
+/// Up to `most` questions about the changes of files, by their names and by their paths.
+pub(crate) fn changes(subject: &Subject, most: usize, random: &mut Random) -> Vec<Query> {
     let mut files: HashMap<String, HashSet<(String, u64)>> = HashMap::new();
     let mut order = Vec::new();
     for entry in &subject.evicted {
@@ -98,12 +97,13 @@ pub(crate) fn changes(subject: &Subject, random: &mut Random) -> Vec<Query> {
         // Changes of all files of that name are answers, as the question does not tell them apart.
         let same = files.iter().filter(|(other, _)| other.rsplit(['/', '\\']).next() == Some(&name));
         let of_name: HashSet<(String, u64)> = same.flat_map(|(_, calls)| calls.iter().cloned()).collect();
-        let names = [(name, of_name), (file.clone(), files[&file].clone())];
-        for (name, calls) in names.into_iter().take(TIMES_EACH_FILE) {
+        for (name, calls) in [(name, of_name), (file.clone(), files[&file].clone())] {
             let text = random.pick(&CHANGED).replace("{}", &name);
             queries.push(Query { text, goal: Goal::Changes(calls) });
         }
     }
+    random.shuffle(&mut queries);
+    queries.truncate(most);
     queries
 }
 
