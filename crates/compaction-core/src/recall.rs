@@ -32,7 +32,9 @@ const SATURATION: f64 = 1.2;
 /// How much the length of a passage counts (BM25: b).
 const LENGTH_WEIGHT: f64 = 0.75;
 /// What a change of a file counts that the question names, in weights of that name.
-const CHANGE: f64 = 2.0;
+const CHANGE: f64 = 3.0;
+/// How much of its weight the oldest passage loses against the newest.
+const AGE: f64 = 0.15;
 /// Passages that are remembered at most. Where there are more, those that weigh least are forgotten.
 const MOST_PASSAGES: usize = 8192;
 /// Bytes around the densest words of a passage.
@@ -213,7 +215,8 @@ impl<'q> PassageIndex<'q> {
             rarity * weight
         });
         let change = found.changes.map_or(0.0, |term| CHANGE * rarity[usize::from(term)].max(1.0));
-        ((weighed.sum::<f64>() + change) * 1000.0).round() / 1000.0
+        let age = (self.documents - found.document) as f64 / self.documents.max(1) as f64;
+        ((weighed.sum::<f64>() + change) * (1.0 - AGE * age) * 1000.0).round() / 1000.0
     }
 
     /// The passages, best first, newer ones before equally good older ones. Of equal texts the best

@@ -132,6 +132,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn nothing_is_left_out_and_nothing_is_too_long(text in "([a-z]{1,9}[ .\n\\\\n]|[日本。é😀]{0,9}|x{0,400}){0,90}", part in 0.0..1.0_f64, is_json: bool) {
             let part = ceil_boundary(&text, (text.len() as f64 * part) as usize);

@@ -183,6 +183,11 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn excerpts_fit_and_stand_where_they_say(
         texts in proptest::collection::vec("((ab|cd|[x-z]{1,8}|日本|é😀)[ \n.]{1,2}){0,400}", 1..5),

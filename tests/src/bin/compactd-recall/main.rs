@@ -26,9 +26,9 @@ const MADE_EACH: usize = 75;
 const DEFAULT_TOKENS: u64 = 2000;
 /// Passages among which a change must be.
 const FIRST: usize = 5;
-/// Shares that must be reached, in hundredths.
-const LEAST_TOLD: f64 = 93.0;
-const LEAST_CHANGES: f64 = 80.0;
+/// Shares that must be reached of each kind, in hundredths. Of facts and questions together, as many as are
+/// made where nothing is said, that is 93.
+const LEAST: [f64; 3] = [96.0, 72.0, 80.0];
 
 #[derive(Debug, Clone, Copy)]
 struct Options {
@@ -79,15 +79,11 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     server.shut_down()?;
     let told = Count { asked: all[0].asked + all[1].asked, told: all[0].told + all[1].told, plainly_told: 0 };
-    let is_reached = told.share() >= LEAST_TOLD && all[2].share() >= LEAST_CHANGES;
-    writeln!(
-        out,
-        "\nfacts and questions: {:.1} % of {} (goal {LEAST_TOLD}); changes: {:.1} % of {} (goal {LEAST_CHANGES})",
-        told.share(),
-        told.asked,
-        all[2].share(),
-        all[2].asked
-    )?;
+    let is_reached = all.iter().zip(LEAST).all(|(count, least)| count.share() >= least);
+    let shares = KINDS.iter().zip(&all).zip(LEAST);
+    let shares = shares.map(|((kind, count), least)| format!("{kind} {:.1} % (goal {least})", count.share()));
+    writeln!(out, "\nfacts and questions together: {:.1} % of {}", told.share(), told.asked)?;
+    writeln!(out, "{}", shares.collect::<Vec<_>>().join(", "))?;
     Ok(if options.is_checked && !is_reached { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
