@@ -18,7 +18,7 @@ use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
-use crate::summarizers::{Redactions, SummaryJob};
+use crate::summarizers::{Redactions, SummaryJob, extractive};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
 /// A summary that was written.
