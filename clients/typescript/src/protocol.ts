@@ -58,15 +58,41 @@ export interface AutomaticCompaction {
   reason: CompactionReason;
   /** Whether the request that failed is worth another try once the compaction is done. */
   willRetry: boolean;
+  /** Tokens of the context. */
+  contextTokens: number;
+  /** More tokens than this are too many. */
+  threshold: number;
+  /** Tool results that were shortened in the context at once; their entries keep the whole. */
+  clipped?: Array<ClippedResult>;
+  /** Why it could not begin, as `compactionEnd` tells it. */
+  error?: ErrorBody | null;
+  /**
+   * The input. After an answer that a server gave to a part of the context: the least that the
+   * context
+   * has.
+   */
+  inputTokens?: number | null;
+  /**
+   * The most that the provider takes, of input or of input and output together. After an answer that
+   * a
+   * server gave to a part of the context: what it read.
+   */
+  limit?: number | null;
   /**
    * Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
    * the one that runs already.
    */
   operationId?: string | null;
+  /** The output that was asked for. */
+  requestedOutputTokens?: number | null;
   /**
-   * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-   * `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
-   * `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
+   * Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
+   * `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
+   * `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the
+   * output
+   * that was asked for fills the limit, so that no context is small enough), `otherModel` (another
+   * model
+   * refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
    */
   skipped?: string | null;
   /** Until when it is not tried, after several failures in a row. */
@@ -130,15 +156,32 @@ export interface CheckCompactionResult {
   /** Tokens above which the threshold is crossed. */
   threshold: number;
   /**
+   * The input. After an answer that a server gave to a part of the context: the least that the
+   * context
+   * has.
+   */
+  inputTokens?: number | null;
+  /**
    * Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
    * if that is not known.
    */
   keepRecentTokens?: number | null;
+  /**
+   * The most that the provider takes, of input or of input and output together. After an answer that
+   * a
+   * server gave to a part of the context: what it read.
+   */
+  limit?: number | null;
   /** Why. */
   reason?: CompactionReason | null;
+  /** The output that was asked for. */
+  requestedOutputTokens?: number | null;
   /** Tokens of the window that stay free, as they fit it; absent if the window is not known. */
   reserveTokens?: number | null;
-  /** Why nothing is done although something might seem due. */
+  /**
+   * Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+   * `unknownWindow`, `aborted`.
+   */
   skipped?: string | null;
 }
 
@@ -172,6 +215,19 @@ export interface ClientInfo {
   name: string;
   /** Its version. */
   version?: string | null;
+}
+
+/**
+ * A tool result that was shortened in the context, because it is larger than what the window
+ * leaves.
+ */
+export interface ClippedResult {
+  /** The entry of the result, which keeps the whole of it. */
+  entryId: string;
+  /** Its tokens before. */
+  tokensBefore: number;
+  /** Its tokens afterwards. */
+  tokensAfter: number;
 }
 
 /** Parameters of `compact`. */
@@ -219,11 +275,13 @@ export interface CompactionEnd {
   aborted: boolean;
   /** Whether the failed request is worth another try. */
   willRetry: boolean;
+  /** Tool results that were shortened in the context where that was enough. */
+  clipped?: Array<ClippedResult>;
   /** Why it failed. */
   error?: ErrorBody | null;
   /** Until when the session is not compacted by itself, after several failures in a row. */
   pausedUntil?: string | null;
-  /** What came of it. */
+  /** What came of it; absent where shortening tool results was enough. */
   result?: CompactionResult | null;
   /**
    * Given, and true, where the server began the compaction and the context ends with a tool result
@@ -722,6 +780,11 @@ export interface Model {
   id: string;
   /** Size of the window in tokens. */
   contextWindow: number;
+  /**
+   * The longest answer that is asked of it, in tokens. An answer that stops for its length before it
+   * is a reason to compact and ask again, once.
+   */
+  maxOutputTokens?: number | null;
 }
 
 /** A model, as entries name it. */

@@ -5,6 +5,7 @@
 //! cut ([`preparation`]); what is cut away becomes a summary.
 
 pub mod awaited;
+pub mod clipping;
 pub mod conversation;
 pub mod cut_point;
 pub mod entry;

@@ -403,6 +403,22 @@ impl Message {
         Self::synthetic(&members, timestamp, Body::User { content })
     }
 
+    /// A tool result that says that `call` has none, as an error. `timestamp` in epoch milliseconds.
+    pub(crate) fn missing_result(call: &ToolCall, timestamp: Option<i64>) -> Self {
+        const TEXT: &str = "No result was recorded for this call.";
+        let content = Content::Blocks(vec![Block::Text(TEXT.to_owned())]);
+        let members = [
+            ("role", "\"toolResult\"".to_owned()),
+            ("toolCallId", json::encode_string(&call.id)),
+            ("toolName", json::encode_string(&call.name)),
+            ("content", format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(TEXT))),
+            ("isError", "true".to_owned()),
+        ];
+        let body =
+            Body::ToolResult { tool_call_id: call.id.clone(), tool_name: call.name.clone(), content, is_error: true };
+        Self::synthetic(&members, timestamp, body)
+    }
+
     /// The same message with other content, for roles that have content that edits may change
     /// (user, assistant, toolResult, custom); others come back unchanged.
     ///
@@ -477,6 +493,11 @@ impl Message {
     /// The ids of the tool calls in the message, in order.
     pub fn tool_call_ids(&self) -> impl Iterator<Item = &str> {
         self.outline.calls.iter().map(String::as_str)
+    }
+
+    /// Whether it is an answer that failed or was aborted: no model shall be shown it again.
+    pub fn is_failed_answer(&self) -> bool {
+        self.outline.has_failed
     }
 
     /// The id of the call that the message answers, if it is a tool result.

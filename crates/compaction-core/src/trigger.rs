@@ -16,7 +16,7 @@ use crate::settings::CompactionSettings;
 pub use attempt::{attempt, is_unfinished, last_answer};
 pub use gauge::Gauge;
 pub use limits::EffectiveLimits;
-pub use truncated::is_part;
+pub use truncated::{is_part, read_tokens};
 use crate::overflow::Reported;
 use overflowing::{Overflow, Overflowed, overflow_of};
 use subject::Subject;

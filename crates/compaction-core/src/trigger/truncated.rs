@@ -44,8 +44,9 @@ pub fn is_part(read: u64, least: u64) -> bool {
     (LEAST_INPUT..least / 5 * 4).contains(&read)
 }
 
-/// Tokens that the provider read for an answer, where it tells them.
-pub(super) fn read_tokens(message: &Message) -> Option<u64> {
+/// Tokens that the provider read for an answer, where it tells them and they are enough for a whole
+/// prompt.
+pub fn read_tokens(message: &Message) -> Option<u64> {
     let total = trusted_usage(message)?;
     let usage = message.as_assistant()?.usage?;
     let read = input_tokens(&usage).max(total.saturating_sub(usage.output));
