@@ -5,6 +5,7 @@
 //! it, tool calls and results are paired, and every message is in the context or was in a request
 //! for a summary.
 
+pub mod host;
 mod provider;
 mod sidecar;
 

@@ -164,6 +164,19 @@ const UNKNOWN_SHARE: u64 = 2;
 const LEAST_WINDOW: u64 = 256;
 
 impl TriggerDecision {
+    /// The same for whoever looks at the size of the context alone: an overflow is none of its reasons.
+    pub fn by_threshold(self) -> Self {
+        match self.reason {
+            Some(TriggerReason::Overflow) if self.context_tokens > self.threshold => {
+                compact(TriggerReason::Threshold, false, self)
+            }
+            Some(TriggerReason::Overflow) => {
+                Self { action: TriggerAction::None, reason: None, will_retry: false, ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// The same with what an overflow shows of the room that the provider has.
     fn with_overflow(
         self,
@@ -173,7 +186,8 @@ impl TriggerDecision {
     ) -> TriggerDecision {
         let is_own = |message| is_from_model(message, &input.model);
         let Some(overflowed) = overflowed.filter(|_| subject.message.is_some_and(is_own) && !subject.is_stale) else {
-            return TriggerDecision { has_overflowed: overflowed.is_some(), ..self };
+            let reported = overflowed.map(|overflowed| overflowed.reported).unwrap_or_default();
+            return TriggerDecision { has_overflowed: overflowed.is_some(), reported, ..self };
         };
         let reported = overflowed.reported;
         let told = self.told(overflowed);

@@ -94,8 +94,20 @@ fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<
     let Some(settings) = settings else {
         return Ok(Outcome { usage, ..Outcome::default() });
     };
-    let outcome = decide(access, &projection, entry.message().map(Arc::as_ref), model, &settings);
+    let message = entry.message().map(Arc::as_ref);
+    // The request that follows is the first one for this message, and has its own recovery.
+    let looks_at = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
+    let outcome = decide(access, &projection, message, model, (&settings, looks_at));
     Ok(Outcome { usage, ..outcome })
+}
+
+/// What may make a compaction due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reasons {
+    /// The size of the context alone.
+    Threshold,
+    /// That, and what the last answer shows.
+    All,
 }
 
 /// Decides with the context at hand, and begins what is due.
@@ -104,9 +116,10 @@ fn decide(
     projection: &Arc<Projection>,
     message: Option<&Message>,
     model: &Model,
-    settings: &Settings,
+    (settings, reasons): (&Settings, Reasons),
 ) -> Outcome {
     let decision = decision(access.open(), projection, message, model, settings);
+    let decision = if reasons == Reasons::Threshold { decision.by_threshold() } else { decision };
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
@@ -324,24 +337,28 @@ fn tell_failure(
 /// Asks once more after an operation, if messages came while it ran.
 pub(crate) async fn check_again(server: &Arc<Server>, session: &Arc<OpenSession>) {
     if session.auto_compaction.take_missed_check() {
-        check_now(server, session).await;
+        check(server, session, Reasons::All).await;
     }
 }
 
-/// Asks whether a compaction is due, as another model may have a smaller window.
-pub(crate) async fn check_now(server: &Arc<Server>, session: &Arc<OpenSession>) {
+/// Asks whether the context is too large, as another model may have a smaller window.
+pub(crate) async fn check_size(server: &Arc<Server>, session: &Arc<OpenSession>) {
+    check(server, session, Reasons::Threshold).await;
+}
+
+async fn check(server: &Arc<Server>, session: &Arc<OpenSession>, reasons: Reasons) {
     if server.closing.is_cancelled() {
         return;
     }
     let guard = Arc::clone(&session.slot).write_owned().await;
-    let look = change(Arc::clone(server), Arc::clone(session), guard, |access| {
+    let look = change(Arc::clone(server), Arc::clone(session), guard, move |access| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
             return Ok(Outcome::default());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
         let settings = access.server().settings()?;
-        Ok(decide(access, &projection, None, &model, &settings))
+        Ok(decide(access, &projection, None, &model, (&settings, reasons)))
     });
     match look.await {
         Ok(outcome) => {

@@ -24,6 +24,9 @@ const ALWAYS_ALLOWED_TOKENS: u64 = 256;
 /// Tokens that any summary has: its headings alone take more.
 const LEAST_SUMMARY_TOKENS: u64 = 24;
 
+/// Tokens that a provider counts for an estimated one at most: text in Chinese comes to four.
+const MOST_PER_ESTIMATE: u64 = 5;
+
 /// How often a little less is tried to be kept before it is half as much each time.
 const SMALL_STEPS: usize = 4;
 
@@ -173,7 +176,10 @@ impl Order {
     /// What a context weighs, by the count of the provider that refused it where it named one.
     pub(super) fn measure(&self, projection: &Projection) -> Measure {
         let measure = Measure::of(projection);
-        Measure { counted: self.counted.map_or(measure.counted, |counted| counted.max(measure.counted)), ..measure }
+        // A count of many times the estimate is of something else than these messages.
+        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MOST_PER_ESTIMATE);
+        let counted = self.counted.filter(is_plausible).unwrap_or(0).max(measure.counted);
+        Measure { counted, ..measure }
     }
 
     /// The end of a context that stays however little is kept: the last answer with the results of its

@@ -95,7 +95,7 @@ pub(crate) async fn update_settings(
     let updated = updating.await?;
     // The window of the model may be smaller than the context by now.
     if let Some(session) = changed {
-        auto_compaction::check_now(&server, &session).await;
+        auto_compaction::check_size(&server, &session).await;
     }
     Ok(updated)
 }
