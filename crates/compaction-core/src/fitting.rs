@@ -142,10 +142,16 @@ impl RequestPlan {
     ///
     /// An answer that is longer than the room that was kept for it is cut in its middle, so that
     /// every request fits whatever a model answered.
+    ///
+    /// The last one may be answered with as much as the model writes at most, where that is known: what a
+    /// model thinks counts as output too, so that a lower bound would cut summaries off.
     pub fn request(&self, index: usize, summary_so_far: Option<&str>) -> Option<SummaryRequest> {
         let conversation = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
-        Some(self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens))
+        let request = self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens);
+        let is_bounded_by_model = self.model_max_tokens.is_some() && index + 1 == self.parts.len();
+        let max_tokens = if is_bounded_by_model { self.largest_answer(&request) } else { request.max_tokens };
+        Some(SummaryRequest { max_tokens, ..request })
     }
 
     /// The request at `index` once more, after an answer that lacks headings. Where everything does

@@ -191,11 +191,23 @@ impl TriggerDecision {
         };
         let reported = overflowed.reported;
         let told = self.told(overflowed);
-        let room = reported.room().filter(|_| reported.is_curable()).or(told);
+        let room = self.named_room(reported).filter(|_| reported.is_curable()).or(told);
         let target = room.map(|room| if reported.limit.is_some() || !overflowed.is_refused { room } else { room / UNKNOWN_SHARE });
         let window = target.unwrap_or(u64::MAX).min(input.model.effective_window());
         let limits = EffectiveLimits::for_window(window, &input.settings);
         Self { has_overflowed: true, reported, room, limits, threshold: limits.threshold, ..self }
+    }
+
+    /// The room that a provider names: its limit without the output that was asked for. Where it names one
+    /// number for the whole request, what that has over the context is output, prompt and tools.
+    fn named_room(&self, reported: Reported) -> Option<u64> {
+        let limit = reported.limit?;
+        let beside = match (reported.input, reported.total) {
+            (None, Some(total)) => total.saturating_sub(self.context_tokens),
+            _ => return reported.room(),
+        };
+        let whole = Reported { output: Some(beside), ..reported };
+        if whole.is_curable() { whole.room() } else { Some(limit) }
     }
 
     /// What a refusal without a limit, or an answer to a part of the context, says of the room: it is no
@@ -204,7 +216,7 @@ impl TriggerDecision {
         match overflowed.is_refused {
             false => overflowed.reported.limit,
             true if overflowed.reported.limit.is_some() || overflowed.kind == Overflow::OutputTooLarge => None,
-            true => Some(overflowed.reported.counted().unwrap_or(self.context_tokens))
+            true => Some(overflowed.reported.input.unwrap_or(self.context_tokens))
                 .filter(|tokens| (LEAST_WINDOW..=self.threshold).contains(tokens)),
         }
     }

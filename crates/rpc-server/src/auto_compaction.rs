@@ -306,7 +306,7 @@ fn order(
         settings: settings.clone(),
         compaction: Some(compaction),
         threshold: Some(decision.threshold),
-        counted: decision.reported.counted().filter(|_| decision.has_overflowed),
+        counted: decision.reported.input.filter(|_| decision.has_overflowed),
         overflowed: overflowed.cloned(),
     }
 }

@@ -1,6 +1,7 @@
 //! The summarizer over any model: requests that fit, retries, and checks of what comes back
 //! (compaction spec, Summaries).
 
+mod read;
 mod retries;
 
 use std::sync::Arc;
@@ -114,6 +115,8 @@ fn no_request() -> Failure {
 enum Failure {
     /// The model called the request too large.
     Overflow(ModelError),
+    /// The server has read a part of the request: so many tokens.
+    Truncated(ModelError, u64),
     /// Anything that a smaller request would not cure.
     Final(RpcError),
 }
@@ -128,8 +131,18 @@ impl Run<'_> {
             match self.write_planned(&plan, job.kind.summary_kind()).await {
                 Ok(text) => return Ok(text),
                 Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Overflow(error)) if shrinkings == MAX_SHRINKINGS => return Err(self.failed(&error)),
+                Err(Failure::Overflow(error) | Failure::Truncated(error, _)) if shrinkings == MAX_SHRINKINGS => {
+                    return Err(self.failed(&error));
+                }
                 Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
+                Err(Failure::Truncated(error, tokens)) => {
+                    let smaller = read::smaller(plan.largest_input_tokens(), tokens);
+                    // The first reason is the one that helps, where no smaller request can be made.
+                    if self.plan(&job, Some(smaller)).await.is_err() {
+                        return Err(self.failed(&error));
+                    }
+                    input_limit = Some(smaller);
+                }
             }
             shrinkings += 1;
         }
@@ -264,7 +277,10 @@ impl Run<'_> {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
-                    return Ok(answer);
+                    return match read::missing(request, &answer) {
+                        None => Ok(answer),
+                        Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
+                    };
                 }
                 Err(error) => error,
             };
