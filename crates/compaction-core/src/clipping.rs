@@ -147,7 +147,9 @@ fn cut_text(text: &str, id: &EntryId, units: u64) -> String {
     let kept = usize::try_from(units.saturating_sub(NOTE_UNITS)).unwrap_or(usize::MAX);
     let (head, tail) = (prefix_utf16(text, kept - kept / 3), suffix_utf16(text, kept / 3));
     let left_out = utf16_len(text) - utf16_len(head) - utf16_len(tail);
-    let note = format!("[{left_out} {NOTE} here: it does not fit into the window. recall with entryIds [\"{id}\"] gives them.]");
+    let note = format!(
+        "[{left_out} {NOTE} here: it does not fit into the window. recall with entryIds [\"{id}\"] gives them.]"
+    );
     format!("{head}\n\n{note}\n\n{tail}")
 }
 
@@ -161,9 +163,8 @@ mod tests {
     fn entry(at: usize, message: &str) -> Arc<Entry> {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
         let time = "2025-01-01T00:00:00.000Z";
-        let line = format!(
-            r#"{{"type":"message","id":"{at}","parentId":{parent},"timestamp":"{time}","message":{message}}}"#
-        );
+        let line =
+            format!(r#"{{"type":"message","id":"{at}","parentId":{parent},"timestamp":"{time}","message":{message}}}"#);
         Arc::new(Entry::parse(&line).expect("the line is made here"))
     }
 
@@ -208,7 +209,9 @@ mod tests {
         let clips = clip_tail(&session(&[5000]), None, 2000);
         let content = &clips[0].content;
         assert!(content.contains("begin x") && content.contains("x end"), "{content}");
-        assert!(content.contains(r#"recall with entryIds [\"1\"]"#) && content.contains(r#"{"type":"never_seen","x":1}"#));
+        assert!(
+            content.contains(r#"recall with entryIds [\"1\"]"#) && content.contains(r#"{"type":"never_seen","x":1}"#)
+        );
         let members = RawObject::parse(&clips[0].members()).map(|members| members.string("targetId"));
         assert_eq!(members.ok().flatten().as_deref(), Some("1"));
     }

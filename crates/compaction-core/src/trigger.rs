@@ -13,13 +13,13 @@ use crate::message::Message;
 use crate::projection::Projection;
 use crate::settings::CompactionSettings;
 
+use crate::overflow::Reported;
 pub use attempt::{attempt, is_unfinished, last_answer};
 pub use gauge::Gauge;
 pub use limits::EffectiveLimits;
-pub use truncated::{is_part, read_tokens};
-use crate::overflow::Reported;
 use overflowing::{Overflow, Overflowed, overflow_of};
 use subject::Subject;
+pub use truncated::{is_part, read_tokens};
 
 /// The model that the next request goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,8 @@ fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision
 /// How the message that is judged overflowed, if it did.
 fn overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecision) -> Option<Overflowed> {
     let message = subject.message?;
-    overflow_of(message, &input.model, none.threshold).or_else(|| truncated::by_usage(input.projection, message, subject.depth))
+    overflow_of(message, &input.model, none.threshold)
+        .or_else(|| truncated::by_usage(input.projection, message, subject.depth))
 }
 
 /// Parts of a context that a refusal without numbers lets stay: half of it. What the provider takes is
@@ -192,7 +193,8 @@ impl TriggerDecision {
         let reported = overflowed.reported;
         let told = self.told(overflowed);
         let room = self.named_room(reported).filter(|_| reported.is_curable()).or(told);
-        let target = room.map(|room| if reported.limit.is_some() || !overflowed.is_refused { room } else { room / UNKNOWN_SHARE });
+        let target = room
+            .map(|room| if reported.limit.is_some() || !overflowed.is_refused { room } else { room / UNKNOWN_SHARE });
         let window = target.unwrap_or(u64::MAX).min(input.model.effective_window());
         let limits = EffectiveLimits::for_window(window, &input.settings);
         Self { has_overflowed: true, reported, room, limits, threshold: limits.threshold, ..self }

@@ -19,8 +19,8 @@ use compaction_core::trigger::{
 use compaction_core::undo::CopiedDepths;
 
 use crate::call::change;
-use crate::convert;
 use crate::compactor::{self, Begun, Circumstances, Order};
+use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::compaction::is_switched_off;
 use crate::handlers::context::{project, usage};

@@ -32,8 +32,11 @@ impl Reported {
 
     /// Reads a text that is plain already.
     pub(super) fn of_plain(text: &str) -> Self {
-        let mut found = pattern::sum(text)
-            .map_or_else(Self::default, |sum| Self { input: Some(sum.input), output: Some(sum.output), ..Self::default() });
+        let mut found = pattern::sum(text).map_or_else(Self::default, |sum| Self {
+            input: Some(sum.input),
+            output: Some(sum.output),
+            ..Self::default()
+        });
         let has_sum = found.input.is_some();
         let mut inputs: Option<u64> = None;
         for number in pattern::numbers(text).filter(|number| !number.is_followed_by(table::OTHER_UNITS)) {

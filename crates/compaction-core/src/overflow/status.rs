@@ -40,7 +40,10 @@ impl Status {
             })
         };
         let in_parentheses = || IN_PARENTHESES.iter().any(|status| text.contains(status)).then_some(413);
-        Self { code: code_at(at_start).or_else(introduced).or_else(in_parentheses), is_bodyless: text.contains("(no body)") }
+        Self {
+            code: code_at(at_start).or_else(introduced).or_else(in_parentheses),
+            is_bodyless: text.contains("(no body)"),
+        }
     }
 }
 

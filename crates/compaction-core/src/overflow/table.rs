@@ -220,11 +220,13 @@ pub(super) const OUTPUT_COUNTS: &[&str] = &[
 ];
 
 /// What a count of output tokens follows.
-pub(super) const BEFORE_OUTPUT: &[&str] = &["(max_tokens", "max_tokens is too large", "max_completion_tokens' is too large"];
+pub(super) const BEFORE_OUTPUT: &[&str] =
+    &["(max_tokens", "max_tokens is too large", "max_completion_tokens' is too large"];
 
 /// What a count of input tokens follows.
 pub(super) const BEFORE_INPUT: &[&str] = &[
     "prompt is too long",
+    "prompt too long",
     "input token count",
     "token count of",
     "prompt contains",
@@ -284,6 +286,7 @@ pub(super) const BEFORE_LIMIT: &[&str] = &[
     "must have less than",
     "max_seq_len",
     "max_model_len",
+    "n_ctx",
     "cannot exceed",
     "max size",
     "sequence length",
@@ -296,7 +299,8 @@ pub(super) const AFTER_LIMIT: &[&str] = &["maximum context length"];
 pub(super) const NAMED_LIMIT: &str = "maximum context length of";
 
 /// What follows a number that counts no tokens.
-pub(super) const OTHER_UNITS: &[&str] = &["bytes", "byte", "kb", "mb", "gb", "characters", "chars", "pixels", "ms", "seconds"];
+pub(super) const OTHER_UNITS: &[&str] =
+    &["bytes", "byte", "kb", "mb", "gb", "characters", "chars", "pixels", "ms", "seconds"];
 
 /// Names of the parameter that bounds the output.
 pub(super) const OUTPUT_PARAMETERS: &[&str] =

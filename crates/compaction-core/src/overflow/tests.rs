@@ -145,7 +145,12 @@ fn reads_the_numbers_that_a_provider_names() {
         Some(22_139),
         Some(262_144),
     );
-    check("requested 1,051,540 tokens (1,051,539 in the messages, 1 in the completion).", None, Some(1_051_539), Some(1));
+    check(
+        "requested 1,051,540 tokens (1,051,539 in the messages, 1 in the completion).",
+        None,
+        Some(1_051_539),
+        Some(1),
+    );
     check("exceed context limit: 175272 + 32000 > 200000, decrease", Some(200_000), Some(175_272), Some(32_000));
     check("exceed context limit: 175272   32000 > 200000, decrease", Some(200_000), Some(175_272), Some(32_000));
     check("exceed context limit: 175\u{202f}272 + 32 000 > 200 000", Some(200_000), Some(175_272), Some(32_000));

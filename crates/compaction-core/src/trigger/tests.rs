@@ -10,7 +10,8 @@ mod attempts;
 mod gauges;
 mod recoveries;
 
-const MODEL: TriggerModel<'static> = TriggerModel { provider: "p", id: "m", context_window: 100_000, max_output_tokens: None, room: None };
+const MODEL: TriggerModel<'static> =
+    TriggerModel { provider: "p", id: "m", context_window: 100_000, max_output_tokens: None, room: None };
 
 /// A session that grows line by line; every entry follows the one before and has its own second.
 #[derive(Default)]

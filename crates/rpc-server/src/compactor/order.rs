@@ -8,9 +8,9 @@ use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::summary::{ShownFiles, append_file_blocks};
+use compaction_core::system_state;
 use compaction_core::tokens::estimate_text;
 use compaction_core::trigger;
-use compaction_core::system_state;
 
 use super::balance::{Balance, Measure};
 use super::fitted::Fitted;
