@@ -207,6 +207,10 @@ impl Agent {
             *self.tally.failures.entry(message).or_default() += 1;
             return Ok(());
         }
+        // Shortening a tool result was enough.
+        if end["result"].is_null() && end["clipped"].as_array().is_some_and(|clipped| !clipped.is_empty()) {
+            return Ok(());
+        }
         let (before, after) = (&end["result"]["tokensBefore"], &end["result"]["tokensAfter"]);
         // What came while the summary was written is in the context after and was not in the one before.
         let is_alone = self.tally.messages == begun_at;

@@ -165,7 +165,10 @@ fn decide(
         }
     };
     let told = AutomaticCompaction { clipped, ..told };
-    if let Some(until) = access.open().breaker.open_until(SystemTime::now()) {
+    // A request that was refused has one recovery, and no other way out: there is nothing to pause for.
+    let is_paused = reason == CompactionReason::Threshold;
+    let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
+    if let Some(until) = paused {
         let skipped = Some("failedRepeatedly".to_owned());
         let told = AutomaticCompaction { skipped, until: Some(until), ..told };
         return Outcome { told: Some(told), ..Outcome::default() };

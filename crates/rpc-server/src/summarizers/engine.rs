@@ -204,7 +204,7 @@ impl Run<'_> {
             return self.checked(answer).await;
         }
         let max_tokens = part.plan.largest_answer(&request);
-        if max_tokens <= request.max_tokens {
+        if max_tokens <= request.max_tokens && !is_early(&answer, request.max_tokens) {
             return Err(self.cut_off(request.max_tokens, "and the window leaves no room to ask for more"));
         }
         self.occasion.progress.add_requests(1);
@@ -311,6 +311,13 @@ impl Run<'_> {
         let redactor = self.summarizer.redactor.as_ref();
         redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
     }
+}
+
+/// Whether an answer was cut off before it had the tokens that were asked for: the provider's doing, which
+/// another try may avoid.
+fn is_early(answer: &Answer, max_tokens: u64) -> bool {
+    let output = answer.usage.as_ref().and_then(|usage| usage.get("output")?.as_u64());
+    output.is_some_and(|output| output < max_tokens)
 }
 
 fn add(redactions: &mut Redactions, more: Redactions) {
