@@ -369,7 +369,12 @@ export interface CompactionStart {
 export type ContextFormat =
   /** Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages. */
   | "agent"
-  /** User, assistant and toolResult alone, ready to send to a model. */
+  /**
+   * User, assistant and toolResult alone, ready to send to a model: answers that failed or were
+   * aborted
+   * are left out with the results of their calls, and every call has its result right behind it. The
+   * calls of the last answer stay open, as their results may still come.
+   */
   | "llm";
 
 /** Tokens of a context. */

@@ -50,7 +50,7 @@ impl Gauge {
         let answers = projection.shared_messages().filter(|message| message.as_assistant().is_some());
         let last_answer = answers.last().cloned();
         let estimated = projection.messages().map(Message::tokens).sum();
-        let read = last_answer.as_deref().and_then(read_tokens);
+        let read = projection.messages().last().and_then(read_tokens);
         Some(Self {
             leaf_id: leaf.entry.id().clone(),
             tokens: tokens::context_tokens(projection),
@@ -91,8 +91,9 @@ impl Gauge {
         };
         self.is_known |= tokens::is_success(&message);
         let tokens = message.tokens();
+        // What follows an answer says nothing new about it, and looking costs the whole context.
+        self.may_be_truncated = read_tokens(&message).is_some_and(|read| may_be_part(read, self.estimated));
         if message.as_assistant().is_some() {
-            self.may_be_truncated = read_tokens(&message).is_some_and(|read| may_be_part(read, self.estimated));
             self.last_answer = Some(message);
         }
         self.estimated = self.estimated.saturating_add(tokens);

@@ -174,7 +174,9 @@ pub enum ContextFormat {
     /// Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages.
     #[default]
     Agent,
-    /// User, assistant and toolResult alone, ready to send to a model.
+    /// User, assistant and toolResult alone, ready to send to a model: answers that failed or were aborted
+    /// are left out with the results of their calls, and every call has its result right behind it. The
+    /// calls of the last answer stay open, as their results may still come.
     Llm,
 }
 
