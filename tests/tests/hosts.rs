@@ -1,5 +1,6 @@
 //! Hosts with reserved outputs, wrong windows and servers that shorten prompts: none is stuck, and none
-//! sees the server compact again and again for one request.
+//! sees the server compact again and again for one request. `SESSIONS` says how many work; 300 take five
+//! minutes with an unoptimised server.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -11,7 +12,7 @@ use serde_json::json;
 
 #[test]
 fn no_host_is_stuck_and_none_loops() -> anyhow::Result<()> {
-    let sessions = std::env::var("SESSIONS").ok().and_then(|sessions| sessions.parse().ok()).unwrap_or(40);
+    let sessions = std::env::var("SESSIONS").ok().and_then(|sessions| sessions.parse().ok()).unwrap_or(20);
     let home = tempfile::tempdir()?;
     let mut sidecar = Sidecar::start(home.path(), &json!({ "compactd": { "durability": "none" } }))?;
     let mut random = Random::new(300);
