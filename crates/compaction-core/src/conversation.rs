@@ -11,7 +11,7 @@ use crate::message::{BashExecution, Body, Content, Message};
 use crate::projection::Projection;
 
 pub(crate) use serialize::{Detail, serialize_message};
-pub use serialize::{Redact, serialize_conversation};
+pub use serialize::{Redact, Thinking, serialize_conversation};
 
 pub use pairing::LlmContext;
 

@@ -4,6 +4,7 @@ mod told;
 
 use std::sync::Arc;
 
+use compaction_core::conversation::Thinking;
 use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
 use compaction_core::json;
 use compaction_core::navigation::{BranchPreparation, branch_budget};
@@ -94,6 +95,7 @@ struct Plan {
     route: Route,
     preparation: BranchPreparation,
     texts: Arc<PromptTexts>,
+    thinking: Thinking,
     /// Tokens that are reserved for branch summaries.
     reserve_tokens: u64,
 }
@@ -145,7 +147,9 @@ fn go(
             started.tell(access.server(), params, start);
             let texts = Arc::new(prompt_texts(settings));
             let reserve_tokens = settings.branch_reserve_tokens();
-            return Ok(Step::Summarize(Box::new(Plan { route, preparation, texts, reserve_tokens })));
+            let thinking = settings.thinking();
+            let plan = Plan { route, preparation, texts, thinking, reserve_tokens };
+            return Ok(Step::Summarize(Box::new(plan)));
         }
     }
     tell_start_of_move(access.server(), params, operation_id, &route, started);
@@ -431,6 +435,7 @@ async fn by_summarizer(
         texts: Arc::clone(&plan.texts),
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
         local_tokens: prompts::BRANCH_MAX_TOKENS,
+        thinking: plan.thinking,
     };
     let written = operation.summarize(&[job]).await?;
     operation::add_redactions(&mut redactions, &written.summaries);

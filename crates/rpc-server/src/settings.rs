@@ -9,6 +9,7 @@ mod layers;
 
 use std::time::Duration;
 
+use compaction_core::conversation::Thinking;
 use compaction_core::file_operations::FileTools;
 use compaction_core::ledger::STORED_BYTES;
 use compaction_core::projection::ModelName;
@@ -134,6 +135,14 @@ impl Settings {
         self.merged["compaction"]["citations"] == true
     }
 
+    /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
+    pub fn thinking(&self) -> Thinking {
+        match self.merged["compactd"]["summarizeThinking"] == true {
+            true => Thinking::Told,
+            false => Thinking::LeftOut,
+        }
+    }
+
     /// How failed requests to models are made again (`retry`).
     pub fn retries(&self) -> RetryPolicy {
         let retry = &self.merged["retry"];
@@ -242,6 +251,7 @@ impl Settings {
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
         expect(root, "compactd.ledger", "an object", Value::is_object)?;
         expect(root, "compactd.ledger.maxBytes", "a whole number of bytes, 0 or more", Value::is_u64)?;
+        expect(root, "compactd.summarizeThinking", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair", "an object", Value::is_object)?;
         expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;

@@ -18,6 +18,7 @@ use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
+use crate::settings::Settings;
 use crate::summarizers::{Redactions, SummaryJob, extractive};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
@@ -91,7 +92,7 @@ impl Written {
         };
         let preparation = &told.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, order.settings.citations());
+        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
         let written = operation.summarize(&jobs).await?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
@@ -150,7 +151,7 @@ pub(crate) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
     texts: &Arc<PromptTexts>,
-    citations: bool,
+    settings: &Settings,
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
@@ -169,11 +170,12 @@ pub(crate) fn jobs(
         previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(without_facts),
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
-        citations,
+        citations: settings.citations(),
         custom_instructions: custom_instructions.map(str::to_owned),
         replace_instructions: false,
         texts: Arc::clone(texts),
         limits,
+        thinking: settings.thinking(),
     };
     let mut jobs = Vec::new();
     if has_history {

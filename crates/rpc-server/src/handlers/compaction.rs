@@ -147,7 +147,7 @@ fn requests(
     limits: ModelLimits,
 ) -> Result<Vec<wire::SummaryRequest>, RpcError> {
     let mut requests = Vec::new();
-    for job in compactor::jobs(preparation, focus, &Arc::new(prompt_texts(settings)), settings.citations()) {
+    for job in compactor::jobs(preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
         let plan = job.plan(limits, None, None).map_err(|error| RpcError::SummarizerFailed {
             cause: format!("failed to {error}"),
             retryable: false,

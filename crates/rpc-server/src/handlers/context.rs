@@ -146,12 +146,13 @@ pub(crate) async fn estimate_tokens(
 
 /// Gives messages as the text that a summarizer reads.
 pub(crate) async fn serialize(
-    _: CallContext,
+    call: CallContext,
     params: SerializeConversationParams,
 ) -> Result<SerializeConversationResult, RpcError> {
+    let thinking = call.server.settings_now().await?.thinking();
     blocking(move || {
         let messages = convert::read_messages(&params.messages, "messages")?;
-        let text = conversation::serialize_conversation(messages.iter().map(Arc::as_ref));
+        let text = conversation::serialize_conversation(messages.iter().map(Arc::as_ref), thinking);
         Ok(SerializeConversationResult { text })
     })
     .await
