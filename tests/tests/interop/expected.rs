@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use compaction_core::json::{self, Json};
+use compaction_core::text::utf16_len;
 
 use super::answer::{Answer, canonical};
 use super::facts::{Facts, Message};
@@ -143,22 +144,23 @@ fn reworded_command(message: &Message, text: &str, seen: &mut Seen) -> String {
     }
 }
 
-/// A cut result with our marker, cut before the surrogate pair that the peer cuts through.
+/// UTF-16 units of a tool result that both sides tell.
+const RESULT_UNITS: usize = 2000;
+
+/// A cut result with our marker, which counts the whole pair that the peer cuts before.
 fn cut_as_ours(text: &str, seen: &mut Seen) -> String {
-    let marker = || {
+    let parts = || {
         let (kept, marker) = text.rsplit_once("\n\n[... ")?;
         let left_out: usize = marker.strip_suffix(" more characters truncated]")?.parse().ok()?;
-        Some((kept, left_out))
+        Some((kept, utf16_len(kept.strip_prefix("[Tool result]: ")?), left_out))
     };
-    let Some((kept, left_out)) = marker() else {
+    let Some((kept, units, left_out)) = parts() else {
         return text.to_owned();
     };
     seen.insert(Rule::CutResultsSaySo);
-    match kept.strip_suffix('\u{fffd}') {
-        Some(whole) => {
-            seen.insert(Rule::CutResultsKeepCharactersWhole);
-            format!("{whole}\n\n[{} more characters]", left_out + 1)
-        }
-        None => format!("{kept}\n\n[{left_out} more characters]"),
+    let half = RESULT_UNITS.saturating_sub(units);
+    if half > 0 {
+        seen.insert(Rule::CutResultsCountWholeCharacters);
     }
+    format!("{kept}\n\n[{} more characters]", left_out + half)
 }

@@ -22,6 +22,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use check::Check;
+use compactd_tests::published_package;
 use rules::Rule;
 
 #[test]
@@ -63,7 +64,7 @@ fn a_real_session_gives_the_same_answers() -> anyhow::Result<()> {
 
 /// Whether the peer is missing; a failure where checks must be complete.
 fn is_skipped() -> anyhow::Result<bool> {
-    let Err(error) = peer::install() else {
+    let Err(error) = published_package::install() else {
         return Ok(false);
     };
     anyhow::ensure!(std::env::var_os("CI").is_none(), "failed to install the peer package: {error:#}");

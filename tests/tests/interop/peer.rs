@@ -1,11 +1,11 @@
 //! The peer: the published package in a Node process.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
+use compactd_tests::published_package;
 use compaction_core::json::Json;
 
 use super::answer::Navigation;
@@ -39,7 +39,7 @@ impl Peer {
     /// Starts the peer, whose package must be installed.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let mut node = Command::new("node");
-        node.arg(directory().join("peer.mjs")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        node.arg(published_package::directory().join("peer.mjs")).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = node.spawn().context("failed to start node")?;
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().context("stdout was piped above")?);
@@ -85,26 +85,4 @@ fn request(file: &Path, questions: &Questions) -> String {
     let pairs: Vec<String> = questions.pairs.iter().map(|(from, to)| format!("[{from},{to}]")).collect();
     let file = compaction_core::json::encode_string(&file.to_string_lossy());
     format!("{{\"file\":{file},\"cases\":[{}],\"pairs\":[{}]}}", cases.join(","), pairs.join(","))
-}
-
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("interop")
-}
-
-/// Installs the package where it is missing. Fails without node, npm or network.
-pub(crate) fn install() -> anyhow::Result<()> {
-    // Tests run side by side, and one installation serves them all.
-    static INSTALLING: Mutex<()> = Mutex::new(());
-    let _turn = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-    let directory = directory();
-    let package = directory.join("node_modules/@earendil-works/pi-coding-agent/dist/core/session-manager.js");
-    if package.exists() {
-        return Ok(());
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&directory);
-    let output = npm.output().context("failed to start npm")?;
-    let log = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success() && package.exists(), "npm ended with {}: {}", output.status, log.trim());
-    Ok(())
 }

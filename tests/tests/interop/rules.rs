@@ -36,8 +36,9 @@ pub(crate) enum Rule {
     FileListsHoldStrings,
     /// The peer's `[... N more characters truncated]` is `[N more characters]`.
     CutResultsSaySo,
-    /// The peer cuts results through a surrogate pair; we cut before it (field bug 59).
-    CutResultsKeepCharactersWhole,
+    /// Where a surrogate pair lies over the border, the peer cuts before it and counts from behind its
+    /// first half; we count all that is left out.
+    CutResultsCountWholeCharacters,
     /// Exit code, cancellation and path of a command are worded otherwise.
     CommandsAreWordedOtherwise,
     /// The introduction of a compaction's summary is our own.
@@ -65,7 +66,7 @@ impl Rule {
         Rule::BranchSummariesNameFiles,
         Rule::FileListsHoldStrings,
         Rule::CutResultsSaySo,
-        Rule::CutResultsKeepCharactersWhole,
+        Rule::CutResultsCountWholeCharacters,
         Rule::CommandsAreWordedOtherwise,
         Rule::CompactionSummariesAreIntroducedOtherwise,
         Rule::BranchSummariesAreIntroducedOtherwise,
