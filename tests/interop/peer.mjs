@@ -1,16 +1,16 @@
 // Asks the published package about session files.
 //
 // Reads one request per line on standard input and writes one answer per line on standard output.
-// A request is {file, cases: [{leaf, keepRecentTokens}], pairs: [[oldLeaf, target]]}; entries are
-// named by their position in the file, since the package gives entries of version 1 random ids.
+// A request is {file, cases: [{leaf, keepRecentTokens}], ways: [[oldLeaf, target, budget]]}; entries
+// are named by their position in the file, since the package gives entries of version 1 random ids.
 // The package rewrites files of older versions: give it a copy.
 import { createInterface } from "node:readline";
 
 const core = new URL("./node_modules/@earendil-works/pi-coding-agent/dist/core/", import.meta.url);
 const load = (module) => import(new URL(module, core));
-const { SessionManager, buildSessionProjection } = await load("session-manager.js");
+const { SessionManager, buildSessionProjection, sessionEntryToContextMessages } = await load("session-manager.js");
 const { estimateProjectedContextTokens, estimateTokens, prepareCompaction } = await load("compaction/compaction.js");
-const { collectEntriesForBranchSummary } = await load("compaction/branch-summarization.js");
+const { collectEntriesForBranchSummary, prepareBranchEntries } = await load("compaction/branch-summarization.js");
 const { createFileOps, extractFileOpsFromMessage, serializeConversation } = await load("compaction/utils.js");
 const { convertToLlm } = await load("messages.js");
 
@@ -79,13 +79,44 @@ class Session {
     };
   }
 
-  navigation([oldLeaf, target]) {
+  /** Where a way meets, what it leaves, and what a summary of that is made from. */
+  way([oldLeaf, target, budget]) {
     const found = collectEntriesForBranchSummary(this.manager, this.id(oldLeaf), this.id(target));
     return {
       commonAncestor: this.position(found.commonAncestorId),
       entries: found.entries.map((entry) => this.position(entry.id)),
+      ...this.branch(oldLeaf, found.entries, budget),
     };
   }
+
+  /** The summary of a branch, and what it can be derived from: each entry alone, and what the context has of it. */
+  branch(oldLeaf, stored, budget) {
+    const entries = stored.map(withContent);
+    const { messages, totalTokens, fileOps } = prepareBranchEntries(entries, budget);
+    const edits = entries.filter((entry) => entry.type === "context_edit");
+    const alone = (entry) => prepareBranchEntries([entry, ...edits]);
+    const left = new Set(stored);
+    const { entries: context } = buildSessionProjection(this.manager.getBranch(this.id(oldLeaf)));
+    return {
+      messages,
+      tokens: totalTokens,
+      fails: attempt(() => prepareBranchEntries(stored, budget)).error !== undefined,
+      files: sorted(fileOps),
+      told: entries.map((entry) => told(entry, alone(entry).messages, alone(entry).fileOps)),
+      seen: context.filter((one) => left.has(one.sourceEntry)).map((one) => told(one.sourceEntry, one.messages)),
+    };
+  }
+}
+
+/** The entry with the empty content that contexts show where it has none. */
+function withContent(entry) {
+  if (entry.type === "custom_message") return { ...entry, content: entry.content ?? [] };
+  return entry.type === "message" ? { ...entry, message: sessionEntryToContextMessages(entry)[0] } : entry;
+}
+
+function told({ type, fromHook, details }, messages, files = createFileOps()) {
+  const estimated = messages.map((message) => ({ message, tokens: estimateTokens(message) }));
+  return { entry: { type, fromHook, details }, messages: estimated, files: sorted(files) };
 }
 
 function sorted({ read, written, edited }) {
@@ -101,14 +132,14 @@ function attempt(ask) {
   }
 }
 
-function respond({ file, cases = [], pairs = [] }) {
+function respond({ file, cases = [], ways = [] }) {
   return attempt(() => {
     const session = new Session(file);
     return {
       ids: session.entries.map((entry) => entry.id),
       leaf: session.position(session.manager.getLeafId()),
       cases: cases.map((one) => attempt(() => session.answer(one))),
-      pairs: pairs.map((pair) => attempt(() => session.navigation(pair))),
+      ways: ways.map((way) => attempt(() => session.way(way))),
     };
   });
 }

@@ -88,7 +88,7 @@ impl Preparation {
     }
 }
 
-fn value<T: PartialEq + std::fmt::Debug>(name: &str, ours: &T, expected: &T) -> Option<String> {
+pub(crate) fn value<T: PartialEq + std::fmt::Debug>(name: &str, ours: &T, expected: &T) -> Option<String> {
     (ours != expected).then(|| format!("{name}\n    ours     {}\n    expected {}", short(ours), short(expected)))
 }
 

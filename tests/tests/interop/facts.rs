@@ -81,7 +81,6 @@ impl Facts {
 
 impl Navigation {
     pub(crate) fn read(json: &Json<'_>) -> anyhow::Result<Self> {
-        refuse_error(json)?;
         let entries = array(json, "entries")?.iter().map(count).collect::<anyhow::Result<Vec<u64>>>()?;
         Ok(Self {
             common_ancestor: member(json, "commonAncestor")?.as_f64().map(|position| position as usize),
@@ -133,7 +132,7 @@ fn preparation(json: &Json<'_>) -> anyhow::Result<Preparation> {
     })
 }
 
-fn files(json: &Json<'_>) -> anyhow::Result<Files> {
+pub(crate) fn files(json: &Json<'_>) -> anyhow::Result<Files> {
     let paths = |key: &str| anyhow::Ok(array(json, key)?.iter().map(canonical).collect::<Vec<_>>());
     Ok(Files { read: paths("read")?, written: paths("written")?, edited: paths("edited")? })
 }

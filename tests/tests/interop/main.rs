@@ -7,6 +7,7 @@
 //! first one.
 
 mod answer;
+mod branches;
 mod check;
 mod expected;
 mod facts;

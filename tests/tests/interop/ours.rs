@@ -140,15 +140,16 @@ impl<'a> Session<'a> {
         }))
     }
 
-    /// Where the way from one entry to another meets, and what it leaves.
-    pub(crate) fn navigation(&mut self, from: usize, to: usize) -> anyhow::Result<Navigation> {
+    /// Where the way from one entry to another meets, what it leaves, and the tokens of that.
+    pub(crate) fn navigation(&mut self, from: usize, to: usize) -> anyhow::Result<(Navigation, u64)> {
         let (from, to) = (json::encode_string(&self.ids[from]), json::encode_string(&self.ids[to]));
         let answer = self.call("prepareNavigation", &[("leafId", &from), ("targetId", &to)])?;
         let entries = array(&answer, "entriesToSummarize")?.iter();
-        Ok(Navigation {
+        let navigation = Navigation {
             common_ancestor: self.position(member(&answer, "commonAncestorId")?)?,
             entries: entries.map(|id| self.position(id)?.context("an id")).collect::<anyhow::Result<_>>()?,
-        })
+        };
+        Ok((navigation, count(member(&answer, "estimatedTokens")?)?))
     }
 
     /// The id at a position, or that of the leaf.

@@ -8,15 +8,15 @@ use anyhow::Context as _;
 use compactd_tests::published_package;
 use compaction_core::json::Json;
 
-use super::answer::Navigation;
+use super::branches::{Way, WayFacts};
 use super::facts::{self, Facts};
 
-/// What to ask of a session: at which leaves with how many tokens to keep, and which ways from a
-/// leaf to a target. Entries are positions in the file; no position means the leaf of the file.
+/// What to ask of a session: at which leaves with how many tokens to keep, and which ways in
+/// the tree. Entries are positions in the file; no position means the leaf of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Questions {
     pub(crate) cases: Vec<(Option<usize>, u64)>,
-    pub(crate) pairs: Vec<(usize, usize)>,
+    pub(crate) ways: Vec<Way>,
 }
 
 /// The peer's answers.
@@ -25,7 +25,7 @@ pub(crate) struct Answers {
     pub(crate) ids: Vec<String>,
     pub(crate) leaf: Option<usize>,
     pub(crate) cases: Vec<anyhow::Result<Facts>>,
-    pub(crate) pairs: Vec<anyhow::Result<Navigation>>,
+    pub(crate) ways: Vec<anyhow::Result<WayFacts>>,
 }
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Peer {
             ids: facts::array(&json, "ids")?.iter().map(id).collect(),
             leaf: facts::member(&json, "leaf")?.as_f64().map(|position| position as usize),
             cases: facts::array(&json, "cases")?.iter().map(Facts::read).collect(),
-            pairs: facts::array(&json, "pairs")?.iter().map(Navigation::read).collect(),
+            ways: facts::array(&json, "ways")?.iter().map(WayFacts::read).collect(),
         })
     }
 
@@ -82,7 +82,9 @@ fn request(file: &Path, questions: &Questions) -> String {
     let leaf = |leaf: &Option<usize>| leaf.map_or_else(|| "null".to_owned(), |leaf| leaf.to_string());
     let case = |(at, keep): &(Option<usize>, u64)| format!("{{\"leaf\":{},\"keepRecentTokens\":{keep}}}", leaf(at));
     let cases: Vec<String> = questions.cases.iter().map(case).collect();
-    let pairs: Vec<String> = questions.pairs.iter().map(|(from, to)| format!("[{from},{to}]")).collect();
+    // No budget is 0 there.
+    let way = |way: &Way| format!("[{},{},{}]", way.from, way.to, way.budget.unwrap_or(0));
+    let ways: Vec<String> = questions.ways.iter().map(way).collect();
     let file = compaction_core::json::encode_string(&file.to_string_lossy());
-    format!("{{\"file\":{file},\"cases\":[{}],\"pairs\":[{}]}}", cases.join(","), pairs.join(","))
+    format!("{{\"file\":{file},\"cases\":[{}],\"ways\":[{}]}}", cases.join(","), ways.join(","))
 }

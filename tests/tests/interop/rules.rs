@@ -32,6 +32,15 @@ pub(crate) enum Rule {
     CutsKeepWaitingCalls,
     /// The peer forgets the files of branch summaries in the span; we list them.
     BranchSummariesNameFiles,
+    /// The peer tells all entries of a branch that is left, and the summary of a compaction among
+    /// them as well; we tell what the model saw of them at the end.
+    BranchesAreToldAsTheyWereSeen,
+    /// The peer fails on a branch that holds a message with null content; null content counts as empty.
+    /// The peer is asked with the empty content that it shows in contexts.
+    BranchesMayHoldNullContent,
+    /// The peer lists the files of those entries of a branch that it looks at until its room is
+    /// full, and none that a compaction among them lists; we list all.
+    BranchFilesComeFromAllEntries,
     /// The peer takes whatever the lists of files hold; we take strings (field bug 134).
     FileListsHoldStrings,
     /// The peer's `[... N more characters truncated]` is `[N more characters]`.
@@ -54,7 +63,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 18] = [
+    pub(crate) const ALL: [Rule; 21] = [
         Rule::IntegersKeepTheirDigits,
         Rule::KeysStayInStoredOrder,
         Rule::HalfSurrogatesAreOneUnit,
@@ -64,6 +73,9 @@ impl Rule {
         Rule::CutsPartNoPair,
         Rule::CutsKeepWaitingCalls,
         Rule::BranchSummariesNameFiles,
+        Rule::BranchesAreToldAsTheyWereSeen,
+        Rule::BranchesMayHoldNullContent,
+        Rule::BranchFilesComeFromAllEntries,
         Rule::FileListsHoldStrings,
         Rule::CutResultsSaySo,
         Rule::CutResultsCountWholeCharacters,
