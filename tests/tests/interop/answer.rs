@@ -2,6 +2,8 @@
 
 use compaction_core::json::{self, Json};
 
+use super::requests::Request;
+
 /// The answers at one leaf. Messages are canonical JSON text, entries positions in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -15,6 +17,7 @@ pub(crate) struct Answer {
     /// Each message of the context as a summarizer reads it.
     pub(crate) texts: Vec<String>,
     pub(crate) preparation: Option<Preparation>,
+    pub(crate) requests: Vec<Request>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +76,7 @@ impl Answer {
                 (Some(ours), Some(expected)) => ours.difference(expected),
                 (ours, expected) => value("preparation", ours, expected),
             })
+            .or_else(|| list("requests", &self.requests, &expected.requests))
     }
 }
 

@@ -8,6 +8,7 @@ use compaction_core::text::utf16_len;
 use super::answer::{Answer, canonical};
 use super::facts::{Facts, Message};
 use super::model;
+use super::requests;
 use super::rules::{Rule, Seen};
 
 const PREPARATION_RULES: [Rule; 5] = [
@@ -31,6 +32,7 @@ pub(crate) fn expect(facts: &Facts, keep_recent_tokens: u64, ours: &Answer, seen
         "the test derives another preparation than the peer's own:\n    peer    {:?}\n    derived {derived:?}",
         facts.preparation
     );
+    requests::check_peer(facts)?;
     let preparation = prepare(&all);
     for rule in PREPARATION_RULES {
         let others: Seen = all.iter().copied().filter(|other| *other != rule).collect();
@@ -38,14 +40,18 @@ pub(crate) fn expect(facts: &Facts, keep_recent_tokens: u64, ours: &Answer, seen
             seen.insert(rule);
         }
     }
+    let texts = texts(facts, ours, seen);
+    let messages = facts.messages().map(|message| message.canonical.clone());
+    let text_of = messages.zip(texts.iter().cloned()).collect();
     Ok(Answer {
+        requests: requests::expect(preparation.as_ref(), &text_of),
         context: facts.messages().map(|message| message.canonical.clone()).collect(),
         thinking_level: facts.thinking_level.clone(),
         model: facts.model.clone(),
         tokens: facts.tokens,
         estimates: facts.messages().map(|message| message.tokens).collect(),
         llm: llm(facts, ours, seen),
-        texts: texts(facts, ours, seen),
+        texts,
         preparation,
     })
 }

@@ -13,6 +13,8 @@ pub(crate) struct Facts {
     pub(crate) model: String,
     pub(crate) tokens: [u64; 3],
     pub(crate) preparation: Option<Preparation>,
+    /// What a model is asked for that.
+    pub(crate) prompts: Vec<String>,
 }
 
 /// One entry of the context.
@@ -70,6 +72,7 @@ impl Facts {
                 Json::Null => None,
                 prepared => Some(preparation(prepared)?),
             },
+            prompts: array(json, "prompts")?.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
         })
     }
 

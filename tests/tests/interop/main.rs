@@ -15,6 +15,7 @@ mod files;
 mod model;
 mod ours;
 mod peer;
+mod requests;
 mod rules;
 mod server;
 mod written;

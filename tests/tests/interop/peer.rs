@@ -10,6 +10,7 @@ use compaction_core::json::Json;
 
 use super::branches::{Way, WayFacts};
 use super::facts::{self, Facts};
+use super::requests::FOCUS;
 
 /// What to ask of a session: at which leaves with how many tokens to keep, and which ways in
 /// the tree. Entries are positions in the file; no position means the leaf of the file.
@@ -80,7 +81,10 @@ impl Drop for Peer {
 
 fn request(file: &Path, questions: &Questions) -> String {
     let leaf = |leaf: &Option<usize>| leaf.map_or_else(|| "null".to_owned(), |leaf| leaf.to_string());
-    let case = |(at, keep): &(Option<usize>, u64)| format!("{{\"leaf\":{},\"keepRecentTokens\":{keep}}}", leaf(at));
+    let focus = compaction_core::json::encode_string(FOCUS);
+    let case = |(at, keep): &(Option<usize>, u64)| {
+        format!("{{\"leaf\":{},\"keepRecentTokens\":{keep},\"focus\":{focus}}}", leaf(at))
+    };
     let cases: Vec<String> = questions.cases.iter().map(case).collect();
     // No budget is 0 there.
     let way = |way: &Way| format!("[{},{},{}]", way.from, way.to, way.budget.unwrap_or(0));
