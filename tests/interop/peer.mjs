@@ -8,7 +8,8 @@ import { createInterface } from "node:readline";
 
 const core = new URL("./node_modules/@earendil-works/pi-coding-agent/dist/core/", import.meta.url);
 const load = (module) => import(new URL(module, core));
-const { SessionManager, buildSessionProjection, sessionEntryToContextMessages } = await load("session-manager.js");
+const { SessionManager, buildSessionProjection, projectContextEntry, sessionEntryToContextMessages } =
+  await load("session-manager.js");
 const { compact, estimateProjectedContextTokens, estimateTokens, prepareCompaction } = await load("compaction/compaction.js");
 const { collectEntriesForBranchSummary, prepareBranchEntries } = await load("compaction/branch-summarization.js");
 const { createFileOps, extractFileOpsFromMessage, serializeConversation } = await load("compaction/utils.js");
@@ -104,7 +105,10 @@ class Session {
       tokens: totalTokens,
       fails: (await attempt(() => prepareBranchEntries(stored, budget))).error !== undefined,
       files: sorted(fileOps),
-      told: entries.map((entry) => told(entry, alone(entry).messages, alone(entry).fileOps)),
+      told: entries.map((entry) => {
+        const prepared = alone(entry);
+        return told(entry, prepared.messages, prepared.fileOps, filesOfResult(entry, edits));
+      }),
       seen: context.filter((one) => left.has(one.sourceEntry)).map((one) => told(one.sourceEntry, one.messages)),
     };
   }
@@ -116,9 +120,19 @@ function withContent(entry) {
   return entry.type === "message" ? { ...entry, message: sessionEntryToContextMessages(entry)[0] } : entry;
 }
 
-function told({ type, fromHook, details }, messages, files = createFileOps()) {
+/** The files of the calls that a tool has made, by the result that tells of them. */
+function filesOfResult(entry, edits) {
+  const files = createFileOps();
+  if (entry.type !== "message" || entry.message.role !== "toolResult") return files;
+  const edit = edits.findLast(({ targetId }) => targetId === entry.id);
+  for (const message of projectContextEntry(entry, edit)) extractFileOpsFromMessage(message, files);
+  return files;
+}
+
+function told({ type, fromHook, details }, messages, files = createFileOps(), filesOfResult = createFileOps()) {
   const estimated = messages.map((message) => ({ message, tokens: estimateTokens(message) }));
-  return { entry: { type, fromHook, details }, messages: estimated, files: sorted(files) };
+  const entry = { type, fromHook, details };
+  return { entry, messages: estimated, files: sorted(files), filesOfResult: sorted(filesOfResult) };
 }
 
 function sorted({ read, written, edited }) {

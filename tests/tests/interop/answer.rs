@@ -39,6 +39,15 @@ pub(crate) struct Files {
     pub(crate) edited: Vec<String>,
 }
 
+impl Files {
+    /// Adds other lists behind these.
+    pub(crate) fn extend(&mut self, others: &Files) {
+        self.read.extend(others.read.iter().cloned());
+        self.written.extend(others.written.iter().cloned());
+        self.edited.extend(others.edited.iter().cloned());
+    }
+}
+
 /// Where a navigation meets and what it leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Navigation {

@@ -51,6 +51,8 @@ struct Told {
     entry: Json<'static>,
     messages: Vec<ToldMessage>,
     files: Files,
+    /// Files of the calls that a tool made, which its result tells.
+    files_of_result: Files,
 }
 
 #[derive(Debug, Clone)]
@@ -143,9 +145,10 @@ impl WayFacts {
                 lists.read.extend(listed(&told.entry, "readFiles", rules));
                 lists.edited.extend(listed(&told.entry, "modifiedFiles", rules));
             } else if at >= reached {
-                lists.read.extend(told.files.read.iter().cloned());
-                lists.written.extend(told.files.written.iter().cloned());
-                lists.edited.extend(told.files.edited.iter().cloned());
+                lists.extend(&told.files);
+            }
+            if takes_all {
+                lists.extend(&told.files_of_result);
             }
         }
         Files { read: sorted(lists.read), written: sorted(lists.written), edited: sorted(lists.edited) }
@@ -192,6 +195,7 @@ fn told(json: &Json<'_>) -> anyhow::Result<Told> {
         entry: member(json, "entry")?.clone().into_owned(),
         messages: array(json, "messages")?.iter().map(message).collect::<anyhow::Result<_>>()?,
         files: files(member(json, "files")?)?,
+        files_of_result: files(member(json, "filesOfResult")?)?,
     })
 }
 

@@ -160,9 +160,7 @@ fn files(previous: Option<&Projected>, summarised: &[Projected], rules: &Seen) -
         lists.edited.extend(listed(&summary.entry, "modifiedFiles", rules));
     }
     for Projected { files, .. } in summarised {
-        lists.read.extend(files.read.iter().cloned());
-        lists.written.extend(files.written.iter().cloned());
-        lists.edited.extend(files.edited.iter().cloned());
+        lists.extend(files);
     }
     Files { read: sorted(lists.read), written: sorted(lists.written), edited: sorted(lists.edited) }
 }

@@ -39,7 +39,7 @@ pub(crate) enum Rule {
     /// The peer is asked with the empty content that it shows in contexts.
     BranchesMayHoldNullContent,
     /// The peer lists the files of those entries of a branch that it looks at until its room is
-    /// full, and none that a compaction among them lists; we list all.
+    /// full, none that a compaction among them lists, and none of the calls that a tool made; we list all.
     BranchFilesComeFromAllEntries,
     /// The peer takes whatever the lists of files hold; we take strings (field bug 134).
     FileListsHoldStrings,
