@@ -12,6 +12,9 @@ mod cases;
 mod command;
 #[path = "models/harness.rs"]
 mod harness;
+#[cfg(unix)]
+#[path = "models/keys.rs"]
+mod keys;
 #[path = "models/live.rs"]
 mod live;
 #[path = "models/server.rs"]

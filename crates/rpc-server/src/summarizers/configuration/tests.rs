@@ -8,7 +8,7 @@ fn settings(summarizers: &Value) -> Value {
 
 fn http_of(name: &str, summarizer: &Value) -> HttpConfiguration {
     match ModelConfiguration::read(name, &settings(&json!({ name: summarizer }))).unwrap().access {
-        Access::Http(http) => http,
+        Access::Http(http) => *http,
         Access::Command(_) => panic!("{name} is a command"),
     }
 }
@@ -22,7 +22,7 @@ fn providers_need_a_model_alone() {
     ] {
         let http = http_of(name, &json!({ "model": "m" }));
         assert_eq!((http.api, http.base_url.host().as_str()), (api, host));
-        assert_eq!(http.key_variable.as_deref(), Some(key));
+        assert_eq!(http.key, KeySource::Variable(key.to_owned()));
         assert!(http.is_own_server);
     }
 }
@@ -32,12 +32,12 @@ fn several_models_can_have_one_provider() {
     let ollama = json!({ "provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1",
         "apiKeyEnv": null, "contextWindow": 32768, "unknown": 1 });
     let all = settings(&json!({ "ollama": ollama, "openai": { "model": "m", "api": "responses" } }));
-    assert_eq!(model_names(&all), ["anthropic", "openai", "gemini", "command", "ollama"]);
+    assert_eq!(model_names(&all), ["anthropic", "openai", "gemini", "azure", "bedrock", "vertex", "command", "ollama"]);
     check(&all).unwrap();
     let read = ModelConfiguration::read("ollama", &all).unwrap();
     assert_eq!(read.limits, ModelLimits { context_window: Some(32_768), max_output_tokens: None });
     let http = http_of("ollama", &ollama);
-    assert_eq!((http.key_variable, http.is_own_server, http.max_tokens_parameter), (None, false, "max_tokens"));
+    assert_eq!((http.key, http.is_own_server, http.max_tokens_parameter), (KeySource::None, false, "max_tokens"));
     assert_eq!(http_of("openai", &json!({ "model": "m" })).max_tokens_parameter, "max_completion_tokens");
 }
 
