@@ -10,6 +10,8 @@ mod cases;
 #[cfg(unix)]
 #[path = "models/command.rs"]
 mod command;
+#[path = "models/engine.rs"]
+mod engine;
 #[path = "models/harness.rs"]
 mod harness;
 #[cfg(unix)]

@@ -193,14 +193,14 @@ impl Run<'_> {
         let first = CutOff::new(request.max_tokens, &answer);
         let max_tokens = self.larger_answer(part, &request);
         if max_tokens <= request.max_tokens {
-            return Err(self.rejected(&first, ""));
+            return Err(self.rejected(&format!("it was cut off {first}"), &first, true));
         }
         self.occasion.progress.add_requests(1);
         let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
         match answer.stop {
             StopReason::Length => {
-                let before = format!(", after a first answer that was cut off {first}");
-                Err(self.rejected(&CutOff::new(max_tokens, &answer), &before))
+                let second = CutOff::new(max_tokens, &answer);
+                Err(self.rejected(&format!("it was cut off twice, {first} and {second}"), &second, false))
             }
             _ => self.checked(answer).await,
         }
@@ -218,18 +218,18 @@ impl Run<'_> {
     }
 
     /// The reason that is given says what is known: that the limit is the model's own, or that the
-    /// window has no room for more.
-    fn rejected(&self, last: &CutOff, before: &str) -> Failure {
+    /// window has no room for a second try.
+    fn rejected(&self, what: &str, last: &CutOff, is_only: bool) -> Failure {
         let limits = self.summarizer.limits();
         let why = match (limits.max_output_tokens, limits.context_window) {
             _ if last.is_early() => String::new(),
             (Some(limit), _) if limit <= last.asked => ", the model's limit".to_owned(),
-            (_, Some(window)) if before.is_empty() => {
+            (_, Some(window)) if is_only => {
                 format!(", and the window of {window} tokens leaves no room to ask for more")
             }
             _ => String::new(),
         };
-        Failure::Final(RpcError::SummaryRejected { reason: format!("it was cut off {last}{why}{before}") })
+        Failure::Final(RpcError::SummaryRejected { reason: format!("{what}{why}") })
     }
 
     /// The request without what looks like a secret. A long prompt takes a while, so that it is
