@@ -2,6 +2,7 @@
 //! `models/cases`, played whole and in awkward pieces. No network, no key.
 //!
 //! With `COMPACTD_LIVE_TESTS=1` and keys in the environment, `live` asks the providers themselves.
+//! `servers` asks servers of others, which `cargo xtask models` starts.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -21,6 +22,8 @@ mod keys;
 mod live;
 #[path = "models/server.rs"]
 mod server;
+#[path = "models/servers.rs"]
+mod servers;
 #[path = "models/tls.rs"]
 mod tls;
 #[path = "models/troubles.rs"]

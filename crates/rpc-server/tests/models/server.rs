@@ -89,6 +89,22 @@ impl Server {
         Self::start_scripts(vec![script], wrap)
     }
 
+    /// Starts one at a port, whose scripts are chosen by the path that is asked for.
+    pub(super) fn start_at(port: u16, script: fn(&str) -> Script) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Ok(asked) = read_request(&mut stream) else { continue };
+                // The connection ends with the answer.
+                let _ = write_answer(&mut stream, &Script { end: End::Close, ..script(&asked.line) });
+                let _ = tell.send(Told::Asked(asked));
+            }
+        });
+        Self { port, told }
+    }
+
     fn start_scripts<S: Read + Write>(scripts: Vec<Script>, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -6,6 +6,8 @@ use super::super::model::{Answer, FailureKind, StopReason};
 use super::failure::Failure;
 use super::thoughts::Thoughts;
 
+/// What is told of an answer without an end.
+pub(super) const BROKEN_OFF: &str = "the answer broke off before its end";
 /// Most bytes of an answer's text: many times what any summary has.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
@@ -29,6 +31,7 @@ pub(super) struct Draft {
     stop: Option<StopReason>,
     calls_tool: bool,
     is_done: bool,
+    is_touched: bool,
     /// Numbers of the parts that are comments on the way to the answer.
     comments: Vec<u64>,
     /// What it cost, as far as it is known.
@@ -51,6 +54,17 @@ pub(super) struct Usage {
 }
 
 impl Draft {
+    /// Reads an event into it.
+    pub(super) fn touched(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
+        self.is_touched = true;
+        read(self)
+    }
+
+    /// Whether no event has come, not even the last one.
+    pub(super) fn is_untouched(&self) -> bool {
+        !self.is_touched && !self.is_done
+    }
+
     /// Adds a piece of the text. Thinking in tags at its beginning is left out.
     pub(super) fn push(&mut self, piece: &str) -> Result<(), Failure> {
         if self.text.len() + piece.len() > MAX_TEXT_BYTES {
@@ -121,7 +135,7 @@ impl Draft {
         let reason = match self.stop {
             Some(reason) => reason,
             None if self.calls_tool => StopReason::ToolUse,
-            None if !self.is_done => return broken("the answer broke off before its end"),
+            None if !self.is_done => return broken(BROKEN_OFF),
             None if self.text.trim().is_empty() => {
                 return broken("the answer ended without a text and without a reason for its end");
             }

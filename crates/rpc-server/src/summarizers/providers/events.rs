@@ -13,6 +13,7 @@ use hyper::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use sse_stream::{Error, Sse, SseByteStream};
 
+use super::draft::BROKEN_OFF;
 use super::failure::Failure;
 use super::http::{Exchange, HttpError};
 use crate::summarizers::FailureKind;
@@ -142,7 +143,7 @@ impl Events {
                 Ok(Value::Array(several)) => values.extend(several),
                 Ok(value) => values.push(value),
                 Err(error) if error.is_eof() => {
-                    return Err(Failure::new(FailureKind::Connection, "the answer broke off before its end"));
+                    return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
                 }
                 Err(error) => {
                     return Err(Failure::new(FailureKind::Server, format!("the answer is no JSON: {error}")));

@@ -15,7 +15,7 @@ use super::super::secret::{Scrubber, Secret};
 use super::super::{Occasion, configuration::Timeouts};
 use super::Environment;
 use super::changes::{Change, change};
-use super::draft::Draft;
+use super::draft::{BROKEN_OFF, Draft};
 use super::events::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
@@ -26,6 +26,8 @@ use super::wire::Wire;
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// How often one request is changed for a server that refuses a member of it.
 const MAX_CHANGES: usize = 4;
+/// The members of a request for a stream.
+const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
 /// How long events of an answer are read before others have their turn.
 const TURN: Duration = Duration::from_millis(2);
 
@@ -156,11 +158,25 @@ impl HttpModel {
             *key = Some(keys.get(command).await?);
         }
         let mut changes_left = MAX_CHANGES;
+        let mut is_streamed = true;
         loop {
-            let body = self.body(request);
+            let mut body = self.body(request);
+            if !is_streamed {
+                STREAM_MEMBERS.iter().for_each(|name| drop(body.as_object_mut().and_then(|body| body.remove(*name))));
+            }
             let exchange = self.post(&body, key.as_ref()).await?;
             if exchange.status.is_success() {
-                return self.read(exchange, on_delta).await;
+                let mut draft = Draft::default();
+                match self.read(exchange, &mut draft, on_delta).await {
+                    Ok(()) => return draft.into_answer(),
+                    // Some servers begin a stream before they look at the request, and then only close
+                    // it. Asked for the whole answer, they say what is wrong.
+                    Err(failure) if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body) => {
+                        is_streamed = false;
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                }
             }
             let refusal = self.refusal(exchange).await;
             if let (Some((command, keys)), Some(printed)) = (&self.key_command, &key)
@@ -222,7 +238,13 @@ impl HttpModel {
         is_found
     }
 
-    async fn read(&self, exchange: Exchange, on_delta: OnDelta<'_>) -> Result<Answer, Failure> {
+    /// Whether the whole answer can be asked for after a stream that ended before it began.
+    fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
+        let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
+        failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
+    }
+
+    async fn read(&self, exchange: Exchange, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
         let headers = exchange.headers.clone();
         let mut events = match Body::open(exchange).await? {
             Body::Events(events) => events,
@@ -230,21 +252,23 @@ impl HttpModel {
                 let mut body = first;
                 body.extend(exchange.text(MAX_ERROR_BYTES).await);
                 if body.is_empty() {
-                    return Err(Failure::new(FailureKind::Connection, "the answer broke off before its end"));
+                    return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
                 }
                 let failure = Failure::from_response(&self.name, StatusCode::OK, &headers, &body);
                 let text = format!("the answer is no stream of events: {}", failure.text);
                 return Err(Failure::new(FailureKind::Refused, text));
             }
         };
-        let mut draft = Draft::default();
-        self.read_events(&mut events, &mut draft, on_delta).await?;
+        self.read_events(&mut events, draft, on_delta).await?;
         let told = draft.text().len();
         draft.close();
         if draft.text().len() > told {
             on_delta(&draft.text()[told..]);
         }
-        draft.into_answer()
+        match draft.is_untouched() {
+            true => Err(Failure::new(FailureKind::Connection, BROKEN_OFF)),
+            false => Ok(()),
+        }
     }
 
     async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
@@ -258,7 +282,7 @@ impl HttpModel {
             let told = draft.text().len();
             match events.next().await {
                 Ok(Some(Event::Done)) => draft.finish(),
-                Ok(Some(Event::Data(event))) => match self.wire.read(&event, draft) {
+                Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
                     Ok(()) => {}
                     // What went wrong behind the end changes nothing of the answer.
                     Err(_) if draft.is_whole() => return Ok(()),

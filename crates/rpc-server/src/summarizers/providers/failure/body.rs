@@ -34,8 +34,9 @@ impl Report {
         if text.is_empty() {
             return Self { is_empty: true, ..Self::default() };
         }
-        // A gateway may send the error of a stream as an event.
-        let json = text.strip_prefix("data:").unwrap_or(text);
+        // A gateway may send the error of a stream as an event, with the last event behind it.
+        let data = text.split(['\n', '\r']).find_map(|line| line.strip_prefix("data:"));
+        let json = data.filter(|_| !text.starts_with(['{', '['])).unwrap_or(text);
         let value = serde_json::from_str::<Value>(json.trim()).ok();
         let report = value.as_ref().and_then(|value| Self::from_value(value).or_else(|| Self::bare(value)));
         let report = report.filter(|report| !report.message.is_empty());
