@@ -56,6 +56,10 @@ const MAX_PREAMBLE_CHARACTERS: usize = 400;
 /// Nor are texts with more lines.
 const MAX_PREAMBLE_LINES: usize = 4;
 
+/// Most blocks of thinking that are taken away, and most tags that are looked at for one: a text is
+/// read a bounded number of times, whatever it holds.
+const MAX_BLOCKS: usize = 32;
+
 /// The summary in `answer`: without thinking, fences, greetings and codes for a terminal. It is empty
 /// where the answer holds nothing else, also where it ends before its thinking does.
 pub fn summary_of(answer: &str) -> String {
@@ -103,7 +107,7 @@ fn plain(text: &str) -> Cow<'_, str> {
 /// closing tag whose opening one was part of the prompt.
 fn without_thinking(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    loop {
+    for _ in 0..MAX_BLOCKS {
         // Lower case of ASCII alone, so that positions stay.
         let lower = text.to_ascii_lowercase();
         let start = lower.len() - lower.trim_start().len();
@@ -120,6 +124,7 @@ fn without_thinking(text: &str) -> Cow<'_, str> {
             return text;
         };
     }
+    text
 }
 
 /// Where a closing tag without an opening one ends. It stands at the beginning or the end of its line
@@ -128,34 +133,35 @@ fn end_of_unopened_thinking(lower: &str) -> Option<usize> {
     if !lower.contains(['/', '|', '>']) {
         return None;
     }
-    let mut found = None;
-    for (_, close) in THINKING {
-        for (at, _) in lower.match_indices(close) {
-            let (before, after) = (&lower[..at], &lower[at + close.len()..]);
-            let line_before = before.rsplit('\n').next().unwrap_or_default();
-            let line_after = after.split('\n').next().unwrap_or_default();
-            let is_at_edge = line_before.trim().is_empty() || line_after.trim().is_empty();
-            let is_answered = !after.trim().is_empty() && (has_heading(after) || !has_heading(before));
-            if is_at_edge && is_answered && !is_within_code(before) {
-                found = found.max(Some(at + close.len()));
-            }
-        }
-    }
-    found
+    let last_of = |close: &'static str| {
+        // The last one counts: a summary that follows it holds none.
+        let candidates = lower.rmatch_indices(close).take(MAX_BLOCKS);
+        candidates.map(|(at, _)| (at, at + close.len())).find(|(at, end)| ends_thinking(&lower[..*at], &lower[*end..]))
+    };
+    THINKING.iter().filter_map(|(_, close)| last_of(close)).map(|(_, end)| end).max()
+}
+
+/// Whether a closing tag between these texts ends thinking.
+fn ends_thinking(before: &str, after: &str) -> bool {
+    let line_before = before.rsplit('\n').next().unwrap_or_default();
+    let line_after = after.split('\n').next().unwrap_or_default();
+    let is_at_edge = line_before.trim().is_empty() || line_after.trim().is_empty();
+    let is_answered = || !after.trim().is_empty() && (has_heading(after) || !has_heading(before));
+    is_at_edge && is_answered() && !is_within_code(before)
 }
 
 /// A whole block of thinking whose tags begin a line and end one.
 fn block_on_lines(lower: &str) -> Option<(usize, usize)> {
-    let mut start = 0;
+    let (mut start, mut is_code, mut looked_at) = (0, false, 0);
     for line in lower.split_inclusive('\n') {
         let indent = line.len() - line.trim_start().len();
-        if let Some((open, close)) = opened_thinking(line.trim_start())
-            && !is_within_code(&lower[..start])
-            && let Some(end) = lower[start + indent + open..].find(close)
-        {
-            let end = start + indent + open + end + close.len();
-            let rest = lower[end..].split('\n').next().unwrap_or_default();
-            if rest.trim().is_empty() {
+        is_code ^= fence(line).is_some();
+        if let Some((open, close)) = opened_thinking(line.trim_start()).filter(|_| !is_code && looked_at < MAX_BLOCKS) {
+            looked_at += 1;
+            let within = start + indent + open;
+            let end = lower[within..].find(close).map(|end| within + end + close.len());
+            let ends_line = |end: &usize| lower[*end..].split('\n').next().unwrap_or_default().trim().is_empty();
+            if let Some(end) = end.filter(ends_line) {
                 return Some((start, end));
             }
         }
@@ -270,4 +276,29 @@ fn has_heading(text: &str) -> bool {
 fn is_heading(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_many_tags_are_read_in_time() {
+        let began = std::time::Instant::now();
+        for unit in [
+            "<think></think>",
+            "<think>\n",
+            "x\n<think>\n",
+            "</think>\n",
+            "a</think>\nb\n",
+            "```\n",
+            "<|im_end|>",
+            "\u{1b}[1m\r",
+        ] {
+            let text = format!("x\n{}## Goal\n- Peace", unit.repeat(2_000_000 / unit.len()));
+            summary_of(&text);
+            summary_of(&text[2..]);
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+    }
 }

@@ -23,7 +23,7 @@ use frames::Frames;
 /// the whole answer once more.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 /// Most bytes of an answer that is one JSON text.
-const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
+const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 

@@ -15,12 +15,14 @@ const CHECKSUM: usize = 4;
 pub(super) struct Frames {
     exchange: Exchange,
     buffer: Vec<u8>,
+    /// Bytes of the buffer that have been read.
+    read: usize,
 }
 
 impl Frames {
     /// The frames of `exchange`.
     pub(super) fn new(exchange: Exchange) -> Self {
-        Self { exchange, buffer: Vec::new() }
+        Self { exchange, buffer: Vec::new(), read: 0 }
     }
 
     /// The next event as `{<type>: payload}`, an exception as `{"exception": <type>, "message": …}`;
@@ -28,9 +30,11 @@ impl Frames {
     pub(super) async fn next(&mut self) -> Result<Option<Value>, HttpError> {
         loop {
             if let Some(length) = self.whole_frame()? {
-                let frame: Vec<u8> = self.buffer.drain(..length).collect();
-                return event(&frame).map(Some).ok_or_else(malformed);
+                let frame = &self.buffer[self.read..self.read + length];
+                self.read += length;
+                return event(frame).map(Some).ok_or_else(malformed);
             }
+            self.buffer.drain(..std::mem::take(&mut self.read));
             match self.exchange.chunk().await? {
                 Some(chunk) => self.buffer.extend_from_slice(&chunk),
                 None => return Ok(None),
@@ -40,7 +44,8 @@ impl Frames {
 
     /// Bytes of the first frame, once all of them are there.
     fn whole_frame(&self) -> Result<Option<usize>, HttpError> {
-        let Some(length) = number(&self.buffer, 0) else {
+        let unread = &self.buffer[self.read..];
+        let Some(length) = number(unread, 0) else {
             return Ok(None);
         };
         if length > MAX_EVENT_BYTES {
@@ -49,7 +54,7 @@ impl Frames {
         if length < PRELUDE + CHECKSUM {
             return Err(malformed());
         }
-        Ok((self.buffer.len() >= length).then_some(length))
+        Ok((unread.len() >= length).then_some(length))
     }
 }
 
