@@ -6,3 +6,4 @@ pub mod conformance;
 #[cfg(unix)]
 pub mod faults;
 pub mod generate;
+pub mod questions;

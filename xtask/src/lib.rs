@@ -17,7 +17,7 @@ pub use bench::bench;
 pub use fuzz::fuzz;
 pub use models::models;
 pub use protocol::protocol;
-pub use quality::quality;
+pub use quality::{quality, recall};
 pub use soak::soak;
 pub use test::test;
 pub use workspace::root;

@@ -12,10 +12,25 @@ Usage: cargo xtask <chore>
     --full             sessions of up to 1 GB, and lists of 1,000 sessions
     --no-peer          without the published package
     --keep DIRECTORY   generates the sessions there and leaves them
-  quality [FILE]...    measures what compactions keep, of real and generated sessions or of these files
-    --budget-tokens N  tokens of a summary with its file lists, 6000 without
-    --seed N           generates other sessions
-    --missing          lists what is lost
+  quality [FILE]...    measures what compactions keep: questions about real sessions that their summaries
+                       answer, and strings that survive, of real and generated sessions or of these files
+    --only TABLE       questions or strings
+    --sizes N,N        units of a summary, 24000,12000,6000 without
+    --passes N,N       compactions one after the other, 1,4 without
+    --corpus DIRECTORY asks further questions.jsonl about sessions/*.jsonl
+    --set NAME         asks the shared, own or given questions alone; the given ones are those of --corpus
+    --missed           lists questions that are not answered
+    --show NAME N      prints the summaries of one session in N units
+    --check-questions  fails where a goal of the questions is missed
+    --compactd PATH    measures another server
+    --budget-tokens N  strings: tokens of a summary with its file lists, 6000 without
+    --seed N           strings: generates other sessions
+    --missing          strings: lists what is lost
+    --check            strings: fails where a goal is missed
+  recall [OPTION]...   measures what recall gives back of real sessions
+    --most N           queries of each kind that are made of a session, 75 without
+    --seed N           makes other queries
+    --missing          lists what did not come back
     --check            fails where a goal is missed
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
   models               asks LiteLLM's proxy and llama.cpp's server, which pip installs; ten minutes the first time
@@ -31,6 +46,7 @@ fn main() -> ExitCode {
         ["protocol", "--check"] => xtask::protocol(true),
         ["bench", options @ ..] => xtask::bench(options),
         ["quality", options @ ..] => xtask::quality(options),
+        ["recall", options @ ..] => xtask::recall(options),
         ["soak"] => xtask::soak("1000"),
         ["soak", runs] => xtask::soak(runs),
         ["models"] => xtask::models(),

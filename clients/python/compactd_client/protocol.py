@@ -1106,6 +1106,34 @@ class OperationProgress(TypedDict):
 
 
 @final
+class Passage(TypedDict):
+    """Where a piece of an entry stands. A piece that crosses the border of two parts counts as
+    two.
+    """
+
+    # The part of the entry that it is of.
+    part: PassagePart
+
+    # Where it begins in the entry's whole text, in UTF-16 units.
+    start: int
+
+    # Where it ends there, in UTF-16 units.
+    end: int
+
+    # Where it begins in `text`, in UTF-16 units.
+    offset: int
+
+    # The part's place in the list of the message's content blocks, from 0; absent where the content
+    # is
+    # no list.
+    block: NotRequired[int | None]
+
+
+# A part of an entry.
+PassagePart: TypeAlias = Literal["text", "toolCall", "image", "command", "output", "summary"]
+
+
+@final
 class PinEntryParams(TypedDict):
     """Parameters of `pinEntry`."""
 
@@ -1298,7 +1326,9 @@ class RecallParams(TypedDict):
     # Tokens that the texts may have together, 1 or more; 2000 by default.
     maxTokens: NotRequired[int | None]
 
-    # Words that evicted entries are looked for with; those that answer best come first.
+    # Words that evicted entries are looked for with; those that answer best come first. Words that
+    # carry
+    # nothing do not count; a name of a file finds the calls that changed it first.
     query: NotRequired[str | None]
 
 
@@ -1312,7 +1342,7 @@ class RecallResult(TypedDict):
     # Estimated tokens of their texts.
     tokens: int
 
-    # Entries that would answer as well, or were asked for, and do not fit.
+    # Entries that would answer as well, or were asked for, and of which nothing fits.
     omitted: int
 
 
@@ -1329,14 +1359,19 @@ class RecalledEntry(TypedDict):
     # When it was written, ISO 8601.
     timestamp: str
 
-    # What it says.
+    # What it says. Of a question's answer the passages that answer, in their order, with a line
+    # `[…]`
+    # where something is left out.
     text: str
 
     # Estimated tokens of the text.
     tokens: int
 
-    # Whether the text is cut in its middle.
+    # Whether anything of what it says is left out.
     truncated: bool
+
+    # Where the pieces of the text stand in the entry; with a question alone.
+    passages: NotRequired[list[Passage] | None]
 
     # Role of its message.
     role: NotRequired[str | None]
@@ -1425,12 +1460,17 @@ class SearchHit(TypedDict):
     # Role of its message.
     role: NotRequired[str | None]
 
+    # How well it answers, where no entry has all words; comparable within one session alone.
+    score: NotRequired[float | None]
+
 
 @final
 class SearchSessionParams(TypedDict):
     """Parameters of `searchSession`: an open session, or all."""
 
     # Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+    # Where no
+    # entry has all of three words or more, those that have the most of them are found.
     query: str
 
     # Whether to search all sessions, open or not, in place of one.
@@ -1447,7 +1487,7 @@ class SearchSessionParams(TypedDict):
 class SearchSessionResult(TypedDict):
     """Result of `searchSession`."""
 
-    # Entries whose text matches, newest first.
+    # Entries whose text has all words, newest first; where there are none, those that answer best.
     hits: list[SearchHit]
 
     # Whether there are more.

@@ -843,6 +843,39 @@ export interface OperationProgress {
   delta?: string | null;
 }
 
+/** Where a piece of an entry stands. A piece that crosses the border of two parts counts as two. */
+export interface Passage {
+  /** The part of the entry that it is of. */
+  part: PassagePart;
+  /** Where it begins in the entry's whole text, in UTF-16 units. */
+  start: number;
+  /** Where it ends there, in UTF-16 units. */
+  end: number;
+  /** Where it begins in `text`, in UTF-16 units. */
+  offset: number;
+  /**
+   * The part's place in the list of the message's content blocks, from 0; absent where the content
+   * is
+   * no list.
+   */
+  block?: number | null;
+}
+
+/** A part of an entry. */
+export type PassagePart =
+  /** Text, that of a tool result as well. */
+  | "text"
+  /** A tool call: its name and arguments. */
+  | "toolCall"
+  /** An image, of which a mark is left. */
+  | "image"
+  /** A command that the person ran. */
+  | "command"
+  /** What that command printed. */
+  | "output"
+  /** A summary. */
+  | "summary";
+
 /** Parameters of `pinEntry`. */
 export interface PinEntryParams {
   /** The session. */
@@ -985,7 +1018,11 @@ export interface RecallParams {
   leafId?: string | null;
   /** Tokens that the texts may have together, 1 or more; 2000 by default. */
   maxTokens?: number | null;
-  /** Words that evicted entries are looked for with; those that answer best come first. */
+  /**
+   * Words that evicted entries are looked for with; those that answer best come first. Words that
+   * carry
+   * nothing do not count; a name of a file finds the calls that changed it first.
+   */
   query?: string | null;
 }
 
@@ -995,7 +1032,7 @@ export interface RecallResult {
   entries: Array<RecalledEntry>;
   /** Estimated tokens of their texts. */
   tokens: number;
-  /** Entries that would answer as well, or were asked for, and do not fit. */
+  /** Entries that would answer as well, or were asked for, and of which nothing fits. */
   omitted: number;
 }
 
@@ -1007,12 +1044,17 @@ export interface RecalledEntry {
   type: string;
   /** When it was written, ISO 8601. */
   timestamp: string;
-  /** What it says. */
+  /**
+   * What it says. Of a question's answer the passages that answer, in their order, with a line `[…]`
+   * where something is left out.
+   */
   text: string;
   /** Estimated tokens of the text. */
   tokens: number;
-  /** Whether the text is cut in its middle. */
+  /** Whether anything of what it says is left out. */
   truncated: boolean;
+  /** Where the pieces of the text stand in the entry; with a question alone. */
+  passages?: Array<Passage> | null;
   /** Role of its message. */
   role?: string | null;
   /** How well it answers; comparable within one result alone. */
@@ -1086,11 +1128,17 @@ export interface SearchHit {
   path?: string | null;
   /** Role of its message. */
   role?: string | null;
+  /** How well it answers, where no entry has all words; comparable within one session alone. */
+  score?: number | null;
 }
 
 /** Parameters of `searchSession`: an open session, or all. */
 export interface SearchSessionParams {
-  /** Words that must all occur, whatever their case; a phrase in double quotes counts as one word. */
+  /**
+   * Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+   * Where no
+   * entry has all of three words or more, those that have the most of them are found.
+   */
   query: string;
   /** Whether to search all sessions, open or not, in place of one. */
   all?: boolean;
@@ -1102,7 +1150,7 @@ export interface SearchSessionParams {
 
 /** Result of `searchSession`. */
 export interface SearchSessionResult {
-  /** Entries whose text matches, newest first. */
+  /** Entries whose text has all words, newest first; where there are none, those that answer best. */
   hits: Array<SearchHit>;
   /** Whether there are more. */
   truncated: boolean;

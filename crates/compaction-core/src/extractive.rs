@@ -7,6 +7,7 @@
 
 mod budget;
 mod candidates;
+mod digest;
 mod lengthen;
 mod packed;
 mod pool;
@@ -71,20 +72,20 @@ pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -
         }
         collector.read(prepared);
     }
-    let mut told = Told::of(&collector.finish(), input.kind, &input.style);
-    if !budget::has_any(&told, input.kind) {
-        report_anything(input.messages, &mut told.pool);
-    }
-    Ok(budget::choose(told, input.kind, &input.style))
+    Ok(write(&collector.finish(), input.messages, input.kind, &input.style))
 }
 
 /// The summary of what a ledger holds.
 pub fn render(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> String {
+    write(ledger, &[], kind, style)
+}
+
+fn write(ledger: &Ledger, messages: &[PreparedMessage], kind: SummaryKind, style: &Style<'_>) -> String {
     let mut told = Told::of(ledger, kind, style);
-    if !budget::has_any(&told, kind) {
-        report_anything(&[], &mut told.pool);
+    if ledger.statements.is_empty() && !budget::has_any(&told, kind) {
+        report_anything(messages, &mut told.pool);
     }
-    budget::choose(told, kind, style)
+    budget::choose(ledger, told, kind, style)
 }
 
 /// How much of what `ledger` holds a summary of `max_tokens` would keep by itself: the least that

@@ -22,12 +22,17 @@ pub(crate) mod labels;
 mod loss;
 mod names;
 pub(crate) mod notes;
+mod outcomes;
+mod person;
+mod plan;
 mod read;
 mod repair;
 mod requests;
 mod scan;
+pub(crate) mod selection;
 mod sentences;
 mod speech;
+pub(crate) mod statements;
 mod steps;
 mod store;
 pub(crate) mod subject;
@@ -42,12 +47,14 @@ pub use collect::Collector;
 pub use error_line::error_line;
 pub use loss::{Check, Clipped, LossReport, Retention, Suspicion};
 pub use notes::{Note, NoteKind};
+pub use plan::LatestPlan;
 pub use repair::{Repair, remove_retained_facts};
+pub use statements::{Statement, Voice};
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
-/// Bytes of the stored form that a compaction should spend.
-pub const STORED_BYTES: usize = 64 * 1024;
+/// Bytes of the stored form that a compaction should spend, unless somebody wants more.
+pub const STORED_BYTES: usize = 24 * 1024;
 /// Entries that an item names at most: the first that it comes from, and the latest ones.
 pub const MOST_SOURCES: usize = 4;
 
@@ -65,8 +72,12 @@ pub struct Ledger {
     pub is_waiting: bool,
     /// What people asked, verbatim.
     pub requests: Vec<Request>,
-    /// What was said and done, in sentences.
+    /// What was said, sentence by sentence.
+    pub statements: Vec<Statement>,
+    /// What was settled, is wanted or left to do, in sentences.
     pub notes: Vec<Note>,
+    /// The newest plan.
+    pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
     /// Commands that ran.
@@ -276,6 +287,7 @@ impl Ledger {
     /// Whether nothing is told.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
+            && self.statements.is_empty()
             && self.notes.is_empty()
             && self.files.is_empty()
             && self.commands.is_empty()

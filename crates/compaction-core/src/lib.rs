@@ -27,6 +27,7 @@ pub mod summary;
 pub mod system_state;
 pub mod text;
 pub mod tokens;
+pub mod tools;
 pub mod trigger;
 pub mod undo;
 pub mod verbatim;

@@ -46,6 +46,8 @@ pub enum Body {
         content: Content,
         /// Whether the tool failed.
         is_error: bool,
+        /// Calls that the tool itself made while it ran.
+        nested_calls: Vec<NestedCall>,
     },
     /// A command that the person ran.
     BashExecution(BashExecution),
@@ -112,6 +114,15 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments in stored order; `None` where the stored block has none.
     pub arguments: Option<Json<'static>>,
+}
+
+/// A call that a tool made while it ran, as its result records it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NestedCall {
+    /// The call.
+    pub call: ToolCall,
+    /// Whether it failed.
+    pub is_error: bool,
 }
 
 /// A model's answer.
@@ -590,6 +601,7 @@ fn read_body(mut json: Json<'_>) -> (Option<i64>, Body) {
             tool_name: string("toolName").unwrap_or_default(),
             content,
             is_error: bool_member(&json, "isError"),
+            nested_calls: read_nested_calls(&mut json),
         },
         Some("assistant") => Body::Assistant(Assistant {
             content: match content {
@@ -623,6 +635,20 @@ fn read_body(mut json: Json<'_>) -> (Option<i64>, Body) {
         _ => Body::Other { role },
     };
     (timestamp, body)
+}
+
+/// `nestedCalls: {calls: [{id, name, arguments, status}]}` of a result.
+fn read_nested_calls(json: &mut Json<'_>) -> Vec<NestedCall> {
+    let Some(Json::Array(calls)) = json.take("nestedCalls").and_then(|mut nested| nested.take("calls")) else {
+        return Vec::new();
+    };
+    let nested = |mut call: Json<'_>| {
+        let is_error = call.get("status").and_then(Json::as_str) == Some("error");
+        let (id, name) = (string_member(&mut call, "id").unwrap_or_default(), string_member(&mut call, "name")?);
+        let arguments = call.take("arguments").map(Json::into_owned);
+        Some(NestedCall { call: ToolCall { id, name, arguments }, is_error })
+    };
+    calls.into_iter().filter_map(nested).collect()
 }
 
 /// The name of a removed tool, which stands alone or in an object.

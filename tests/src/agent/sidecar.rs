@@ -23,6 +23,8 @@ pub struct Sidecar {
     ends: HashMap<String, Value>,
     /// What `compactionProgress` told, in order.
     pub progress: Vec<Value>,
+    /// What the model of the client answers to every `summarize`, by kind of request; others fail.
+    pub host_summaries: HashMap<String, String>,
 }
 
 impl Sidecar {
@@ -31,16 +33,27 @@ impl Sidecar {
     /// # Errors
     /// When the binary is missing or does not answer.
     pub fn start(home: &Path, settings: &Value) -> anyhow::Result<Self> {
-        let mut command = Command::new(binary()?);
+        Self::start_program(&binary()?, home, settings)
+    }
+
+    /// Starts `program` as the server, with `home` for everything that it keeps.
+    ///
+    /// # Errors
+    /// When it does not start or answer.
+    pub fn start_program(program: &Path, home: &Path, settings: &Value) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
         command.current_dir(home).env_clear().env("HOME", home).arg("--log-level").arg("error");
         let mut sidecar = Self {
             server: RawServer::spawn(command, Framing::Lines)?,
             requests: 0,
             ends: HashMap::new(),
             progress: Vec::new(),
+            host_summaries: HashMap::new(),
         };
         let client = json!({ "name": "agent" });
-        sidecar.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": client, "settings": settings }))?;
+        let can = json!({ "summarize": true });
+        let hello = json!({ "protocolVersion": 1, "clientInfo": client, "settings": settings, "capabilities": can });
+        sidecar.call("initialize", &hello)?;
         Ok(sidecar)
     }
 
@@ -105,6 +118,9 @@ impl Sidecar {
             let mut progress: Value = serde_json::from_slice(frame)?;
             self.progress.push(progress["params"].take());
         }
+        if is(b"\"summarize\"") {
+            return self.answer_summarize(&serde_json::from_slice(frame)?);
+        }
         if !is(b"\"compactionEnd\"") {
             return Ok(());
         }
@@ -113,5 +129,15 @@ impl Sidecar {
         let operation = end["operationId"].as_str().context("an end names its operation")?.to_owned();
         anyhow::ensure!(self.ends.insert(operation, end).is_none(), "a compaction ended twice");
         Ok(())
+    }
+
+    fn answer_summarize(&mut self, request: &Value) -> anyhow::Result<()> {
+        let kind = request["params"]["kind"].as_str().context("a request for a summary names its kind")?;
+        let outcome = match self.host_summaries.get(kind) {
+            Some(text) => ("result", json!({ "text": text, "stopReason": "stop" })),
+            None => ("error", json!({ "code": -32603, "message": format!("no summary of kind {kind} is prepared") })),
+        };
+        let reply = json!({ "jsonrpc": "2.0", "id": request["id"], outcome.0: outcome.1 });
+        Ok(self.server.send(reply.to_string().as_bytes(), PATIENCE)?)
     }
 }

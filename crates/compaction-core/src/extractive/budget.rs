@@ -1,28 +1,37 @@
-//! Choosing what fits: every section gets its share, and what one leaves over the others may use.
+//! Choosing what fits: the sections that tell where things stand get their shares first, then what
+//! was said gets the rest, and what that leaves goes to lists of deeds and names.
 
 use std::cmp::Reverse;
 
 use super::candidates::Told;
+use super::digest::Digest;
 use super::packed::Packed;
 use super::pool::{Candidate, Rank};
 use super::{MINIMUM_TOKENS, Style};
+use crate::ledger::Ledger;
 use crate::ledger::text::{clip, clip_middle};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
+/// Part of the budget in percent that names may take.
+const NAMES_PERCENT: usize = 5;
+/// Part of the budget in percent that deeds may take where what was said leaves room.
+const DEEDS_PERCENT: usize = 15;
+/// Part of the budget in percent that is left where little was said.
+const QUIET_PERCENT: usize = 30;
+/// UTF-16 units that deeds may take where nothing else is known.
+const LEAST_DEEDS: usize = 1000;
 /// UTF-16 units of the shortest cut of an item.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
 pub(super) const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
-/// Lengths to which requests are cut, the longest at which all of them fit.
-const REQUEST_UNITS: [usize; 6] = [600, 300, 160, 96, 64, 44];
 
-/// What a section may take at first: its part of the budget in percent, and its most items. The
-/// lists of names, errors and replies have what is left of a hundred.
+/// What a section may take: its part of the budget in percent, and its most items. The digest has
+/// what is left of a hundred.
 struct Share {
     percent: usize,
     items: usize,
@@ -31,16 +40,16 @@ struct Share {
 fn share(kind: SummaryKind, section: Section) -> Share {
     let (percent, items) = match (kind, section) {
         (SummaryKind::TurnPrefix, Section::OriginalRequest) => (20, usize::MAX),
-        (SummaryKind::TurnPrefix, Section::EarlyProgress) => (30, 200),
-        (SummaryKind::TurnPrefix, _) => (20, 120),
-        (_, Section::Goal) => (18, usize::MAX),
-        (_, Section::Constraints) => (6, 80),
-        (_, Section::Done) => (4, 120),
-        (_, Section::InProgress) => (4, 24),
-        (_, Section::Blocked) => (10, 120),
-        (_, Section::Decisions) => (5, 60),
-        (_, Section::NextSteps) => (3, 12),
-        (_, _) => (4, 60),
+        (SummaryKind::TurnPrefix, Section::EarlyProgress) => (16, 60),
+        (SummaryKind::TurnPrefix, _) => (10, 40),
+        (_, Section::Goal) => (8, usize::MAX),
+        (_, Section::Constraints) => (8, 80),
+        (_, Section::Done) => (8, 60),
+        (_, Section::InProgress) => (7, 24),
+        (_, Section::Blocked) => (6, 12),
+        (_, Section::Decisions) => (7, 60),
+        (_, Section::NextSteps) => (7, 16),
+        (_, _) => (3, 20),
     };
     Share { percent, items }
 }
@@ -60,28 +69,28 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
     }
 }
 
-/// The summary of `kind` with what of `told` fits into the tokens of `style`, which count as
-/// [`MINIMUM_TOKENS`] where they are fewer.
-pub(super) fn choose(mut told: Told, kind: SummaryKind, style: &Style<'_>) -> String {
+/// The summary of `kind` with what of `told` and of the ledger's statements fits into the tokens of
+/// `style`, which count as [`MINIMUM_TOKENS`] where they are fewer.
+pub(super) fn choose(ledger: &Ledger, mut told: Told, kind: SummaryKind, style: &Style<'_>) -> String {
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
     let packed = Packed::of(&mut told);
     let mut lists = preferred(told, kind);
-    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), packed };
+    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), packed, digest: Vec::new() };
     chooser.take_musts(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
-    chooser.take_first_of_rest(&mut lists);
+    chooser.take_digest(ledger, style);
     chooser.take_rest(&mut lists);
     chooser.lengthen();
+    chooser.take_names();
     chooser.render()
 }
 
 /// Whether a summary of `kind` has anything to choose from.
 pub(super) fn has_any(told: &Told, kind: SummaryKind) -> bool {
-    let has_items = |section| kind.has(placed(kind, section)) && told.pool.has(section);
-    Section::ALL.into_iter().any(has_items) || !told.replies.is_empty() || !told.resolved.is_empty()
+    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && told.pool.has(section))
 }
 
 /// The candidates of one section, most wanted first, and how many of them were looked at.
@@ -107,31 +116,17 @@ fn preferred(told: Told, kind: SummaryKind) -> Vec<List> {
         }
     }
     for list in &mut lists {
-        list.candidates.sort_by_key(|candidate| (candidate.rank, Reverse((candidate.position, candidate.sequence))));
+        list.candidates.sort_by_key(|candidate| (candidate.rank, Reverse(candidate.position), candidate.sequence));
         list.candidates.truncate(share(kind, list.section).items);
     }
     lists
 }
 
 impl List {
-    fn is_of_requests(&self) -> bool {
-        matches!(self.section, Section::Goal | Section::OriginalRequest)
-    }
-
     /// The next candidate, cut.
     fn next(&self) -> Option<Candidate> {
         let candidate = self.candidates.get(self.looked_at)?;
         Some(candidate.cut_to(clip(&candidate.text, self.units)))
-    }
-
-    /// The greatest length of items at which those that are left need at most `room`.
-    fn fit(&mut self, room: usize) {
-        let need = |units: usize| -> usize {
-            let left = self.candidates.iter().skip(self.looked_at);
-            left.map(|candidate| cost(self.section, &clip(&candidate.text, units))).sum()
-        };
-        let fits = REQUEST_UNITS.into_iter().find(|units| *units <= self.units && need(*units) <= room);
-        self.units = fits.unwrap_or(REQUEST_UNITS[REQUEST_UNITS.len() - 1]).min(self.units);
     }
 }
 
@@ -142,7 +137,8 @@ pub(super) struct Chooser {
     /// UTF-16 units that are left.
     pub(super) left: usize,
     pub(super) chosen: Vec<(Section, Candidate)>,
-    pub(super) packed: [Packed; 4],
+    packed: [Packed; 2],
+    digest: Vec<String>,
 }
 
 impl Chooser {
@@ -165,17 +161,13 @@ impl Chooser {
         }
     }
 
-    /// Gives each section and list its share.
+    /// Gives each section its share, but nothing to deeds.
     fn take_shares(&mut self, lists: &mut [List]) {
         let most = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
         for list in lists {
             list.units = most;
             let mut share = self.budget / 100 * share(self.kind, list.section).percent;
-            if list.is_of_requests() {
-                // They may have what others leave, so that short ones are rather told than few long ones.
-                list.fit(2 * share);
-            }
-            while let Some(candidate) = list.next() {
+            while let Some(candidate) = list.next().filter(|candidate| candidate.rank < Rank::Least) {
                 let cost = cost(list.section, &candidate.item());
                 if cost > share {
                     break;
@@ -185,51 +177,23 @@ impl Chooser {
                 self.take(list.section, candidate);
             }
         }
-        self.leave_out_told();
-        for packed in &mut self.packed {
-            packed.take(packed.percent, self.budget, &mut self.left);
-        }
     }
 
-    /// What an item holds need not be listed again.
-    fn leave_out_told(&mut self) {
-        for packed in &mut self.packed {
-            packed.leave_out(self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()));
-        }
+    /// What was said, for what the sections leave but for a small part of names.
+    fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
+        let told: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
+        let names = self.budget / 100 * NAMES_PERCENT;
+        let units = self.left.saturating_sub(names);
+        self.digest = Digest { ledger, units, style }.items(&told);
+        let used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
+        self.left = self.left.saturating_sub(used);
     }
 
-    /// Gives what is left to what is missed most: first a fair part to each of errors, requests and
-    /// names, then as much as they need.
-    fn take_first_of_rest(&mut self, lists: &mut [List]) {
-        for (requests, errors, names) in [(24, 30, 34), (40, 40, 40)] {
-            self.take_more(lists, &[Section::Blocked], errors);
-            self.packed[0].take(errors, self.budget, &mut self.left);
-            self.take_more(lists, &[Section::Goal, Section::OriginalRequest], requests);
-            self.packed[1].take(requests, self.budget, &mut self.left);
-            self.packed[2].take(names / 3, self.budget, &mut self.left);
-            self.packed[3].take(names, self.budget, &mut self.left);
-            self.take_more(lists, &[Section::Constraints], 10);
-        }
-    }
-
-    /// Takes more items of `sections`, for at most `percent` of the budget.
-    fn take_more(&mut self, lists: &mut [List], sections: &[Section], percent: usize) {
-        for list in lists.iter_mut().filter(|list| sections.contains(&list.section)) {
-            let mut allowed = (self.budget / 100 * percent).min(self.left);
-            while let Some(candidate) = list.next() {
-                let cost = cost(list.section, &candidate.item());
-                if cost > allowed {
-                    break;
-                }
-                allowed -= cost;
-                list.looked_at += 1;
-                self.take(list.section, candidate);
-            }
-        }
-    }
-
-    /// Gives out what is left then, one item to each section in turn.
+    /// Gives out what is left then, one item to each section in turn; deeds have a share of it.
     fn take_rest(&mut self, lists: &mut [List]) {
+        let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
+        let told = self.budget.saturating_sub(self.left);
+        let mut deeds = if is_quiet { (self.budget / 100 * DEEDS_PERCENT).min(told / 5).max(LEAST_DEEDS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
@@ -237,14 +201,26 @@ impl Chooser {
                 let Some(candidate) = list.next() else { continue };
                 has_more = true;
                 list.looked_at += 1;
-                if cost(list.section, &candidate.item()) <= self.left {
+                let cost = cost(list.section, &candidate.item());
+                let is_deed = candidate.rank == Rank::Least;
+                if cost <= self.left && (!is_deed || cost <= deeds) {
+                    deeds = deeds.saturating_sub(if is_deed { cost } else { 0 });
                     self.take(list.section, candidate);
                 }
             }
         }
-        let [resolved, replies, ..] = &mut self.packed;
-        resolved.take(100, self.budget, &mut self.left);
-        replies.take(100, self.budget, &mut self.left);
+    }
+
+    /// Names that stand nowhere else.
+    fn take_names(&mut self) {
+        let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
+        let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
+        for packed in &mut self.packed {
+            packed.leave_out(texts.iter().copied());
+        }
+        for packed in &mut self.packed {
+            packed.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
+        }
     }
 
     fn take(&mut self, section: Section, candidate: Candidate) {
@@ -252,8 +228,8 @@ impl Chooser {
         self.chosen.push((section, candidate));
     }
 
-    /// Oldest first in every section but Next Steps, where the latest plan comes first; the lists
-    /// stand last.
+    /// Oldest first in every section but Next Steps, where the latest plan comes first; the digest
+    /// and the lists of names stand last.
     fn render(mut self) -> String {
         self.chosen.sort_by_key(|(section, candidate)| {
             let latest_first = if *section == Section::NextSteps { u64::MAX - candidate.position } else { 0 };
@@ -264,6 +240,7 @@ impl Chooser {
             sections[*section].push(candidate.item());
         }
         let place = placed(self.kind, Section::CriticalContext);
+        sections[place].extend(std::mem::take(&mut self.digest));
         sections[place].extend(self.packed.iter().filter_map(Packed::item));
         sections.render(self.kind)
     }

@@ -1,45 +1,34 @@
 //! What a ledger leaves for the sections of a summary.
 
-use super::Style;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::Style;
 use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
-use crate::ledger::cues::{goal_line, is_trivial};
-use crate::ledger::labels::{COMMAND, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, WORKING_ON};
+use crate::ledger::commands::purposes;
+use crate::ledger::cues::{goal_line, is_substantive, typed};
+use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, WORKING_ON};
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, RequestWeight};
+use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
+use crate::tools::PlanStatus;
 
-/// UTF-16 units of the latest request where it is told again.
-const LONGEST_REPEAT: usize = 80;
-/// UTF-16 units of a short message of the person in a list of them.
-const LONGEST_REPLY: usize = 80;
-const SHORTEST_REPLY: usize = 44;
-/// Requests, counted from the end, that matter as such.
-const RECENT_REQUESTS: usize = 4;
-/// Times that a command has to run before it counts as one of the project's commands.
-const USUAL: u64 = 3;
+/// UTF-16 units of a request where it is told again.
+const LONGEST_REPEAT: usize = 120;
+/// UTF-16 units of what a short request answers.
+const LONGEST_QUESTION: usize = 200;
+/// UTF-16 units of a request that says nothing without what it answers.
+const SHORT_REQUEST: usize = 60;
+/// Statements of the newest answer that say what is being done.
+const MOST_SAID: usize = 3;
 
-/// Candidates, and lists of what is told in a word or two, the most wanted first.
+/// Candidates, and lists of names, the most wanted first.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) pool: Pool,
-    /// Errors that nothing waits for.
-    pub(super) resolved: Vec<String>,
-    /// Short messages of the person, the newest first.
-    pub(super) replies: Vec<Reply>,
     pub(super) paths: Vec<String>,
     pub(super) identifiers: Vec<String>,
-}
-
-/// A short message of the person.
-#[derive(Debug)]
-pub(super) struct Reply {
-    /// Its first words, without quotation marks.
-    pub(super) text: String,
-    pub(super) whole: String,
 }
 
 impl Told {
@@ -51,13 +40,14 @@ impl Told {
         let mut telling = Telling { ledger, kind, pool };
         telling.requests();
         telling.notes();
+        telling.milestones();
+        telling.plan();
+        telling.newest_answer();
         telling.deeds();
         telling.errors();
         telling.go_on();
         let name = |name: &crate::ledger::NameRecord| one_line(&name.name);
         Self {
-            resolved: resolved(ledger),
-            replies: telling.replies(style),
             paths: ledger.paths.iter().map(name).collect(),
             identifiers: ledger.identifiers.iter().map(name).collect(),
             pool: telling.pool,
@@ -72,64 +62,72 @@ struct Telling<'a> {
 }
 
 impl<'a> Telling<'a> {
+    /// The request that began it all, and the one that came last with what it answers. What was
+    /// asked between is told by the digest.
     fn requests(&mut self) {
-        let asking: Vec<&Request> = self.ledger.requests.iter().filter(|request| is_asking(request)).collect();
-        let older = asking.len().saturating_sub(RECENT_REQUESTS);
-        let is_latest =
-            |request: &Request| self.latest().is_some_and(|latest| one_line(&latest.text) == one_line(&request.text));
         let first = self.first_request();
-        let mut items = Vec::new();
-        for (number, request) in asking.iter().enumerate().filter(|(_, request)| !is_latest(request)) {
-            let matters = request.weight == RequestWeight::Topic || number >= older;
-            items.push((*request, if matters { Rank::Normal } else { Rank::Low }));
-        }
-        if let Some(first) = first {
-            match self.kind {
-                SummaryKind::TurnPrefix => {
-                    items.retain(|(request, _)| request.position != first.position);
-                    let text = clip_middle(&first.text, MOST_UNITS);
-                    self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
-                }
-                _ if is_latest(first) => {}
-                _ => self.add_request(first, Rank::Must),
+        if self.kind == SummaryKind::TurnPrefix {
+            if let Some(first) = first {
+                let text = typed(&first.text, MOST_UNITS);
+                self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
             }
+            return;
         }
-        for (request, rank) in items {
-            self.add_request(request, rank);
+        let latest = self.latest();
+        let is_latest =
+            |request: &Request| latest.is_some_and(|latest| one_line(&latest.text) == one_line(&request.text));
+        if let Some(first) = first.filter(|first| !is_latest(first)) {
+            let whole = typed(&first.text, MOST_UNITS);
+            self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
-        if let Some(latest) = self.latest() {
-            let line = one_line(&clip_middle(&latest.text, MOST_UNITS));
-            self.pool.add(Section::Goal, &format!("{LATEST}{line}"), origin(latest), Rank::Must);
+        if let Some(latest) = latest {
+            let line = typed(&latest.text, MOST_UNITS);
+            let answered = self.answered_question(latest);
+            let item = match &answered {
+                Some(question) => format!("{LATEST}{line} (in answer to: {question})"),
+                None => format!("{LATEST}{line}"),
+            };
+            self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
-                let item = format!("{WORKING_ON}{}", goal_line(&latest.text));
-                self.pool.add(Section::InProgress, &item, origin(latest), Rank::Normal);
+                let item = format!("{WORKING_ON}{}", clip(&goal_line(&latest.text), LONGEST_REPEAT));
+                self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
+            }
+            if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {
+                let item = format!("{AND_THEN}{}", one_line(&last.text));
+                self.pool.add(Section::Goal, &item, origin(last), Rank::Must);
             }
         }
     }
 
-    /// A request as an item that is short at first.
-    fn add_request(&mut self, request: &Request, rank: Rank) {
-        let whole = one_line(&clip_middle(&request.text, MOST_UNITS));
-        self.pool.add_cut(Section::Goal, &goal_line(&request.text), Some(whole), origin(request), rank);
+    /// What the model said right before a request that is too short to be understood alone.
+    fn answered_question(&self, request: &Request) -> Option<String> {
+        if one_line(&request.text).encode_utf16().count() > SHORT_REQUEST {
+            return None;
+        }
+        let before = |statement: &&Statement| statement.position < request.position;
+        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Deed).find(before)?;
+        (last.voice != Voice::Person).then(|| clip(&last.text, LONGEST_QUESTION))
     }
 
     /// The request that began it all.
     fn first_request(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
-        requests.iter().find(|request| !is_trivial(&request.text)).or_else(|| requests.first())
+        requests.iter().find(|request| is_substantive(&request.text)).or_else(|| requests.first())
     }
 
-    /// The request that came last; the kept end of a turn tells its own.
+    /// The last request that asks for something by itself; the kept end of a turn tells its own.
     fn latest(&self) -> Option<&'a Request> {
-        self.ledger.last_request().filter(|_| self.kind != SummaryKind::TurnPrefix)
+        let requests = &self.ledger.requests;
+        let latest = requests.iter().rev().find(|request| is_substantive(&request.text)).or_else(|| requests.last());
+        latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
     }
 
-    /// Whether the latest request still waits for its answer's end.
+    /// Whether the last request still waits for its answer's end.
     fn is_open(&self) -> bool {
-        let Some(latest) = self.latest() else { return false };
+        let Some(last) = self.ledger.last_request() else { return false };
         // What an earlier summary told as the latest is open if it said so.
         let is_told = |note: &Note| note.text.starts_with(WORKING_ON);
-        match latest.position {
+        match last.position {
             0 => self.ledger.notes_of(NoteKind::Open).any(is_told),
             position => self.ledger.is_waiting || self.ledger.answered < position,
         }
@@ -146,7 +144,7 @@ impl<'a> Telling<'a> {
                 NoteKind::Blocked => Section::Blocked,
                 NoteKind::Step if self.kind == SummaryKind::TurnPrefix => continue,
                 NoteKind::Step => Section::NextSteps,
-                NoteKind::Fact | NoteKind::Answer => Section::CriticalContext,
+                NoteKind::Fact => Section::CriticalContext,
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
             self.pool.add(section, &note.text, origin, if note.is_minor { Rank::Low } else { Rank::Normal });
@@ -164,13 +162,72 @@ impl<'a> Telling<'a> {
         }
     }
 
+    /// Commits, pushes, pull requests, and how each kind of test ended last.
+    fn milestones(&mut self) {
+        let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
+        let mut last: HashMap<String, &Statement> = HashMap::new();
+        for statement in milestones {
+            let command = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let purpose = command
+                .map_or_else(|| statement.text.clone(), |(command, _)| purposes(command).pop().unwrap_or_default());
+            if !purpose.is_empty() {
+                last.insert(purpose, statement);
+            }
+        }
+        let mut last: Vec<&Statement> = last.into_values().collect();
+        last.sort_by_key(|statement| statement.position);
+        for statement in last {
+            let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
+            self.pool.add(Section::Done, &statement.text, origin, Rank::Normal);
+        }
+    }
+
+    /// The tasks of the plan, where it is not older than the topic.
+    fn plan(&mut self) {
+        let plan = &self.ledger.plan;
+        let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
+        let is_stale = later.filter(|request| is_substantive(&request.text)).count() > STALE_AFTER;
+        for item in &plan.items {
+            let section = match item.status {
+                PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress => Section::InProgress,
+                PlanStatus::Pending => Section::NextSteps,
+                PlanStatus::Cancelled => continue,
+            };
+            let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
+            self.pool.add(section, &item.text, Origin::at(plan.position), rank);
+        }
+    }
+
+    /// What the newest answer says it is doing or asks, while it waits for a tool or for a person.
+    fn newest_answer(&mut self) {
+        let asked = self.ledger.last_request().map_or(0, |request| request.position);
+        let said = self.ledger.statements.iter().rev();
+        let said: Vec<_> = said.filter(|statement| statement.is_of_model()).take(MOST_SAID).collect();
+        let Some(newest) = said.first().filter(|newest| newest.position > asked) else { return };
+        let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
+        if newest.text.ends_with(['?', '\u{ff1f}']) && !self.ledger.is_waiting {
+            let item = format!("The assistant asked, and waits for an answer: {}", newest.text);
+            self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
+            return;
+        }
+        let is_begun = self.is_open() || newest.voice == Voice::Announcement;
+        if is_begun && self.kind != SummaryKind::TurnPrefix {
+            let mut of_newest: Vec<&str> =
+                said.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
+            of_newest.reverse();
+            let item = format!("The assistant said last: {}", clip_middle(&of_newest.join(" "), 420));
+            self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
+        }
+    }
+
+    /// What tools did to files and which commands succeeded, for conversations that say little.
     fn deeds(&mut self) {
         for file in &self.ledger.files {
             let deeds = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
-            for (number, (deed, times)) in deeds.into_iter().enumerate().filter(|(_, (_, times))| *times > 0) {
-                let rank = if number == 0 { Rank::Low } else { Rank::Normal };
+            for (deed, times) in deeds.into_iter().filter(|(_, times)| *times > 0) {
                 let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
-                self.pool.add(Section::Done, &format!("{deed} {}", quote(&shown(&file.path))), origin, rank);
+                self.pool.add(Section::Done, &format!("{deed} {}", quote(&shown(&file.path))), origin, Rank::Least);
             }
         }
         for command in self.ledger.commands.iter().filter(|command| command.succeeded > 0) {
@@ -178,11 +235,7 @@ impl<'a> Telling<'a> {
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
             let origin = Origin { position, times, sources: Some(&command.sources) };
-            self.pool.add(Section::Done, &format!("{deed} {name}"), origin, Rank::Low);
-            if times >= USUAL {
-                let item = format!("{COMMAND}{name}");
-                self.pool.add(Section::CriticalContext, &item, Origin::at(position), Rank::Normal);
-            }
+            self.pool.add(Section::Done, &format!("{deed} {name}"), origin, Rank::Least);
         }
     }
 
@@ -198,54 +251,17 @@ impl<'a> Telling<'a> {
         let Some(latest) = self.latest() else { return };
         let said = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
-        if self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
+        let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
+        if has_plan || self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
             return;
         }
-        let request = clip(&one_line(&clip_middle(&latest.text, MOST_UNITS)), LONGEST_REPEAT);
+        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
-
-    /// Short messages of the person, the newest first.
-    fn replies(&self, style: &Style<'_>) -> Vec<Reply> {
-        let longest = usize::try_from(style.max_tokens / 60).unwrap_or(usize::MAX).clamp(SHORTEST_REPLY, LONGEST_REPLY);
-        let first = self.first_request().map(|first| first.position);
-        let latest = self.latest().map(|latest| latest.position);
-        let is_told = |request: &&Request| {
-            is_asking(request) || Some(request.position) == first || Some(request.position) == latest
-        };
-        let replies = self.ledger.requests.iter().rev().filter(|request| !is_told(request));
-        let mut seen = HashSet::new();
-        let texts = replies.map(|reply| one_line(&clip_middle(&reply.text, MOST_UNITS)));
-        let texts = texts.map(|whole| Reply { text: clip(&whole, longest), whole });
-        texts.filter(|reply| !reply.text.is_empty() && seen.insert(reply.text.clone())).collect()
-    }
 }
 
-/// Errors that were dealt with, the newest first, but those of one command together: its name stands
-/// before the first of them alone.
-fn resolved(ledger: &Ledger) -> Vec<String> {
-    let mut subjects: Vec<Option<&str>> = Vec::new();
-    let mut by_subject: HashMap<Option<&str>, Vec<&ErrorRecord>> = HashMap::new();
-    for error in ledger.errors.iter().rev().filter(|error| error.is_resolved) {
-        let errors = by_subject.entry(error.subject.as_deref()).or_default();
-        if errors.is_empty() {
-            subjects.push(error.subject.as_deref());
-        }
-        errors.push(error);
-    }
-    let mut items = Vec::new();
-    for errors in subjects.iter().filter_map(|subject| by_subject.get(subject)) {
-        let told = |(number, error): (usize, &&ErrorRecord)| {
-            if number == 0 { error_item(error) } else { error.line.clone() }
-        };
-        items.extend(errors.iter().enumerate().map(told));
-    }
-    items
-}
-
-fn is_asking(request: &Request) -> bool {
-    request.weight != RequestWeight::Reply
-}
+/// Requests after which a plan that was not touched is no longer what is worked on.
+const STALE_AFTER: usize = 3;
 
 fn origin(request: &Request) -> Origin<'_> {
     Origin { position: request.position, times: 1, sources: Some(&request.sources) }

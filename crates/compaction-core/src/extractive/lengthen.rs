@@ -32,9 +32,6 @@ impl Chooser {
             let (section, candidate) = &mut self.chosen[*index];
             lengthen(*section, candidate, most, &mut self.left);
         }
-        for packed in &mut self.packed {
-            packed.lengthen(most, &mut self.left);
-        }
     }
 }
 

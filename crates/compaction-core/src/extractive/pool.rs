@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::entry::EntryId;
 use crate::ledger::Sources;
 use crate::ledger::notes::{key, split_times};
 use crate::ledger::text::{normalised, one_line};
@@ -22,6 +23,8 @@ pub(super) enum Rank {
     Normal,
     /// It is left out first.
     Low,
+    /// It is told only where there is room for everything else.
+    Least,
 }
 
 /// Where a candidate comes from.
@@ -100,6 +103,11 @@ const COMMON_WORDS: [&str; 22] = [
 /// Words of instructions that are looked for.
 const MOST_FOCUS_WORDS: usize = 64;
 
+/// An entry's id as items cite it.
+pub(super) fn short_id(id: &EntryId) -> String {
+    prefix_utf16(&one_line(id.as_str()), CITED_UNITS).to_owned()
+}
+
 impl Pool {
     /// A pool that prefers candidates with a word of `focus`.
     pub(super) fn new(focus: Option<&str>, citations: bool) -> Self {
@@ -134,7 +142,7 @@ impl Pool {
         }
         let rank = if self.matches_focus(&key) { rank.min(Rank::Focus) } else { rank };
         let cited = origin.sources.filter(|_| self.citations).and_then(|sources| sources.ids().last());
-        let cited = cited.map(|id| prefix_utf16(&one_line(id.as_str()), CITED_UNITS).to_owned());
+        let cited = cited.map(short_id);
         let list = &mut self.lists[section as usize];
         if let Some(known) = list.by_key.get(&key).and_then(|index| list.candidates.get_mut(*index)) {
             known.position = known.position.max(origin.position);

@@ -3,11 +3,15 @@
 use std::collections::HashSet;
 
 use super::actions::Actions;
+use super::cues::is_substantive;
 use super::errors::Errors;
 use super::names::Names;
 use super::notes::{Notes, Place};
+use super::person;
+use super::plan::LatestPlan;
 use super::scan::NameKind;
 use super::speech::Speech;
+use super::statements::Statements;
 use super::subject::{Deed, Subject};
 use super::{Ledger, Places, harvest};
 use crate::entry::EntryId;
@@ -15,6 +19,7 @@ use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
+use crate::tools::{names_path, plan_items};
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -34,6 +39,8 @@ pub struct Collector<'a> {
     pub(super) errors: Errors,
     pub(super) names: Names<'a>,
     pub(super) notes: Notes,
+    pub(super) statements: Statements,
+    plan: LatestPlan,
     pinned: Vec<EntryId>,
 }
 
@@ -61,6 +68,8 @@ impl<'a> Collector<'a> {
             errors: Errors::default(),
             names: Names::default(),
             notes: Notes::default(),
+            statements: Statements::default(),
+            plan: LatestPlan::default(),
             pinned: Vec::new(),
         };
         match (previous, previous_summary) {
@@ -78,6 +87,8 @@ impl<'a> Collector<'a> {
         self.actions.restore(&previous.files, &previous.commands);
         self.errors.restore(&previous.errors);
         self.notes.restore(&previous.notes);
+        self.statements.restore(&previous.statements);
+        self.plan = previous.plan.clone();
         self.names.restore(NameKind::Path, &previous.paths);
         self.names.restore(NameKind::Identifier, &previous.identifiers);
         self.pinned = previous.pinned.clone();
@@ -89,7 +100,13 @@ impl<'a> Collector<'a> {
         let place = Place { position: self.position, entry: Some(&prepared.entry_id) };
         match prepared.message.body() {
             Body::User { content } => {
-                self.speech.hear_person(place, &content.text("\n"), &mut self.notes);
+                let text = content.text("\n");
+                let words = person::words(&text);
+                self.speech.hear_person(place, &words, &mut self.notes);
+                self.statements.add_person(place, &words);
+                if is_substantive(&words) {
+                    self.errors.note_request();
+                }
                 self.read_names(content, place, Places::PERSON);
             }
             Body::Custom { content, .. } => {
@@ -97,9 +114,20 @@ impl<'a> Collector<'a> {
                 self.read_names(content, place, Places::ANSWER);
             }
             Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
-            Body::ToolResult { tool_call_id, content, is_error, .. } => {
+            Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
-                self.actions.end(place, tool_call_id, &content.text("\n"), *is_error, &mut self.errors);
+                let text = content.text("\n");
+                if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
+                    self.statements.add_person(place, &words);
+                }
+                let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
+                if let Some((voice, told)) = outcome {
+                    self.statements.add_line(voice, place, &told);
+                }
+                for nested in nested_calls {
+                    self.actions.begin(place, &nested.call, self.tools);
+                    self.actions.end(place, &nested.call.id, "", nested.is_error, &mut self.errors);
+                }
             }
             Body::BashExecution(bash) if !bash.exclude_from_context => {
                 self.actions.note_command(place, bash, &mut self.errors);
@@ -129,15 +157,25 @@ impl<'a> Collector<'a> {
 
     fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: Place<'a>) {
         let text = blocks_text(&assistant.content, "\n");
-        self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
+        let is_final = assistant.stop_reason.as_deref() == Some("stop");
+        self.statements.add_model(place, &text, is_final);
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
+                self.actions.note_edits(text, place);
             }
         }
+        self.plan.read_answer(&text, place.position);
+        self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
         for call in message.tool_calls() {
-            self.actions.begin(place, call, self.tools);
-            self.read_arguments(call, place);
+            let begun = self.actions.begin(place, call, self.tools);
+            for (voice, said) in begun.said {
+                self.statements.add_line(voice, place, &said);
+            }
+            if let Some(plan) = plan_items(call) {
+                self.plan.take(&plan, place.position);
+            }
+            self.read_arguments(call, begun.changes_files, place);
         }
         self.note_failure(assistant, place);
     }
@@ -152,8 +190,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_arguments(&mut self, call: &'a ToolCall, place: Place<'a>) {
-        let is_edit = [&self.tools.write, &self.tools.edit].into_iter().any(|names| names.contains(&call.name));
+    /// Reads the names in a call; what an edit holds beside paths goes into a file.
+    fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: Place<'a>) {
         let mut values: Vec<(&'a Json<'static>, bool, usize)> =
             call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
         while let Some((value, is_text, depth)) = values.pop() {
@@ -165,7 +203,7 @@ impl<'a> Collector<'a> {
                     values.extend(items.iter().rev().map(|item| (item, is_text, depth + 1)));
                 }
                 Json::Object(members) if depth < DEEPEST => {
-                    let is_path = |key: &str| self.tools.path_arguments.iter().any(|name| name == key);
+                    let is_path = |key: &str| names_path(key, self.tools);
                     let members = members.iter().rev();
                     values.extend(members.map(|(key, value)| (value, is_edit && !is_path(key), depth + 1)));
                 }
@@ -195,6 +233,7 @@ impl<'a> Collector<'a> {
             // Branches are told without results; what was called there has been done.
             self.actions.end_all(&mut self.errors);
         }
+        self.actions.take_proposals();
         self.actions.settle(self.first, self.speech.answered >= self.first, &mut self.notes);
         self.actions.report(&mut self.notes);
         self.speech.report(&mut self.notes);
@@ -207,7 +246,9 @@ impl<'a> Collector<'a> {
             answered: self.speech.answered,
             is_waiting: self.speech.is_waiting,
             requests: self.speech.finish(),
+            statements: self.statements.finish(),
             notes: self.notes.finish(),
+            plan: self.plan,
             files,
             commands,
             errors,

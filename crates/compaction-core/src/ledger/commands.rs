@@ -50,6 +50,132 @@ pub(crate) fn succeeded_with(core: &str) -> Vec<String> {
     std::iter::once(core.to_owned()).chain(steps.iter().map(step)).collect()
 }
 
+/// Programs that prepare for others and come to nothing by themselves.
+const PREPARING: &[&str] = &[
+    "cd", "export", "source", "set", "true", "false", "env", "sudo", "time", "timeout", "rm", "mkdir", "touch", "kill",
+    "pkill",
+];
+/// Programs whose next word tells what they do.
+const WITH_SUBCOMMAND: &[&str] = &[
+    "git",
+    "gh",
+    "glab",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "npx",
+    "bunx",
+    "pnpx",
+    "cargo",
+    "go",
+    "mix",
+    "make",
+    "just",
+    "task",
+    "docker",
+    "kubectl",
+    "helm",
+    "poetry",
+    "uv",
+    "uvx",
+    "pipenv",
+    "pip",
+    "pip3",
+    "bundle",
+    "rake",
+    "rails",
+    "mise",
+    "nix",
+    "dotnet",
+    "gradle",
+    "./gradlew",
+    "mvn",
+    "terraform",
+    "python",
+    "python3",
+    "node",
+    "deno",
+    "php",
+    "composer",
+    "brew",
+    "apt",
+    "apt-get",
+    "systemctl",
+    "xcodebuild",
+    "swift",
+    "flutter",
+    "bd",
+];
+/// Words behind which the word comes that tells what is done.
+const RUNNING: &[&str] =
+    &["run", "exec", "x", "-m", "tool", "compose", "develop", "pr", "issue", "release", "workflow"];
+/// Last words of purposes that look something up.
+const LOOKING: &[&str] = &[
+    "diff",
+    "log",
+    "show",
+    "status",
+    "branch",
+    "ls-tree",
+    "ls-files",
+    "rev-parse",
+    "blame",
+    "config",
+    "view",
+    "list",
+    "checks",
+    "reflog",
+    "remote",
+    "search",
+    "info",
+    "logs",
+    "ps",
+    "describe",
+    "get",
+    "help",
+    "version",
+    "explain",
+];
+
+/// Whether a purpose, as [`purposes`] names it, is only to look something up.
+pub(crate) fn looks_up(purpose: &str) -> bool {
+    purpose.rsplit(' ').next().is_some_and(|last| LOOKING.contains(&last))
+}
+
+/// What a command line is for, step by step: each program with its subcommand, such as `cargo test`.
+/// Steps that prepare or look something up are left out.
+pub(crate) fn purposes(command: &str) -> Vec<String> {
+    let command = without_quoted(command).replace("2>&1", " ").replace(">&2", " ").replace("&>", " > ");
+    let steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty());
+    let mut purposes: Vec<String> = steps.filter_map(purpose).collect();
+    purposes.dedup();
+    purposes
+}
+
+fn purpose(step: &str) -> Option<String> {
+    let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| !name.starts_with('-'));
+    let mut words = step.split_whitespace().skip_while(is_assignment);
+    let first = words.next()?;
+    let program = first.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(first);
+    if PREPARING.contains(&program) || LOOKUPS.contains(&program) || FILTERS.contains(&program) {
+        return None;
+    }
+    if !WITH_SUBCOMMAND.contains(&program) && !WITH_SUBCOMMAND.contains(&first) {
+        return Some(program.to_owned());
+    }
+    let words = words.filter(|word| !word.starts_with('-') || RUNNING.contains(word));
+    let mut purpose = program.to_owned();
+    for word in words {
+        purpose.push(' ');
+        purpose.push_str(word);
+        if !RUNNING.contains(&word) {
+            break;
+        }
+    }
+    Some(purpose)
+}
+
 fn program(part: &str) -> Option<&str> {
     part.trim().split(' ').next()
 }
@@ -133,6 +259,19 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(core_command(command), core);
+        }
+    }
+
+    #[test]
+    fn purposes_are_programs_with_what_they_do() {
+        for (command, expected) in [
+            ("cd a && npm run lint 2>&1 | tail", &["npm run lint"] as &[&str]),
+            ("RUST_LOG=1 cargo test -p x && git commit -m 'a && b'", &["cargo test", "git commit"]),
+            ("python -m pytest tests -q", &["python -m pytest"]),
+            ("./scripts/check.sh --all; ls", &["check.sh"]),
+            ("ls | grep x", &[]),
+        ] {
+            assert_eq!(purposes(command), expected, "{command}");
         }
     }
 

@@ -1,40 +1,90 @@
 //! Words by which sentences are told apart, and the items that they become.
 
+use super::sentences::{is_prose, sentences};
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
-use crate::text::utf16_len;
+use crate::text::{prefix_utf16, utf16_len};
 
-/// Words of sentences that settle something.
-const DECISION_WORDS: &[&str] = &[
+/// Words of sentences that choose something.
+const CHOOSING: &[&str] = &[
     "decided",
     "decision",
+    "picked",
+    "i'll go",
     "i'll use",
     "we'll use",
     "i will use",
+    "we use",
+    "now uses",
+    "will use",
     "going with",
+    "go with",
     "chose",
-    "root cause",
-    "the problem is",
-    "the problem was",
-    "the issue is",
-    "the issue was",
-    "the fix is",
-    "the cause",
+    "chosen",
+    "i'd go",
+    "instead of",
+    "rather than",
+    "opted",
+    "stick with",
+    "settled on",
+    "agreed",
+    "must not",
+    "entschieden",
+    "entscheidung",
+    "statt",
+    "anstatt",
+    "anstelle",
+    "décidé",
+    "décision",
+    "choisi",
+    "plutôt que",
+    "au lieu de",
+    "decidí",
+    "decidimos",
+    "decisión",
+    "elegí",
+    "elegimos",
+    "en lugar de",
+    "en vez de",
+    "decidi",
+    "decidimos",
+    "decisão",
+    "escolhi",
+    "escolhemos",
+    "em vez de",
+    "ao invés de",
+    "vou com",
+    "deciso",
+    "decisione",
+    "scelto",
+    "invece di",
+    "piuttosto che",
+    "решил",
+    "решили",
+    "решение",
+    "выбрали",
+    "вместо",
+];
+/// The same in languages that do not part their words.
+const CHOOSING_UNSPACED: &[&str] = &[
+    "决定",
+    "決定",
+    "改用",
+    "而不是",
+    "采用",
+    "採用",
+    "選択",
+    "代わりに",
+    "ではなく",
+    "ことにし",
+    "方針",
+    "결정",
+    "대신",
 ];
 /// What stands between what was settled and why; the first is the word itself, the second how the
 /// reason begins in an item.
-const REASONS: &[(&str, &str)] = &[
-    (" because of ", "because of "),
-    (" because ", ""),
-    (" so that ", "so that "),
-    (" instead of ", "instead of "),
-    (" rather than ", "rather than "),
-    (ARROW, "\u{2192} "),
-];
-const ARROW: &str = " \u{2192} ";
-/// Words before an arrow, without those in backticks, of the shortest sentence that settles something.
-const FEWEST_BEFORE_ARROW: usize = 3;
-/// Words of the shortest sentence that settles something without a reason.
-const FEWEST_WORDS: usize = 6;
+const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
+/// Words of the shortest sentence that settles something.
+const FEWEST_WORDS: usize = 5;
 /// Beginnings of sentences that think aloud instead of settling something.
 const MUSINGS: &[&str] = &[
     "let me",
@@ -66,6 +116,79 @@ const GUESSES: &[&str] = &[
     "might be",
     "could be",
 ];
+/// Beginnings of sentences that announce what comes next, in languages that part their words.
+const ANNOUNCEMENTS: &[&str] = &[
+    "i'll",
+    "i will",
+    "let me",
+    "now",
+    "now i'll",
+    "let's",
+    "then i'll",
+    "next",
+    "first",
+    "continuing",
+    "i'm going to",
+    "i am going to",
+    "going to",
+    "next up",
+    "time to",
+    "moving on",
+    "proceeding",
+    "starting",
+    "let us",
+    "ich werde",
+    "lass mich",
+    "jetzt",
+    "nun",
+    "als nächstes",
+    "zuerst",
+    "schauen wir",
+    "ich schaue",
+    "je vais",
+    "maintenant",
+    "voyons",
+    "commençons",
+    "d'abord",
+    "passons",
+    "laissez moi",
+    "ensuite",
+    "voy a",
+    "ahora",
+    "vamos a",
+    "déjame",
+    "veamos",
+    "primero",
+    "a continuación",
+    "procedo",
+    "vou",
+    "agora",
+    "vamos",
+    "deixe me",
+    "deixa eu",
+    "primeiro",
+    "em seguida",
+    "continuando",
+    "prosseguindo",
+    "ora",
+    "adesso",
+    "vediamo",
+    "procedo a",
+    "lasciami",
+    "per prima cosa",
+    "сейчас",
+    "теперь",
+    "давайте",
+    "посмотрим",
+    "проверю",
+    "начну",
+    "сначала",
+];
+/// Beginnings and ends of such sentences in languages that do not.
+const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) = (
+    &["让我", "现在", "接下来", "我来", "我将", "首先", "讓我", "現在", "接下來", "まず", "次に", "それでは", "では"],
+    &["します", "しましょう", "ましょう", "みます", "いきます", "합니다", "하겠습니다", "보겠습니다"],
+);
 /// Messages that ask for nothing by themselves.
 const TRIVIAL: &[&str] = &[
     "continue",
@@ -91,6 +214,110 @@ const TRIVIAL: &[&str] = &[
     "yes please",
     "perfect",
     "cool",
+    "go for it",
+    "keep going",
+    "next",
+    "carry on",
+    "please continue",
+    "please do",
+    "yes do it",
+    "ok go",
+    "looks good",
+    "weiter",
+    "mach weiter",
+    "ja",
+    "nein",
+    "danke",
+    "gut",
+    "ja bitte",
+    "bitte weiter",
+    "los",
+    "continuez",
+    "oui",
+    "non",
+    "merci",
+    "vas y",
+    "d'accord",
+    "poursuis",
+    "continue stp",
+    "continúa",
+    "continua",
+    "sigue",
+    "sí",
+    "si",
+    "vale",
+    "gracias",
+    "adelante",
+    "dale",
+    "continuar",
+    "prossiga",
+    "sim",
+    "não",
+    "obrigado",
+    "pode continuar",
+    "segue",
+    "prosseguir",
+    "vai",
+    "avanti",
+    "procedi",
+    "va bene",
+    "grazie",
+    "prosegui",
+    "vai avanti",
+    "продолжай",
+    "продолжайте",
+    "дальше",
+    "да",
+    "нет",
+    "спасибо",
+    "хорошо",
+    "давай",
+    "ок",
+    "继续",
+    "繼續",
+    "好",
+    "好的",
+    "是",
+    "是的",
+    "可以",
+    "对",
+    "谢谢",
+    "下一步",
+    "嗯",
+    "続けて",
+    "続けてください",
+    "はい",
+    "うん",
+    "お願いします",
+    "次",
+    "いいね",
+    "ありがとう",
+    "ok です",
+    "계속",
+    "계속해",
+    "계속해줘",
+    "네",
+    "예",
+    "응",
+    "좋아",
+    "진행해",
+    "진행해줘",
+    "devam",
+    "devam et",
+    "evet",
+    "tamam",
+    "ga door",
+    "ga verder",
+    "kontynuuj",
+    "tak",
+    "dalej",
+    "fortsätt",
+    "tiếp tục",
+    "lanjutkan",
+    "جاري",
+    "تابع",
+    "نعم",
+    "استمر",
 ];
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
@@ -103,9 +330,53 @@ pub(crate) fn goal_line(text: &str) -> String {
     one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
 }
 
+/// The words of a request without most of what was pasted into it: its beginning, what is prose, and its
+/// end, in at most `units` UTF-16 units. A short one is told whole.
+pub(crate) fn typed(text: &str, units: usize) -> String {
+    let line = one_line(text);
+    if utf16_len(&line) <= LONGEST_SENTENCE.min(units) {
+        return line;
+    }
+    let mut out = String::new();
+    let mut is_cut = false;
+    let mut pasted: Option<&str> = None;
+    for sentence in sentences(text) {
+        // The first words tell what was pasted.
+        if out.is_empty() || is_prose(sentence) {
+            out.push_str(if is_cut { " \u{2026} " } else { " " });
+            out.push_str(&clip_middle(sentence, LONGEST_SENTENCE));
+            (is_cut, pasted) = (false, None);
+        } else {
+            (is_cut, pasted) = (true, Some(sentence));
+        }
+    }
+    if let Some(last) = pasted {
+        out.push_str(" \u{2026} ");
+        out.push_str(&clip_middle(last, LONGEST_SENTENCE / 2));
+    }
+    one_line(&clip_middle(&out, units))
+}
+
 /// Whether a sentence is long enough to tell something and short enough for an item.
 pub(crate) fn is_sized(sentence: &str) -> bool {
     sentence.len() > 8 && utf16_len(sentence) <= LONGEST_SENTENCE
+}
+
+/// Whether a sentence of the model only says what it is about to do.
+pub(crate) fn is_announcement(sentence: &str) -> bool {
+    let words = normalised(sentence);
+    let (starts, ends) = UNSPACED_ANNOUNCEMENTS;
+    let bare = sentence.trim_end_matches(['\u{3002}', '.', ':', '\u{ff1a}', '!', '\u{ff01}']);
+    starts_with_any(&words, ANNOUNCEMENTS)
+        || starts.iter().any(|start| bare.starts_with(start))
+        || ends.iter().any(|end| bare.ends_with(end))
+}
+
+/// Whether a message of a person asks for something that can be understood without what came before.
+pub(crate) fn is_substantive(text: &str) -> bool {
+    let words = normalised(prefix_utf16(text, LONGEST_SENTENCE));
+    let unspaced = words.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    !is_trivial(text) && words.split_whitespace().count() + unspaced / 3 >= 3
 }
 
 pub(crate) fn is_trivial(text: &str) -> bool {
@@ -117,38 +388,28 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
 }
 
-/// A sentence of the model that settles something, as an item: `**decision**: reason` where it
+/// A sentence of the model that chooses something, as an item: `**decision**: reason` where it
 /// gives a reason. Says whether it does.
 pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
-    if !is_sized(sentence) || sentence.ends_with([':', '?']) {
+    if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
     let words = normalised(sentence);
-    let plain = sentence.trim().replace("**", "");
-    let reasoned = with_reason(&plain);
-    let settles = || has_any(&words, DECISION_WORDS) && words.split_whitespace().count() >= FEWEST_WORDS;
-    if reasoned.is_none() && !settles() || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
+    let chooses = has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
+        || CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
+    if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
         return None;
     }
-    Some(reasoned.map_or((plain, false), |item| (item, true)))
+    let plain = sentence.trim().replace("**", "");
+    Some(with_reason(&plain).map_or((plain, false), |item| (item, true)))
 }
 
 fn with_reason(sentence: &str) -> Option<String> {
     let split = |(mark, start): &(&str, &str)| {
         let (decision, reason) = sentence.split_once(mark)?;
         let decision = decision.trim().trim_end_matches([',', ':', '-', '\u{2014}', '\u{2013}']).trim_end();
-        // Lists of what became what have arrows too; they name things and settle nothing.
-        let fewest = if *mark == ARROW { FEWEST_BEFORE_ARROW } else { 1 };
-        let is_told = prose_words(decision) >= fewest && reason.contains(char::is_alphanumeric);
+        let is_told = decision.contains(' ') && reason.contains(char::is_alphanumeric);
         is_told.then(|| format!("**{decision}**: {start}{}", reason.trim()))
     };
     REASONS.iter().find_map(split)
-}
-
-/// How many words stand outside backticks.
-fn prose_words(text: &str) -> usize {
-    let has_letter = |word: &&str| word.contains(char::is_alphabetic);
-    let outside = text.split('`').step_by(2).flat_map(str::split_whitespace).filter(has_letter).count();
-    // A name alone may be what was settled.
-    outside.max(usize::from(text.contains(char::is_alphanumeric)))
 }

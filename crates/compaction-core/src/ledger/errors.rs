@@ -1,33 +1,45 @@
-//! Errors: whether an output tells of a failure, and what failed so far.
+//! Errors: what failed so far.
 
 use std::collections::HashMap;
 
 use super::ErrorRecord;
-use super::error_forms::is_trailer;
+use super::commands::purposes;
 use super::notes::Place;
-use crate::text::suffix_utf16;
 
+/// Requests that follow an error without it, and successes, after which it blocks nothing any more.
+const REQUESTS_WITHOUT: u64 = 3;
+const SUCCESSES_WITHOUT: u64 = 24;
 /// Errors that are kept; the oldest resolved ones go first.
 const MOST_ERRORS: usize = 400;
-
-/// Whether an output that is not marked as failed ends with a code other than 0.
-pub(super) fn ends_with_failure(output: &str) -> bool {
-    let last = suffix_utf16(output, 200).trim_end().lines().next_back().unwrap_or_default();
-    let code = || last.rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.parse::<u32>().ok();
-    is_trailer(last) && last.len() < 80 && code().is_some_and(|code| code != 0)
-}
 
 /// The errors collected so far.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>>,
+    /// What the errors that nothing resolved were about: what their commands are for and how many
+    /// successes and requests came before them.
+    open: HashMap<usize, Open>,
+    successes: u64,
+    requests: u64,
+}
+
+/// What is known of an error that nothing resolved.
+#[derive(Debug, Default)]
+struct Open {
+    purposes: Vec<String>,
+    successes: u64,
+    requests: u64,
 }
 
 impl Errors {
     pub(super) fn restore(&mut self, errors: &[ErrorRecord]) {
         for error in errors {
             self.by_subject.entry(subject_key(error.subject.as_deref())).or_default().push(self.list.len());
+            if !error.is_resolved {
+                let purposes = error.subject.as_deref().map(purposes).unwrap_or_default();
+                self.open.insert(self.list.len(), Open { purposes, ..Open::default() });
+            }
             self.list.push(error.clone());
         }
     }
@@ -38,18 +50,23 @@ impl Errors {
         // A subject is blocked by its newest error; older ones of it are history.
         for index in known.iter() {
             self.list[*index].is_resolved = true;
+            self.open.remove(index);
         }
+        let open = |purposes| Open { purposes, successes: self.successes, requests: self.requests };
+        let open = (!is_resolved).then(|| open(subject.map(purposes).unwrap_or_default()));
         if let Some(index) = known.iter().find(|index| self.list[**index].line == line) {
             let error = &mut self.list[*index];
             error.is_resolved = is_resolved;
             error.times = error.times.saturating_add(1);
             error.position = place.position;
+            open.into_iter().for_each(|open| drop(self.open.insert(*index, open)));
             return place.entry.into_iter().for_each(|id| error.sources.add(id));
         }
         // One that fails in ever new words cannot make its list long to look through.
         if known.len() < MOST_ERRORS {
             known.push(self.list.len());
         }
+        open.into_iter().for_each(|open| drop(self.open.insert(self.list.len(), open)));
         let (subject, line, position) = (subject.map(str::to_owned), line.to_owned(), place.position);
         self.list.push(ErrorRecord { subject, line, is_resolved, times: 1, position, sources: place.sources() });
     }
@@ -58,10 +75,36 @@ impl Errors {
     pub(super) fn resolve(&mut self, subject: Option<&str>) {
         for index in self.by_subject.get(&subject_key(subject)).into_iter().flatten() {
             self.list[*index].is_resolved = true;
+            self.open.remove(index);
         }
     }
 
+    /// Notes that a command or tool succeeded: what failed in a run for the same purpose is dealt with.
+    pub(super) fn resolve_purposes(&mut self, succeeded: &[String]) {
+        self.successes += 1;
+        let is_dealt_with = |open: &Open| open.purposes.iter().any(|purpose| succeeded.contains(purpose));
+        self.close(is_dealt_with);
+    }
+
+    /// Notes that a person asked for something: work that goes on without an error is not blocked by it.
+    pub(super) fn note_request(&mut self) {
+        self.requests += 1;
+        let requests = self.requests;
+        self.close(|open| requests - open.requests >= REQUESTS_WITHOUT);
+    }
+
+    fn close(&mut self, is_over: impl Fn(&Open) -> bool) {
+        let list = &mut self.list;
+        self.open.retain(|index, open| {
+            let is_over = is_over(open);
+            list[*index].is_resolved |= is_over;
+            !is_over
+        });
+    }
+
     pub(super) fn finish(mut self) -> Vec<ErrorRecord> {
+        let successes = self.successes;
+        self.close(|open| successes - open.successes >= SUCCESSES_WITHOUT);
         self.list.sort_by_key(|error| error.position);
         let mut excess = self.list.len().saturating_sub(MOST_ERRORS);
         self.list.retain(|error| {
@@ -77,22 +120,4 @@ impl Errors {
 /// A request to the model has no subject, and no path or command is a lone line end.
 fn subject_key(subject: Option<&str>) -> String {
     subject.unwrap_or("\n").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_output_may_say_that_it_failed() {
-        for (output, fails) in [
-            ("x\n\nCommand exited with code 2", true),
-            ("x\nProcess exited with status: 0", false),
-            ("exit code: 1\n", true),
-            ("the exit code is told below", false),
-            ("", false),
-        ] {
-            assert_eq!(ends_with_failure(output), fails, "{output}");
-        }
-    }
 }

@@ -2,11 +2,11 @@
 
 use super::collect::Collector;
 use super::labels::{
-    ANSWER, COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
+    COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
 };
 use super::notes::{NoteKind, Place, split_times};
 use super::subject::Deed;
-use super::{Places, Request, RequestWeight};
+use super::{Places, Request, RequestWeight, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
 
 /// Whether an item is made anew from data for every summary.
@@ -52,13 +52,15 @@ fn add_item(section: Section, item: &str, place: Place<'static>, collector: &mut
         Section::InProgress => NoteKind::Open,
         Section::Decisions => NoteKind::Decision,
         Section::NextSteps => NoteKind::Step,
-        Section::CriticalContext | Section::SuffixContext if item.starts_with(ANSWER) => NoteKind::Answer,
-        Section::CriticalContext | Section::SuffixContext => NoteKind::Fact,
+        Section::CriticalContext | Section::SuffixContext => {
+            return collector.statements.add_line(Voice::Summary, place, item);
+        }
     };
     collector.notes.add(kind, item, place, false);
 }
 
 fn push_request(text: &str, collector: &mut Collector<'_>) {
+    collector.statements.add_line(Voice::Person, Place::EARLIER, text);
     let weight = RequestWeight::Topic;
     collector.speech.push_request(Request { text: text.to_owned(), position: 0, weight, sources: Default::default() });
 }
@@ -94,7 +96,7 @@ fn add_other(sections: &Sections, place: Place<'_>, collector: &mut Collector<'_
                 continue;
             }
             let item = if heading.is_empty() { line.to_owned() } else { format!("{heading}: {line}") };
-            collector.notes.add(NoteKind::Fact, &item, place, false);
+            collector.statements.add_line(Voice::Summary, place, &item);
         }
     }
 }

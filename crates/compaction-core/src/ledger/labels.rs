@@ -2,6 +2,8 @@
 
 /// Starts the item of the request that came last.
 pub(crate) const LATEST: &str = "Latest request: ";
+/// Starts the item of a later message that asks for nothing by itself.
+pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the step that is next while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts an item of what was wanted on a branch that was left.
@@ -26,5 +28,3 @@ pub(crate) const LOOKED_UP: &str = "Looked things up on the command line";
 pub(crate) const NO_RESULT: &str = ": no result yet";
 /// Starts the item of a request that was not answered to its end.
 pub(crate) const WORKING_ON: &str = "Working on: ";
-/// Starts the note of what an answer came to.
-pub(crate) const ANSWER: &str = "Answer: ";

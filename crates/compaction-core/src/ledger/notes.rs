@@ -1,6 +1,6 @@
 //! Notes: sentences of the conversation that matter, without duplicates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Sources;
 use super::text::{normalised, one_line};
@@ -23,13 +23,11 @@ pub enum NoteKind {
     Step,
     /// What was found out, and what has no other place.
     Fact,
-    /// What an answer came to.
-    Answer,
 }
 
 impl NoteKind {
     /// Every kind with its name as stored.
-    pub(super) const ALL: [(Self, &'static str); 8] = [
+    pub(super) const ALL: [(Self, &'static str); 7] = [
         (Self::Constraint, "constraints"),
         (Self::Decision, "decisions"),
         (Self::Done, "done"),
@@ -37,7 +35,6 @@ impl NoteKind {
         (Self::Blocked, "blocked"),
         (Self::Step, "steps"),
         (Self::Fact, "facts"),
-        (Self::Answer, "answers"),
     ];
 
     /// Most notes of the kind that are kept, the newest ones.
@@ -46,7 +43,6 @@ impl NoteKind {
             Self::Constraint | Self::Decision => 200,
             Self::Fact | Self::Done => 120,
             Self::Open | Self::Blocked | Self::Step => 48,
-            Self::Answer => 3,
         }
     }
 }
@@ -128,6 +124,16 @@ impl Notes {
             place.entry.into_iter().for_each(|id| known.sources.add(id));
             return;
         }
+        if kind == NoteKind::Constraint
+            && let Some(known) = self.list.iter_mut().find(|known| known.kind == kind && is_alike(&known.text, line))
+        {
+            // What is wished again in about the same words is one wish, in its last words.
+            known.text = line.to_owned();
+            known.position = known.position.max(place.position);
+            known.is_minor &= is_minor;
+            known.times = known.times.saturating_add(times.unwrap_or(0));
+            return place.entry.into_iter().for_each(|id| known.sources.add(id));
+        }
         self.by_key.insert((kind, key), self.list.len());
         let (text, times) = (line.to_owned(), times.unwrap_or(1));
         self.list.push(Note { kind, text, is_minor, times, position: place.position, sources: place.sources() });
@@ -162,6 +168,15 @@ impl Notes {
 pub(crate) fn key(line: &str) -> String {
     let words = normalised(line);
     if words.trim().is_empty() { line.to_owned() } else { words }
+}
+
+/// Whether two sentences say about the same: they share most of their words.
+pub(crate) fn is_alike(left: &str, right: &str) -> bool {
+    let words = |text: &str| normalised(text).split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
+    let (left, right) = (words(left), words(right));
+    let common = left.intersection(&right).count();
+    let fewer = left.len().min(right.len());
+    fewer >= 4 && common * 10 >= fewer * 8 && common * 2 >= left.len().max(right.len())
 }
 
 /// Splits `… (3 times)`.

@@ -1,12 +1,14 @@
 //! Reading a stored ledger: item by item, whatever else the details hold.
 
 use super::notes::{Note, NoteKind};
+use super::plan::STATES;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Outcome, Places, Request, RequestWeight, Sources,
-    VERSION,
+    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, NameRecord, Outcome, Places, Request, RequestWeight,
+    Sources, Statement, VERSION, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::Json;
+use crate::tools::PlanItem;
 
 /// Items of one list that are read.
 const MOST_ITEMS: usize = 4096;
@@ -37,7 +39,9 @@ impl Ledger {
             paths: list(json, "paths", name),
             identifiers: list(json, "identifiers", name),
             pinned: ids(json, "pinned"),
+            statements: statements(json),
             notes: Vec::new(),
+            plan: plan(json),
         };
         for (kind, member) in NoteKind::ALL {
             ledger.notes.extend(list(json, member, |item| note(kind, item)));
@@ -61,6 +65,32 @@ fn request(json: &Json<'_>) -> Option<Request> {
         _ => RequestWeight::Work,
     };
     Some(Request { text: text(json, "text")?, weight, position: number(json, "at"), sources: sources(json) })
+}
+
+/// The statements, which are stored message by message.
+fn statements(json: &Json<'_>) -> Vec<Statement> {
+    let Some(Json::Array(messages)) = json.get("statements") else { return Vec::new() };
+    let mut statements = Vec::new();
+    for message in messages.iter().take(MOST_ITEMS) {
+        let name = text(message, "by").unwrap_or_default();
+        let voice = Voice::ALL.iter().find(|(_, own)| *own == name).map_or(Voice::Remark, |(voice, _)| *voice);
+        let (position, sources) = (number(message, "at"), sources(message));
+        let Some(Json::Array(said)) = message.get("said") else { continue };
+        for (number, text) in (number(message, "number")..).zip(said.iter().take(MOST_ITEMS).filter_map(Json::as_str)) {
+            statements.push(Statement { voice, text: text.to_owned(), number, position, sources: sources.clone() });
+        }
+    }
+    statements
+}
+
+fn plan(json: &Json<'_>) -> LatestPlan {
+    let Some(plan) = json.get("plan") else { return LatestPlan::default() };
+    let item = |json: &Json<'_>| {
+        let name = text(json, "state")?;
+        let (status, _) = STATES.iter().find(|(_, own)| *own == name)?;
+        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status })
+    };
+    LatestPlan { items: list(plan, "tasks", item), position: number(plan, "at") }
 }
 
 fn note(kind: NoteKind, json: &Json<'_>) -> Option<Note> {

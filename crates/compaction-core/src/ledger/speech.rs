@@ -4,16 +4,17 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::cues::{decision, goal_line, is_trivial};
-use super::labels::ANSWER;
 use super::notes::{NoteKind, Notes, Place};
 use super::requests::Topics;
-use super::sentences::sentences;
-use super::steps::{announced_steps, explicit_steps};
-use super::text::{clip_middle, gist};
+use super::sentences::{is_prose, sentences};
+use super::steps::explicit_steps;
+use super::text::clip_middle;
 use super::wishes::constraints;
 use super::{Request, RequestWeight};
 use crate::text::utf16_len;
 
+/// UTF-16 units of a message that somebody types; what is longer has something pasted in it.
+const LONGEST_TYPED: usize = 420;
 /// Messages of the model, counted from the end, whose plans still stand.
 const RECENT_ANSWERS: usize = 3;
 /// UTF-16 units of a request that is not the last.
@@ -28,8 +29,6 @@ const MOST_REQUESTS: usize = 1000;
 struct Answer<'a> {
     place: Place<'a>,
     text: Cow<'a, str>,
-    /// Whether it ended there, with no tool to wait for.
-    is_final: bool,
 }
 
 /// What was heard so far.
@@ -49,7 +48,8 @@ impl<'a> Speech<'a> {
         if text.trim().is_empty() {
             return;
         }
-        for sentence in constraints(text) {
+        let is_pasted = |sentence: &&str| utf16_len(text) > LONGEST_TYPED && !is_prose(sentence);
+        for sentence in constraints(text).filter(|sentence| !is_pasted(sentence)) {
             notes.add(NoteKind::Constraint, sentence, place, false);
         }
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
@@ -93,26 +93,17 @@ impl<'a> Speech<'a> {
         if self.answers.len() == RECENT_ANSWERS {
             self.answers.pop_front();
         }
-        self.answers.push_back(Answer { place, text, is_final: stop != Some("toolUse") });
+        self.answers.push_back(Answer { place, text });
     }
 
-    /// Adds what the newest answers say is left, else what they announce, and what they came to.
+    /// Adds what the newest answers say is left.
     pub(super) fn report(&self, notes: &mut Notes) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= asked_at);
-        let mut has_explicit = false;
         for answer in newest() {
             for step in explicit_steps(&answer.text) {
-                has_explicit = true;
                 notes.add(NoteKind::Step, step, answer.place, false);
             }
-        }
-        if let Some(answer) = newest().next_back().filter(|_| !has_explicit) {
-            announced_steps(&answer.text).for_each(|step| notes.add(NoteKind::Step, step, answer.place, true));
-        }
-        let newest = self.answers.back().map_or(0, |answer| answer.place.position);
-        for answer in self.answers.iter().filter(|answer| answer.is_final || answer.place.position == newest) {
-            notes.add(NoteKind::Answer, &format!("{ANSWER}{}", gist(&answer.text)), answer.place, false);
         }
     }
 

@@ -31,10 +31,49 @@ const LEFT: &[&str] = &[
 ];
 /// Beginnings of sentences that announce a deed.
 const ANNOUNCED: &[&str] = &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll"];
-/// Beginnings of sentences that leave the next deed to the person.
-const ASKS_BACK: &[&str] = &["let me know"];
 /// Beginnings of a list of steps, in the line over it.
-const TITLES: &[&str] = &["next", "todo", "to do", "remaining", "left to do", "follow up", "open items", "open points"];
+const TITLES: &[&str] = &[
+    "next",
+    "todo",
+    "to do",
+    "remaining",
+    "left to do",
+    "follow up",
+    "open items",
+    "open points",
+    "what's left",
+    "still to do",
+    "nächste schritte",
+    "als nächstes",
+    "offen",
+    "offene punkte",
+    "prochaines étapes",
+    "prochaine étape",
+    "reste à faire",
+    "próximos pasos",
+    "siguientes pasos",
+    "pendiente",
+    "pendientes",
+    "próximos passos",
+    "próximo passo",
+    "pendente",
+    "pendências",
+    "falta",
+    "prossimi passi",
+    "da fare",
+    "следующие шаги",
+    "осталось",
+    "дальше",
+    "下一步",
+    "接下来",
+    "待办",
+    "次のステップ",
+    "次に",
+    "残り",
+    "残作業",
+    "다음 단계",
+    "남은",
+];
 
 /// What an answer says is left: the open boxes of its lists, the lists under a line such as `Next
 /// steps:`, and sentences that name it.
@@ -58,12 +97,6 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     steps
 }
 
-/// What an answer announces, where nothing explicit is known.
-pub(crate) fn announced_steps(answer: &str) -> impl Iterator<Item = &str> {
-    let announces = |words: &str| starts_with_any(words, ANNOUNCED) && !starts_with_any(words, ASKS_BACK);
-    sentences(answer).filter(move |sentence| is_sized(sentence) && announces(&normalised(sentence)))
-}
-
 fn is_title(line: &str, text: &str) -> bool {
     let is_heading = line.trim_start().starts_with('#') || text.trim_end_matches('*').trim_end().ends_with(':');
     let is_bold = text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**");
@@ -85,7 +118,6 @@ mod tests {
                       1. Port the printer\n2. Delete the old code\n\nThat was all.\n- [x] tests\n- [ ] docs\n```\ntodo: x y\n```";
         let expected = ["Errors still need line numbers.", "Port the printer", "Delete the old code", "docs"];
         assert_eq!(explicit_steps(answer), expected);
-        assert_eq!(announced_steps(answer).collect::<Vec<_>>(), ["Let me look at it next."]);
         assert_eq!(explicit_steps("## Remaining\n- a\n- b\n## Done\n- c"), ["a", "b"]);
     }
 }

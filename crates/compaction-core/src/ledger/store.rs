@@ -2,33 +2,40 @@
 
 use std::cmp::Reverse;
 
+use super::plan::STATES;
+use super::selection::Selection;
 use super::text::clip_middle;
 use super::{
     CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Note, NoteKind, Outcome, Request, RequestWeight,
-    Sources, VERSION,
+    Sources, Statement, VERSION, Voice,
 };
 use crate::json::write_string;
+use crate::text::utf16_len;
+use crate::tools::{PlanItem, PlanStatus};
 
 /// Bytes that names of members and brackets take.
 const FRAME: usize = 400;
 
+/// Bytes of the pinned entries.
+const PINNED_BYTES: usize = 64 * 16;
+
 /// Part of the bytes in percent that each list may use before what is left is given out, in the
 /// order in which it is given out.
 const SHARES: [(&str, usize); 14] = [
-    ("requests", 20),
-    ("errors", 10),
+    ("requests", 14),
+    ("statements", 40),
+    ("errors", 5),
     ("constraints", 8),
-    ("files", 14),
-    ("identifiers", 12),
-    ("paths", 6),
-    ("commands", 8),
-    ("decisions", 6),
+    ("files", 10),
+    ("identifiers", 4),
+    ("paths", 2),
+    ("commands", 3),
+    ("decisions", 4),
     ("steps", 3),
     ("open", 2),
     ("blocked", 2),
-    ("done", 3),
-    ("facts", 4),
-    ("answers", 2),
+    ("done", 1),
+    ("facts", 2),
 ];
 
 /// The items of one list as JSON.
@@ -40,6 +47,8 @@ struct List {
     preferred: Vec<usize>,
     /// How many of the preferred ones are stored.
     taken: usize,
+    /// How many further ones were never among the items.
+    unchosen: usize,
 }
 
 impl List {
@@ -52,6 +61,12 @@ impl List {
             *room -= cost;
             self.taken += 1;
         }
+    }
+
+    /// How many items are not stored, as a member.
+    fn left_out(&self) -> Option<String> {
+        let count = (self.items.len() - self.taken).saturating_add(self.unchosen);
+        (count > 0).then(|| format!("\"{}\":{count}", self.name))
     }
 
     fn write(&self, out: &mut String) {
@@ -70,7 +85,8 @@ impl Ledger {
     /// and the newest, of every list. The last request is whole unless it alone is too long.
     pub fn to_json(&self, max_bytes: usize) -> String {
         let mut lists = self.lists(max_bytes);
-        let mut room = max_bytes.saturating_sub(FRAME);
+        let plan = self.plan_json(max_bytes / 10);
+        let mut room = max_bytes.saturating_sub(FRAME + plan.len());
         // The last request, whatever it costs.
         if let Some(requests) = lists.first_mut().filter(|list| !list.items.is_empty()) {
             let cost = requests.items[requests.preferred[0]].len() + 1;
@@ -85,18 +101,25 @@ impl Ledger {
             room -= share - left;
         }
         lists.iter_mut().for_each(|list| list.take(&mut room));
-        self.write(&lists)
+        self.write(&plan, &lists, max_bytes)
     }
 
-    fn write(&self, lists: &[List]) -> String {
+    fn write(&self, plan: &str, lists: &[List], max_bytes: usize) -> String {
         let mut head = Members::default().number("version", VERSION).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
         let mut out = head.open();
+        out.push_str(plan);
         for list in lists.iter().filter(|list| list.taken > 0) {
             out.push_str(",\"");
             out.push_str(list.name);
             out.push_str("\":");
             list.write(&mut out);
+        }
+        let left_out: Vec<String> = lists.iter().filter_map(List::left_out).collect();
+        let left_out = format!(",\"leftOut\":{{{}}}", left_out.join(","));
+        let has_room = out.len() + left_out.len() + PINNED_BYTES.min(self.pinned.len() * 16) < max_bytes;
+        if lists.iter().any(|list| list.left_out().is_some()) && has_room {
+            out.push_str(&left_out);
         }
         if !self.pinned.is_empty() {
             out.push_str(",\"pinned\":");
@@ -104,6 +127,35 @@ impl Ledger {
         }
         out.push('}');
         out
+    }
+
+    /// The plan as a member, with as many of its tasks as `max_bytes` hold, those that are left first.
+    fn plan_json(&self, max_bytes: usize) -> String {
+        let state = |item: &PlanItem| STATES.iter().find(|(own, _)| *own == item.status).map_or("", |(_, name)| *name);
+        let item = |item: &PlanItem| {
+            let mut members = Members::default().text("text", &item.text).text("state", state(item));
+            if let Some(id) = &item.id {
+                members = members.text("id", id);
+            }
+            members.open() + "}"
+        };
+        let items: Vec<String> = self.plan.items.iter().map(item).collect();
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|index| self.plan.items[*index].status == PlanStatus::Completed);
+        let mut left = max_bytes;
+        order.retain(|index| match left.checked_sub(items[*index].len() + 1) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        });
+        order.sort_unstable();
+        if order.is_empty() {
+            return String::new();
+        }
+        let kept: Vec<&str> = order.into_iter().map(|index| items[index].as_str()).collect();
+        format!(",\"plan\":{{\"at\":{},\"tasks\":[{}]}}", self.plan.position, kept.join(","))
     }
 
     fn lists(&self, max_bytes: usize) -> Vec<List> {
@@ -114,6 +166,7 @@ impl Ledger {
             .map(|(name, _)| {
                 let (items, preferred) = match *name {
                     "requests" => (self.request_items(max_bytes), preferred_requests(self.requests.len())),
+                    "statements" => self.statement_items(max_bytes),
                     "errors" => (all(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
                     "files" => (all(&self.files, file), order(&self.files, |file| !file.is_modified())),
                     "identifiers" => (all(&self.identifiers, name_item), first(self.identifiers.len())),
@@ -125,9 +178,27 @@ impl Ledger {
                         (notes.iter().map(|item| note(item)).collect(), order(&notes, |note| note.is_minor))
                     }
                 };
-                List { name, items, preferred, taken: 0 }
+                let told = if *name == "statements" { self.statements.len() } else { items.len() };
+                List { name, unchosen: told.saturating_sub(items.len()), items, preferred, taken: 0 }
             })
             .collect()
+    }
+
+    /// The statements that are worth their bytes, message by message, the newest messages first.
+    fn statement_items(&self, max_bytes: usize) -> (Vec<String>, Vec<usize>) {
+        let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
+        let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
+        let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
+        // Characters of some scripts take three bytes for a unit.
+        let units = (room / 10 * 9).saturating_mul(units.max(1)) / bytes.max(1);
+        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(&self.statements, &[]);
+        let chosen: Vec<&Statement> = chosen.into_iter().map(|index| &self.statements[index]).collect();
+        let follows = |left: &&Statement, right: &&Statement| {
+            left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
+        };
+        let items: Vec<String> = chosen.chunk_by(follows).filter_map(said).collect();
+        let newest = (0..items.len()).rev().collect();
+        (items, newest)
     }
 
     /// The requests; the last is cut only where it alone would not fit.
@@ -143,6 +214,20 @@ impl Ledger {
         }
         items
     }
+}
+
+fn share_of(name: &str) -> usize {
+    SHARES.iter().find(|(own, _)| *own == name).map_or(0, |(_, percent)| *percent)
+}
+
+/// Statements of one message that follow each other.
+fn said(statements: &[&Statement]) -> Option<String> {
+    let first = statements.first()?;
+    let voice = Voice::ALL.iter().find(|(voice, _)| *voice == first.voice).map_or("", |(_, name)| *name);
+    let mut members = Members::default().text("by", voice).number("number", first.number);
+    members.key("said");
+    write_strings(statements.iter().map(|statement| statement.text.as_str()), &mut members.0);
+    Some(members.at(first.position, &first.sources))
 }
 
 /// The last request, the first, then the newest ones.

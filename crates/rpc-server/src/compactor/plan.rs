@@ -21,6 +21,7 @@ use crate::handlers::pins::pins_of;
 use crate::hooks;
 use crate::operation::{self, SummaryOperation};
 use crate::session::SessionAccess;
+use crate::summarizers::Redactions;
 use crate::wire::GivenSummary;
 
 /// What is to be summarised, or what the client has summarised, and where the cut is.
@@ -34,6 +35,24 @@ pub(super) struct Plan {
     pub(super) balance: Balance,
     /// The messages that stay.
     pub(super) kept: Vec<PreparedMessage>,
+}
+
+/// A plan without secrets.
+pub(super) struct Told {
+    /// What goes.
+    pub(super) preparation: Preparation,
+    /// What stays.
+    kept: Vec<PreparedMessage>,
+    balance: Balance,
+    /// Secrets that were taken out of what goes.
+    pub(super) redactions: Redactions,
+}
+
+impl Told {
+    /// What goes and what stays.
+    pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
+        Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
+    }
 }
 
 impl Plan {
@@ -79,9 +98,17 @@ impl Plan {
         })
     }
 
-    /// What goes and what stays.
-    pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
-        Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
+    /// What goes and what stays, as summarizers and facts may tell of it. It reads all messages, so that
+    /// it belongs on a thread for blocking work.
+    pub(super) fn told(&self, order: &Order) -> Told {
+        let Some(redactor) = order.settings.redaction().redactor() else {
+            let (preparation, kept) = (self.preparation.clone(), self.kept.clone());
+            return Told { preparation, kept, balance: self.balance, redactions: Redactions::new() };
+        };
+        let (preparation, redactions) = redactor.preparation(&self.preparation);
+        let mut kept = self.kept.clone();
+        redactor.messages(&mut kept);
+        Told { preparation, kept, balance: self.balance, redactions }
     }
 
     fn prepared(preparation: Preparation, projection: &Projection, pins: &Pins) -> Self {

@@ -252,7 +252,14 @@ impl Run<'_> {
 
     async fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
         let attempts = self.cost.attempts;
-        let text = blocking(move || Ok(checked(&answer, attempts))).await.map_err(Failure::Final)??;
+        let text = blocking(move || Ok(checked(&answer, attempts))).await.map_err(Failure::Final)?;
+        let text = text.map_err(|failure| match failure {
+            Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts }) => {
+                let cause = self.without_secrets_in(&cause);
+                Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts })
+            }
+            failure => failure,
+        })?;
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(text);
         };
@@ -296,10 +303,18 @@ impl Run<'_> {
 
     fn failed(&self, error: &ModelError) -> RpcError {
         RpcError::SummarizerFailed {
-            cause: error.cause.clone(),
+            cause: self.without_secrets_in(&error.cause),
             retryable: error.kind.is_retryable(),
             attempts: self.cost.attempts,
         }
+    }
+}
+
+impl Run<'_> {
+    /// What others said of a failure: they repeat what they were sent.
+    fn without_secrets_in(&self, cause: &str) -> String {
+        let redactor = self.summarizer.redactor.as_ref();
+        redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
     }
 }
 

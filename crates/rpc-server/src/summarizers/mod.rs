@@ -60,6 +60,9 @@ pub struct SummaryJob {
     pub texts: Arc<PromptTexts>,
     /// Output tokens.
     pub limits: OutputLimits,
+    /// Tokens of a summary that is written without a model: with what is put beside it, it stays within
+    /// the bound of the whole summary.
+    pub local_tokens: u64,
 }
 
 impl SummaryJob {

@@ -33,6 +33,7 @@ fn job(text: &str) -> SummaryJob {
         replace_instructions: false,
         texts: Arc::new(PromptTexts::default()),
         limits: OutputLimits { reserve_tokens: 10_000, model_max_tokens: None },
+        local_tokens: 0,
     }
 }
 

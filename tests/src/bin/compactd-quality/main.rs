@@ -1,64 +1,45 @@
-//! Measures what compactions keep: the first four fifths of a session are compacted away, in one pass
-//! and in four, and the last fifth says what was needed. Prints one table.
+//! Measures what compactions keep, in two ways.
+//!
+//! Questions: sessions are compacted away through the built server, and questions are asked to the
+//! summaries. Strings: the first four fifths of a session are compacted away, in one pass and in
+//! four, and the last fifth says what was needed.
 
 mod evidence;
 mod needs;
+mod options;
 mod passes;
+mod questions;
 mod session;
 
-use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
-
 use crate::needs::{CLASSES, Needs};
+use crate::options::Options;
 use crate::passes::Plan;
 use crate::session::Subject;
 
 /// Tokens of a summary with its file blocks: 24 kB.
 const BUDGET_TOKENS: u64 = 6000;
 
-#[derive(Debug, Default)]
-struct Options {
-    files: Vec<PathBuf>,
-    budget_tokens: Option<u64>,
-    seed: u64,
-    is_checked: bool,
-    is_listing: bool,
-}
-
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::read(std::env::args().skip(1))?;
     let mut out = std::io::stdout().lock();
+    let answered = !options.asks_questions() || questions::run(&options.questions, &mut out)?;
+    let kept = !options.looks_for_strings() || strings(&options, &mut out)?;
+    let fails = (options.is_checked && !kept) || (options.are_questions_checked && !answered);
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Prints what survives literally; says whether all goals are reached.
+fn strings(options: &Options, out: &mut impl std::io::Write) -> anyhow::Result<bool> {
     let mut all_reached = true;
     writeln!(out, "| session | passes | bytes | {} |", CLASSES.map(|class| class.name).join(" | "))?;
     writeln!(out, "|---|---|---|{}", "---|".repeat(CLASSES.len()))?;
     for subject in session::subjects(&options.files, options.seed)? {
-        all_reached &= measure(&subject, &options, &mut out)?;
+        all_reached &= measure(&subject, options, out)?;
     }
     writeln!(out, "\n{}", if all_reached { "all goals are reached: yes" } else { "all goals are reached: NO" })?;
-    let fails = options.is_checked && !all_reached;
-    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-impl Options {
-    fn read(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Self> {
-        let mut options = Self::default();
-        while let Some(argument) = arguments.next() {
-            match argument.as_str() {
-                "--check" => options.is_checked = true,
-                "--missing" => options.is_listing = true,
-                "--budget-tokens" => {
-                    let tokens = arguments.next().context("--budget-tokens needs a number")?;
-                    options.budget_tokens = Some(tokens.parse()?);
-                }
-                "--seed" => options.seed = arguments.next().context("--seed needs a number")?.parse()?,
-                file => options.files.push(PathBuf::from(file)),
-            }
-        }
-        Ok(options)
-    }
+    Ok(all_reached)
 }
 
 /// Prints the rows of one session; says whether it reaches all goals.

@@ -6,6 +6,7 @@ mod frames;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use hyper::body::Bytes;
@@ -47,7 +48,11 @@ pub(super) enum Event {
 }
 
 /// The events of one answer.
-pub(super) struct Events(Source);
+pub(super) struct Events {
+    source: Source,
+    /// Since when events are read without letting others work.
+    busy_since: Instant,
+}
 
 enum Source {
     Sse {
@@ -67,7 +72,7 @@ impl Body {
         let content_type = exchange.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
         if content_type.starts_with("application/vnd.amazon.eventstream") {
-            return Ok(Self::Events(Box::new(Events(Source::Frames(Box::new(Frames::new(exchange)))))));
+            return Ok(Self::Events(Box::new(Events::of(Source::Frames(Box::new(Frames::new(exchange)))))));
         }
         let mut first = Vec::new();
         while without_space(&first).len() < "event".len() {
@@ -103,7 +108,14 @@ fn is_event_field(first: &[u8]) -> bool {
     ["data:", "event", ":", "id:", "retry"].iter().any(|field| first.starts_with(field.as_bytes()))
 }
 
+/// How long events are read before others have their turn: what has come already is never waited for.
+const TURN: Duration = Duration::from_millis(5);
+
 impl Events {
+    fn of(source: Source) -> Self {
+        Self { source, busy_since: Instant::now() }
+    }
+
     /// The server-sent events of a body of which `first` has been read.
     fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
         let (pending, is_at_end) = (Arc::new(AtomicUsize::new(first.len())), Arc::new(AtomicBool::new(false)));
@@ -125,7 +137,7 @@ impl Events {
         });
         let first = futures_util::stream::iter([Ok(Bytes::from(first))]);
         let events = SseByteStream::new(Box::pin(first.chain(chunks)) as Chunks);
-        Self(Source::Sse { events, pending, is_at_end })
+        Self::of(Source::Sse { events, pending, is_at_end })
     }
 
     /// The JSON texts of a body: one, a list of several, or one on each line.
@@ -150,16 +162,18 @@ impl Events {
                 }
             }
         }
-        Ok(Self(Source::Json(values.into_iter())))
+        Ok(Self::of(Source::Json(values.into_iter())))
     }
 
     /// The next event; `None` at the end of the answer. An event that the end cuts off is none.
     pub(super) async fn next(&mut self) -> Result<Option<Event>, Failure> {
-        match &mut self.0 {
+        take_turn(&mut self.busy_since).await;
+        match &mut self.source {
             Source::Json(values) => Ok(values.next().map(Event::Data)),
             Source::Frames(frames) => Ok(frames.next().await?.map(Event::Data)),
             Source::Sse { events, pending, is_at_end } => {
                 while let Some(event) = events.next().await {
+                    take_turn(&mut self.busy_since).await;
                     pending.store(0, Ordering::Relaxed);
                     match of_sse(event.map_err(cause)?) {
                         Ok(None) => {}
@@ -170,6 +184,14 @@ impl Events {
                 Ok(None)
             }
         }
+    }
+}
+
+/// Lets others work after a while.
+async fn take_turn(busy_since: &mut Instant) {
+    if busy_since.elapsed() >= TURN {
+        tokio::task::yield_now().await;
+        *busy_since = Instant::now();
     }
 }
 

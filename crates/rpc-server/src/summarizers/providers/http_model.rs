@@ -7,7 +7,6 @@ use compaction_core::prompts::SummaryRequest;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
-use tokio::time::{Duration, Instant};
 
 use super::super::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
 use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta};
@@ -28,8 +27,6 @@ const MAX_ERROR_BYTES: usize = 64 * 1024;
 const MAX_CHANGES: usize = 4;
 /// The members of a request for a stream.
 const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
-/// How long events of an answer are read before others have their turn.
-const TURN: Duration = Duration::from_millis(2);
 
 /// A model behind a server.
 #[derive(Debug)]
@@ -272,13 +269,7 @@ impl HttpModel {
     }
 
     async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
-        let mut turn = Instant::now();
         while !draft.is_done() {
-            // Many events may lie in what has been read already.
-            if turn.elapsed() > TURN {
-                tokio::task::yield_now().await;
-                turn = Instant::now();
-            }
             let told = draft.text().len();
             match events.next().await {
                 Ok(Some(Event::Done)) => draft.finish(),

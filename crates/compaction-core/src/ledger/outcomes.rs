@@ -1,0 +1,371 @@
+//! Outcomes: what calls and their results tell in words: commits, pushes, pull requests, how tests
+//! ended, what was told to a tool in sentences.
+
+use super::Voice;
+use super::commands::{looks_up, purposes};
+use super::sentences::sentences;
+use super::subject::Subject;
+use super::text::{clip_middle, one_line};
+use crate::json::Json;
+use crate::message::ToolCall;
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::tools::{ToolAction, printed_text};
+
+/// UTF-16 units of a result that is told whole.
+const SHORT_RESULT: usize = 240;
+/// UTF-16 units at the end of a result in which a line is looked for that tells how it ended.
+const END_UNITS: usize = 4000;
+/// UTF-16 units of the beginning of a result in which a commit is looked for.
+const START_UNITS: usize = 2000;
+/// UTF-16 units of a command where its outcome is told.
+const COMMAND_UNITS: usize = 80;
+/// Words of the shortest argument that is prose.
+const FEWEST_WORDS: usize = 5;
+/// Sentences of one call that are looked at.
+const MOST_SENTENCES: usize = 12;
+/// Words that count what a run came to, in lower case.
+const COUNTED: &[&str] = &[
+    "passed",
+    "failed",
+    "failures",
+    "failure",
+    "tests",
+    "test",
+    "passing",
+    "failing",
+    "errors",
+    "error",
+    "warnings",
+    "issues",
+    "problems",
+    "skipped",
+    "ok",
+    "assertions",
+    "examples",
+];
+/// Arguments that hold what is written or looked for, not what is said.
+const NOT_SAID: &[&str] = &[
+    "content",
+    "contents",
+    "old_string",
+    "new_string",
+    "old_str",
+    "new_str",
+    "oldtext",
+    "newtext",
+    "old_text",
+    "new_text",
+    "code",
+    "code_edit",
+    "patch",
+    "diff",
+    "file_text",
+    "pattern",
+    "regex",
+    "path",
+    "file_path",
+    "url",
+    "input",
+    "insert_text",
+    "replace",
+    "search",
+    "replacement",
+    "edits",
+    "script",
+    "instructions",
+];
+/// Parts of names of tools that make something on a server.
+const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "publish", "comment", "set_"];
+/// Members by which a thing is named.
+const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
+/// Bytes of a result that is read as JSON.
+const LONGEST_JSON: usize = 200_000;
+/// Options of commands whose values are sentences.
+const SAID_OPTIONS: &[&str] = &[
+    "-m",
+    "-am",
+    "-F",
+    "--message",
+    "--title",
+    "--body",
+    "--reason",
+    "--notes",
+    "--description",
+    "--comment",
+    "--subject",
+];
+
+/// What a call that succeeded or failed came to, where its output tells that in a line.
+pub(super) fn outcome(
+    action: &ToolAction,
+    (_, target): &Subject,
+    output: &str,
+    has_failed: bool,
+) -> Option<(Voice, String)> {
+    match action {
+        ToolAction::Run { command, .. } => of_command(command, output, has_failed),
+        ToolAction::Other if !has_failed => of_call(target, output),
+        _ => None,
+    }
+}
+
+fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
+    let output = &*printed_text(output);
+    if let Some(commit) = committed(output).filter(|_| command.contains("commit")) {
+        return Some((Voice::Milestone, commit));
+    }
+    if let Some(pushed) = pushed(output) {
+        return Some((Voice::Milestone, pushed));
+    }
+    let shown = clip_middle(&one_line(command), COMMAND_UNITS).replace('`', "'");
+    if let Some(address) = opened(command, output) {
+        return Some((Voice::Milestone, format!("`{shown}` gave {address}")));
+    }
+    let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
+    if let Some(line) = counted(output).filter(|_| does) {
+        return Some((Voice::Milestone, format!("`{shown}`: {line}")));
+    }
+    let is_short =
+        !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
+    let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1;
+    is_said.then(|| (Voice::Deed, format!("`{shown}`: {}", one_line(output))))
+}
+
+/// `[main 1a2b3c4] subject` as git tells a commit.
+fn committed(output: &str) -> Option<String> {
+    prefix_utf16(output, START_UNITS).lines().chain(suffix_utf16(output, START_UNITS).lines()).find_map(|line| {
+        let (place, subject) = line.trim().strip_prefix('[')?.split_once("] ")?;
+        let (branch, hash) = place.rsplit_once(' ')?;
+        let is_hash = (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let branch = branch.strip_suffix(" (root-commit)").unwrap_or(branch);
+        is_hash.then(|| format!("Committed {hash} on {branch}: {}", one_line(subject)))
+    })
+}
+
+/// `1a2b3c4..5d6e7f8  main -> main` as git tells a push.
+fn pushed(output: &str) -> Option<String> {
+    output.lines().filter(|line| line.contains(" -> ")).find_map(|line| {
+        let line = line.trim().trim_start_matches(['+', '*', ' ']);
+        let (from, names) = line.split_once("  ").or_else(|| line.split_once("] "))?;
+        let (_, branch) = names.trim().split_once(" -> ")?;
+        let branch = branch.split_whitespace().next()?;
+        let is_new = from.starts_with("[new branch");
+        let hash =
+            from.rsplit("..").next().filter(|hash| hash.len() >= 7 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
+        match hash {
+            Some(hash) => Some(format!("Pushed {hash} to {branch}")),
+            None => is_new.then(|| format!("Pushed the new branch {branch}")),
+        }
+    })
+}
+
+/// The address of what a command created on a server.
+fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
+    let creates = command.contains("create") || command.contains("comment") || command.contains("merge");
+    let address = |line: &'a str| line.trim().starts_with("https://").then(|| line.trim());
+    output.lines().rev().take(10).find_map(address).filter(|address| creates && !address.contains(char::is_whitespace))
+}
+
+/// The last line that counts tests, failures, warnings and the like.
+fn counted(output: &str) -> Option<String> {
+    let counts = |line: &&str| {
+        let line = line.to_lowercase();
+        let mut words =
+            line.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+        let mut found = false;
+        while let (Some(word), Some(next)) = (words.next(), words.peek()) {
+            found |= word.bytes().all(|byte| byte.is_ascii_digit()) && COUNTED.contains(next);
+        }
+        found && line.len() < 400
+    };
+    let end = suffix_utf16(output, END_UNITS);
+    let line = end.lines().rev().take(60).find(counts)?;
+    Some(one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT)))
+}
+
+/// A short result of another tool with the tool's name, or what names the thing that it made.
+fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
+    let name = target.split('(').next().unwrap_or(target);
+    let output = output.trim();
+    if let Some(made) = made(name, output) {
+        return Some((Voice::Milestone, format!("`{name}` made {made}")));
+    }
+    let is_said = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
+    let is_said = is_said && !output.starts_with(['{', '[', '<']);
+    is_said.then(|| (Voice::Deed, format!("`{name}`: {}", one_line(output))))
+}
+
+/// The names by which the result of a tool that makes something tells what it made.
+fn made(name: &str, output: &str) -> Option<String> {
+    let name = name.to_lowercase();
+    if !MAKING.iter().any(|verb| name.contains(verb)) || !output.starts_with(['{', '[']) {
+        return None;
+    }
+    let json = Json::parse(Some(output).filter(|output| output.len() <= LONGEST_JSON)?).ok()?;
+    let object = match &json {
+        Json::Array(items) => items.first()?,
+        object => object,
+    };
+    let value = |name: &&str| match object.get(name) {
+        Some(Json::String(text)) if !text.is_empty() && text.len() <= 200 => Some(text.to_string()),
+        Some(Json::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let values: Vec<String> = MADE_NAMES.iter().filter_map(value).collect();
+    (!values.is_empty()).then(|| one_line(&values.join(", ")))
+}
+
+/// What a call says in words: questions, a closing report, the prose among its arguments and in the
+/// options of its command.
+pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
+    let mut out = Vec::new();
+    let voice = match action {
+        ToolAction::Run { command, .. } => {
+            options(command, &mut out);
+            Voice::Deed
+        }
+        ToolAction::Other => {
+            call.arguments.iter().for_each(|arguments| prose(arguments, 0, &mut out));
+            Voice::Deed
+        }
+        ToolAction::Ask(questions) => {
+            out.extend(questions.iter().map(|question| one_line(question)));
+            Voice::Report
+        }
+        ToolAction::Finish(report) => {
+            out.extend(sentences(report).map(one_line));
+            Voice::Report
+        }
+        _ => return Vec::new(),
+    };
+    out.truncate(MOST_SENTENCES);
+    out.into_iter().map(|said| (voice, said)).collect()
+}
+
+fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
+    if depth > 6 || out.len() >= MOST_SENTENCES {
+        return;
+    }
+    match value {
+        Json::Object(members) => {
+            let said = members.iter().filter(|(name, _)| !NOT_SAID.contains(&name.to_lowercase().as_str()));
+            said.for_each(|(_, value)| prose(value, depth + 1, out));
+        }
+        Json::Array(items) => items.iter().for_each(|item| prose(item, depth + 1, out)),
+        Json::String(text) if is_prose(text) => {
+            out.extend(sentences(text).map(one_line).filter(|line| words(line) >= 3));
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text is made of words rather than of code.
+fn is_prose(text: &str) -> bool {
+    let marks =
+        text.bytes().filter(|byte| matches!(byte, b'{' | b'}' | b';' | b'=' | b'<' | b'>' | b'$' | b'\\')).count();
+    words(text) >= FEWEST_WORDS && marks * 24 <= text.len()
+}
+
+/// Words of a text; characters of scripts that part none count half.
+fn words(text: &str) -> usize {
+    let unspaced = text.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() + unspaced / 2
+}
+
+/// The values of options such as `-m`, here documents in them included.
+fn options(command: &str, out: &mut Vec<String>) {
+    let mut rest = command;
+    while let Some((at, option)) = first_option(rest) {
+        rest = rest[at + option.len()..].trim_start_matches([' ', '=']);
+        let (value, after) = match rest.chars().next() {
+            Some(mark @ ('"' | '\'')) => quoted(&rest[1..], mark),
+            _ => continue,
+        };
+        rest = after;
+        let value = here_document(value);
+        let lines = value.lines().filter(|line| !line.contains("Co-Authored-By") && !line.contains("Generated with"));
+        out.extend(lines.flat_map(sentences).map(one_line).filter(|line| words(line) >= 3));
+    }
+}
+
+fn first_option(text: &str) -> Option<(usize, &'static str)> {
+    let found = SAID_OPTIONS.iter().filter_map(|option| {
+        let at = text.match_indices(option).find(|(at, _)| {
+            let rest = &text[at + option.len()..];
+            (*at == 0 || text[..*at].ends_with(char::is_whitespace)) && rest.starts_with([' ', '='])
+        })?;
+        Some((at.0, *option))
+    });
+    found.min_by_key(|(at, _)| *at)
+}
+
+/// The text up to the closing mark, and what follows it.
+fn quoted(text: &str, mark: char) -> (&str, &str) {
+    // A here document may hold the mark itself; it ends with its own line.
+    if let Some(end) = text.starts_with("$(cat <<").then(|| text.find("\n)")).flatten() {
+        return (&text[..end], text[end + 2..].trim_start_matches(mark));
+    }
+    let mut escaped = false;
+    for (at, character) in text.char_indices() {
+        match character {
+            '\\' if !escaped => escaped = true,
+            _ if character == mark && !escaped => return (&text[..at], &text[at + 1..]),
+            _ => escaped = false,
+        }
+    }
+    (text, "")
+}
+
+/// What a here document holds; any other text as it is.
+fn here_document(value: &str) -> &str {
+    let Some(rest) = value.strip_prefix("$(cat <<") else { return value };
+    let (_, body) = rest.split_once('\n').unwrap_or(("", rest));
+    let body = body.trim_end();
+    body.rsplit_once('\n').map_or(body, |(body, _)| body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_tell_what_came_of_a_command() {
+        for (command, output, expected) in [
+            (
+                "git commit -m x",
+                "[main 1a2b3c4] fix: the parser\n 1 file changed",
+                Some("Committed 1a2b3c4 on main: fix: the parser"),
+            ),
+            ("git push", "To host:a/b.git\n   1a2b3c4..5d6e7f8  dev -> dev", Some("Pushed 5d6e7f8 to dev")),
+            ("git push -u origin x", " * [new branch]      x -> x", Some("Pushed the new branch x")),
+            (
+                "gh pr create --fill",
+                "Creating\nhttps://host/a/b/pull/12",
+                Some("`gh pr create --fill` gave https://host/a/b/pull/12"),
+            ),
+            ("mix test", "...\nFinished\n12 tests, 0 failures\n", Some("`mix test`: 12 tests, 0 failures")),
+            (
+                "pytest -q",
+                "FAILED a.py\n=== 1 failed, 3 passed in 0.1s ===",
+                Some("`pytest -q`: 1 failed, 3 passed in 0.1s"),
+            ),
+            ("ls", "a\nb\nc", None),
+            ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
+        ] {
+            let told = of_command(command, output, false).map(|(_, told)| told);
+            assert_eq!(told.as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn options_hold_sentences() {
+        let mut out = Vec::new();
+        options(
+            "git commit -m \"$(cat <<'EOF'\nfeat: add a \"tail\" adapter\n\nIt follows live files.\nEOF\n)\" && git push",
+            &mut out,
+        );
+        options("bd close a.3 --reason=\"Implemented all of it\"", &mut out);
+        options("python -m pytest tests", &mut out);
+        assert_eq!(out, ["feat: add a \"tail\" adapter", "It follows live files.", "Implemented all of it"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! The plan: what the newest list of tasks says is done, begun and left.
+
+use super::sentences::prose;
+use super::text::{clip_middle, one_line};
+use crate::tools::{Plan, PlanItem, PlanStatus};
+
+/// Items of a plan that are kept.
+const MOST_ITEMS: usize = 60;
+/// UTF-16 units of an item.
+const LONGEST_ITEM: usize = 200;
+
+/// The newest plan, of a tool or of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LatestPlan {
+    /// Its tasks, in their order.
+    pub items: Vec<PlanItem>,
+    /// Position of the message that told it last; 0 for none.
+    pub position: u64,
+}
+
+impl LatestPlan {
+    /// Takes over the plan that a call writes down.
+    pub(super) fn take(&mut self, plan: &Plan, position: u64) {
+        let items = plan.items.iter().map(|item| PlanItem { text: shortened(&item.text), ..item.clone() });
+        if plan.merges {
+            items.for_each(|item| self.merge(item));
+        } else {
+            self.items = items.filter(|item| !item.text.is_empty()).collect();
+        }
+        self.items.truncate(MOST_ITEMS);
+        self.position = position;
+    }
+
+    fn merge(&mut self, item: PlanItem) {
+        let known = self.items.iter_mut().find(|known| known.id.is_some() && known.id == item.id);
+        match known {
+            Some(known) if item.text.is_empty() => known.status = item.status,
+            Some(known) => *known = item,
+            None if item.text.is_empty() => {}
+            None => self.items.push(item),
+        }
+    }
+
+    /// Takes over the boxes of an answer, where it has more than one.
+    pub(super) fn read_answer(&mut self, text: &str, position: u64) {
+        let is_box = |line: &&str| {
+            let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();
+            ["[ ]", "[x]", "[X]"].iter().any(|mark| line.starts_with(mark))
+        };
+        if !text.contains("[ ]") && !text.contains("[x]") && !text.contains("[X]") {
+            return;
+        }
+        let boxes: Vec<&str> = prose(text).filter(is_box).collect();
+        if boxes.len() > 1 {
+            self.take(&Plan::of_text(&boxes.join("\n")), position);
+        }
+    }
+
+    /// The tasks in a state.
+    pub fn in_state(&self, status: PlanStatus) -> impl Iterator<Item = &PlanItem> {
+        self.items.iter().filter(move |item| item.status == status)
+    }
+}
+
+fn shortened(text: &str) -> String {
+    clip_middle(&one_line(text), LONGEST_ITEM)
+}
+
+/// The states with their names as stored.
+pub(super) const STATES: [(PlanStatus, &str); 4] = [
+    (PlanStatus::Pending, "pending"),
+    (PlanStatus::InProgress, "inProgress"),
+    (PlanStatus::Completed, "completed"),
+    (PlanStatus::Cancelled, "cancelled"),
+];
