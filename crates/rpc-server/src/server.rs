@@ -20,6 +20,7 @@ use crate::handlers::lifecycle::expand_home;
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
+use crate::summarizers::providers::PrintedKeys;
 use crate::transport::{Cork, Outbound};
 
 /// The server, shared by all calls.
@@ -41,6 +42,8 @@ pub struct Server {
     pub(crate) operations: TaskTracker,
     /// Requests that wait for the client.
     pub client_calls: ClientCalls,
+    /// Keys that programs have printed for summarizers.
+    pub(crate) printed_keys: PrintedKeys,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Made once, as it remembers what its lists learned.
@@ -84,6 +87,7 @@ impl Server {
             pending_operations: Arc::default(),
             operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
+            printed_keys: PrintedKeys::default(),
             outbound,
             configuration: OnceLock::new(),
             store: OnceLock::new(),
