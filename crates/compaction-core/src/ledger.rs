@@ -38,6 +38,7 @@ mod store;
 pub(crate) mod subject;
 pub(crate) mod text;
 mod wishes;
+mod withdrawals;
 
 use crate::entry::{EntryId, FileLists};
 use crate::text::cmp_utf16;
