@@ -302,6 +302,11 @@ impl Ledger {
         self.notes.iter().filter(move |note| note.kind == kind)
     }
 
+    /// Those of them that nobody took back.
+    pub fn standing(&self, kind: NoteKind) -> impl DoubleEndedIterator<Item = &Note> {
+        self.notes_of(kind).filter(|note| !note.is_withdrawn)
+    }
+
     /// The lists that a summary names, as [`crate::file_operations::FileOperations::lists`] gives them.
     pub fn file_lists(&self) -> FileLists {
         let mut lists = FileLists::default();

@@ -24,8 +24,8 @@ pub(crate) struct Withdrawal {
 enum Act {
     /// The terms are used or needed no more; within `scope`, where one is named.
     End { terms: Vec<String>, scope: Vec<String> },
-    /// What stood for the terms is replaced.
-    Replace { terms: Vec<String>, scope: Vec<String> },
+    /// `chosen` stands in place of the terms, or something else does for it.
+    Replace { terms: Vec<String>, scope: Vec<String>, chosen: Vec<String> },
     /// The terms are no longer forbidden.
     Permit { verb: Option<Cue>, terms: Vec<String>, scope: Vec<String> },
     /// The terms are chosen for `scope`.
@@ -102,14 +102,14 @@ impl Clause {
     fn acts(self) -> Vec<Act> {
         let verb = self.verb();
         let is_denied = self.is_denied();
-        let is_choice = self.has(Cue::Use) || self.has(Cue::Switch) || self.has(Cue::Replace);
+        let is_choice = self.has(Cue::Use) || self.has(Cue::Switch) || self.has(Cue::Replace) || self.has(Cue::Becomes);
         let (has_drop, has_permit, has_forbid) = (self.has(Cue::Drop), self.has(Cue::Permit), self.has(Cue::Forbid));
         let (has_hold, has_also, is_joined) = (self.has(Cue::Hold), self.has(Cue::Also), self.is_joined);
         let is_lasting = self.has(Cue::NoMore) || self.has(Cue::More) || self.has(Cue::Need);
         let Self { main: terms, scope, rejected, .. } = self;
         let mut acts = Vec::new();
         if !rejected.is_empty() {
-            acts.push(Act::Replace { terms: rejected, scope: scope.clone() });
+            acts.push(Act::Replace { terms: rejected, scope: scope.clone(), chosen: terms.clone() });
         }
         let act = match (is_denied, has_drop) {
             _ if terms.is_empty() => None,
@@ -154,9 +154,10 @@ impl Act {
     fn ends(&self, earlier: &Clause) -> bool {
         match self {
             Self::End { terms, scope } => !earlier.forbids() && earlier.holds(terms, scope),
-            Self::Replace { terms, scope } => {
-                let is_its_scope = || are_in(terms, &earlier.scope) && are_in(&earlier.scope, terms) && scope.is_empty();
-                !earlier.forbids() && (earlier.holds(terms, scope) || is_its_scope())
+            Self::Replace { terms, scope, chosen } => {
+                let is_its_scope = || are_in(terms, &earlier.scope) && are_in(&earlier.scope, terms);
+                let is_other_scope = || is_its_scope() && are_in(chosen, &earlier.main);
+                !earlier.forbids() && (earlier.holds(terms, scope) || is_other_scope())
             }
             Self::Permit { verb, terms, scope } => earlier.forbids() && earlier.is_freed(*verb, terms, scope),
             Self::Choose { terms, scope } => match earlier.forbids() {

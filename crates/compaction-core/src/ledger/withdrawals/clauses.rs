@@ -79,6 +79,7 @@ impl Clause {
             Cue::ForBefore => self.scope.append(&mut self.main),
             Cue::Instead => self.place = Place::Rejected,
             Cue::InsteadBefore => self.rejected.append(&mut self.main),
+            Cue::Becomes => self.rejected.append(&mut self.main),
             Cue::From if is_moved => self.place = Place::Rejected,
             Cue::To if is_moved => {
                 let replaced = if self.has(Cue::Replace) { &mut self.rejected } else { &mut self.scope };
@@ -94,7 +95,9 @@ impl Clause {
                 self.place = Place::Main;
             }
             // "Use this, not that" chooses; at the end of its clause the word denies all of it.
-            Cue::Not if self.has(Cue::Use) && !self.main.is_empty() && !self.is_denied() => self.place = Place::Rejected,
+            Cue::Not if self.has(Cue::Use) && !self.main.is_empty() && !self.is_denied() => {
+                self.place = Place::Rejected
+            }
             _ => {}
         }
         let is_late = cue == Cue::Not && self.place == Place::Rejected;

@@ -20,6 +20,8 @@ pub(super) enum Cue {
     Switch,
     /// It puts something in the place of something else.
     Replace,
+    /// What stands before it is replaced by what follows.
+    Becomes,
     /// It gives something up.
     Drop,
     /// It permits.
@@ -97,12 +99,13 @@ static JAPANESE: LazyLock<Language> = LazyLock::new(|| Language::unspaced(&scrip
 
 /// Marks that part clauses.
 const MARKS: &[char] = &[
-    ',', ';', ':', '!', '?', '(', ')', '\u{2014}', '\u{2013}', '\u{2026}', '\u{3001}', '\u{3002}', '\u{ff0c}', '\u{ff1b}', '\u{ff1a}',
-    '\u{ff01}', '\u{ff1f}', '\u{ff08}', '\u{ff09}',
+    ',', ';', ':', '!', '?', '(', ')', '\u{2014}', '\u{2013}', '\u{2026}', '\u{3001}', '\u{3002}', '\u{ff0c}',
+    '\u{ff1b}', '\u{ff1a}', '\u{ff01}', '\u{ff1f}', '\u{ff08}', '\u{ff09}',
 ];
 /// Marks around words.
 const QUOTES: &[char] = &[
-    '`', '"', '\'', '*', '[', ']', '{', '}', '<', '>', '\u{ab}', '\u{bb}', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{300c}', '\u{300d}', '\u{bf}', '\u{a1}',
+    '`', '"', '\'', '*', '[', ']', '{', '}', '<', '>', '\u{ab}', '\u{bb}', '\u{201c}', '\u{201d}', '\u{201e}',
+    '\u{2018}', '\u{300c}', '\u{300d}', '\u{bf}', '\u{a1}',
 ];
 /// Words that lose their vowel before another.
 const ELIDED: &[&str] = &["l'", "d'", "n'", "j'", "c'", "s'", "m'", "t'", "qu'"];
@@ -152,7 +155,8 @@ impl Language {
             self.phrases.entry(key(&words)).or_default().push(Phrase { words, cue });
         }
         for phrases in self.phrases.values_mut() {
-            phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.words.iter().map(|word| word.len() + 1).sum::<usize>()));
+            phrases
+                .sort_by_key(|phrase| std::cmp::Reverse(phrase.words.iter().map(|word| word.len() + 1).sum::<usize>()));
         }
     }
 
@@ -227,7 +231,7 @@ impl Language {
 
 fn end_term(term: &mut String, read: &mut Vec<Word>) {
     let own = std::mem::take(term);
-    let own = own.trim_end_matches('.');
+    let own = own.trim_end_matches(['.', '/']);
     if own.contains(char::is_alphanumeric) {
         read.push(Word::Term(own.to_owned()));
     }
@@ -243,11 +247,17 @@ fn spaced_words(sentence: &str) -> Vec<Option<String>> {
             words.push(None);
         }
         let core = bare.trim_end_matches(|character| is_edge(character) || character == '.');
-        let ends = bare[core.len()..].contains(MARKS) || bare[core.len()..].contains('.');
+        let ends = bare[core.len()..].contains(|character| character == '.' || MARKS.contains(&character));
+        let core = if core.len() > 1 { core.trim_end_matches('/') } else { core };
         let word = core.to_lowercase().replace('\u{2019}', "'");
         let elided = ELIDED.iter().find(|elided| word.starts_with(**elided));
         let (before, word) = elided.map_or(("", word.as_str()), |elided| word.split_at(elided.len()));
-        words.extend([before, word].into_iter().filter(|word| word.contains(char::is_alphanumeric)).map(|word| Some(word.to_owned())));
+        words.extend(
+            [before, word]
+                .into_iter()
+                .filter(|word| word.contains(char::is_alphanumeric))
+                .map(|word| Some(word.to_owned())),
+        );
         if ends {
             words.push(None);
         }
