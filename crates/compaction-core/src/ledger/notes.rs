@@ -149,10 +149,13 @@ impl Notes {
     /// Marks the constraints and decisions that a sentence of a person ends. The sentence itself is
     /// not among them yet. It is not forgotten where they were said.
     pub(super) fn withdraw(&mut self, sentence: &str, place: Place<'_>) {
-        let Some(withdrawal) = withdrawal(sentence) else { return };
         let can_end =
-            |note: &&mut Note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision) && !note.is_withdrawn;
-        for note in self.list.iter_mut().filter(can_end).filter(|note| withdrawal.ends(&note.text)) {
+            |note: &Note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision) && !note.is_withdrawn;
+        if !self.list.iter().any(can_end) {
+            return;
+        }
+        let Some(withdrawal) = withdrawal(sentence) else { return };
+        for note in self.list.iter_mut().filter(|note| can_end(note) && withdrawal.ends(&note.text)) {
             note.is_withdrawn = true;
             note.position = note.position.max(place.position);
             place.entry.into_iter().for_each(|id| note.sources.add(id));

@@ -24,12 +24,14 @@ pub(crate) struct Withdrawal {
 enum Act {
     /// The terms are used or needed no more; within `scope`, where one is named.
     End { terms: Vec<String>, scope: Vec<String> },
+    /// The terms are not wanted: this ends no more than their choice.
+    Refuse { terms: Vec<String>, scope: Vec<String> },
     /// `chosen` stands in place of the terms, or something else does for it.
     Replace { terms: Vec<String>, scope: Vec<String>, chosen: Vec<String> },
     /// The terms are no longer forbidden.
     Permit { verb: Option<Cue>, terms: Vec<String>, scope: Vec<String> },
-    /// The terms are chosen for `scope`.
-    Choose { terms: Vec<String>, scope: Vec<String> },
+    /// The terms are chosen for `scope`. Where they are no names, they are all that can stand there.
+    Choose { terms: Vec<String>, scope: Vec<String>, is_plain: bool },
     /// What was said about the terms holds no more.
     Lift { terms: Vec<String> },
 }
@@ -46,20 +48,20 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     }
     // What is permitted in part leaves the rest forbidden.
     let is_partial = clauses.iter().any(|clause| clause.has(Cue::Limit) || clause.has(Cue::Tail));
-    let acts: Vec<Act> = clauses.into_iter().flat_map(Clause::acts).collect();
+    let acts: Vec<Act> = clauses.into_iter().flat_map(|clause| clause.acts(sentence)).collect();
     let acts: Vec<Act> = acts.into_iter().filter(|act| !is_partial || !matches!(act, Act::Permit { .. })).collect();
     (!acts.is_empty()).then_some(Withdrawal { acts })
 }
 
 impl Withdrawal {
-    /// Whether it ends the constraint or decision `earlier`.
-    pub(crate) fn ends(&self, earlier: &str) -> bool {
-        let is_near = |act: &Act| act.terms().chain(act.scope()).any(|term| has_start_of(earlier, term));
+    /// Whether it ends the constraint or decision `sentence`.
+    pub(crate) fn ends(&self, sentence: &str) -> bool {
+        let is_near = |act: &Act| act.terms().chain(act.scope()).any(|term| has_start_of(sentence, term));
         if !self.acts.iter().any(is_near) {
             return false;
         }
-        let Some(earlier) = order(earlier) else { return false };
-        self.acts.iter().any(|act| act.ends(&earlier))
+        let Some(earlier) = order(sentence) else { return false };
+        self.acts.iter().any(|act| act.ends(&earlier, sentence))
     }
 }
 
@@ -84,6 +86,11 @@ fn order(sentence: &str) -> Option<Clause> {
     orders.is_empty().then_some(order)
 }
 
+/// Whether terms are common words: two tools may serve one purpose, tabs and spaces cannot.
+fn are_plain(terms: &[String], sentence: &str) -> bool {
+    terms.iter().all(|term| sentence.contains(term.as_str()))
+}
+
 impl Clause {
     fn is_bare_denial(&self) -> bool {
         self.is_denied() && !self.has(Cue::Use) && !self.has(Cue::Change) && !self.has(Cue::Add)
@@ -99,10 +106,14 @@ impl Clause {
     }
 
     /// What the clause does to what was said before.
-    fn acts(self) -> Vec<Act> {
+    fn acts(self, sentence: &str) -> Vec<Act> {
         let verb = self.verb();
         let is_denied = self.is_denied();
-        let is_choice = self.has(Cue::Use) || self.has(Cue::Switch) || self.has(Cue::Replace) || self.has(Cue::Becomes);
+        let is_move = [Cue::Switch, Cue::Replace, Cue::Becomes].into_iter().any(|cue| self.has(cue));
+        if is_denied && is_move {
+            return Vec::new();
+        }
+        let is_choice = self.has(Cue::Use) || self.has(Cue::Switch) || is_move && !self.rejected.is_empty();
         let (has_drop, has_permit, has_forbid) = (self.has(Cue::Drop), self.has(Cue::Permit), self.has(Cue::Forbid));
         let (has_hold, has_also, is_joined) = (self.has(Cue::Hold), self.has(Cue::Also), self.is_joined);
         let is_lasting = self.has(Cue::NoMore) || self.has(Cue::More) || self.has(Cue::Need);
@@ -117,12 +128,14 @@ impl Clause {
             (false, true) => Some(Act::End { terms, scope }),
             (true, false) if has_hold => Some(Act::Lift { terms }),
             (true, false) if has_forbid => Some(Act::Permit { verb: None, terms, scope }),
-            (true, false) if verb == Some(Cue::Use) || verb.is_none() && (is_lasting || terms.len() <= 2) => {
-                Some(Act::End { terms, scope })
-            }
+            (true, false) if verb == Some(Cue::Use) || verb.is_none() && is_lasting => Some(Act::End { terms, scope }),
+            (true, false) if verb.is_none() && terms.len() <= 2 => Some(Act::Refuse { terms, scope }),
             (true, false) => None,
             (false, false) if has_permit && !has_forbid => Some(Act::Permit { verb, terms, scope }),
-            (false, false) if is_choice && !has_also && !is_joined => Some(Act::Choose { terms, scope }),
+            (false, false) if is_choice && !has_also && !is_joined => {
+                let is_plain = are_plain(&terms, sentence);
+                Some(Act::Choose { terms, scope, is_plain })
+            }
             (false, false) => None,
         };
         acts.extend(act);
@@ -133,6 +146,7 @@ impl Clause {
 impl Act {
     fn terms(&self) -> impl Iterator<Item = &String> {
         let (Self::End { terms, .. }
+        | Self::Refuse { terms, .. }
         | Self::Replace { terms, .. }
         | Self::Permit { terms, .. }
         | Self::Choose { terms, .. }
@@ -143,6 +157,7 @@ impl Act {
     fn scope(&self) -> impl Iterator<Item = &String> {
         let scope: &[String] = match self {
             Self::End { scope, .. }
+            | Self::Refuse { scope, .. }
             | Self::Replace { scope, .. }
             | Self::Permit { scope, .. }
             | Self::Choose { scope, .. } => scope,
@@ -151,18 +166,22 @@ impl Act {
         scope.iter()
     }
 
-    fn ends(&self, earlier: &Clause) -> bool {
+    fn ends(&self, earlier: &Clause, sentence: &str) -> bool {
         match self {
             Self::End { terms, scope } => !earlier.forbids() && earlier.holds(terms, scope),
+            Self::Refuse { terms, scope } => {
+                let is_all = earlier.has(Cue::Use) && are_in(&earlier.main, terms);
+                !earlier.forbids() && is_all && earlier.holds(terms, scope)
+            }
             Self::Replace { terms, scope, chosen } => {
                 let is_its_scope = || are_in(terms, &earlier.scope) && are_in(&earlier.scope, terms);
                 let is_other_scope = || is_its_scope() && are_in(chosen, &earlier.main);
                 !earlier.forbids() && (earlier.holds(terms, scope) || is_other_scope())
             }
             Self::Permit { verb, terms, scope } => earlier.forbids() && earlier.is_freed(*verb, terms, scope),
-            Self::Choose { terms, scope } => match earlier.forbids() {
+            Self::Choose { terms, scope, is_plain } => match earlier.forbids() {
                 true => earlier.is_freed(Some(Cue::Use), terms, scope),
-                false => earlier.is_outdone(terms, scope),
+                false => *is_plain && are_plain(&earlier.main, sentence) && earlier.is_outdone(terms, scope),
             },
             Self::Lift { terms } => earlier.holds(terms, &[]),
         }
@@ -194,8 +213,8 @@ impl Clause {
     fn is_outdone(&self, terms: &[String], scope: &[String]) -> bool {
         let is_scope = !scope.is_empty() && are_in(scope, &self.scope) && are_in(&self.scope, scope);
         let is_other = !terms.iter().any(|term| self.main.iter().any(|own| is_same(own, term)));
-        let is_short = |terms: &[String]| !terms.is_empty() && terms.len() <= 2;
-        self.has(Cue::Use) && !self.is_joined && is_scope && is_other && is_short(terms) && is_short(&self.main)
+        let is_one = |terms: &[String]| terms.len() == 1;
+        self.has(Cue::Use) && !self.is_joined && is_scope && is_other && is_one(terms) && is_one(&self.main)
     }
 }
 
