@@ -24,8 +24,9 @@ pub(crate) struct Withdrawal {
 enum Act {
     /// The terms are used or needed no more; within `scope`, where one is named.
     End { terms: Vec<String>, scope: Vec<String> },
-    /// The terms are not wanted: this ends no more than their choice.
-    Refuse { terms: Vec<String>, scope: Vec<String> },
+    /// The terms are not wanted: this ends no more than their choice. Or they are not needed, which
+    /// ends what asks for just them.
+    Refuse { terms: Vec<String>, scope: Vec<String>, is_need: bool },
     /// `chosen` stands in place of the terms, or something else does for it.
     Replace { terms: Vec<String>, scope: Vec<String>, chosen: Vec<String> },
     /// The terms are no longer forbidden.
@@ -116,7 +117,8 @@ impl Clause {
         let is_choice = self.has(Cue::Use) || self.has(Cue::Switch) || is_move && !self.rejected.is_empty();
         let (has_drop, has_permit, has_forbid) = (self.has(Cue::Drop), self.has(Cue::Permit), self.has(Cue::Forbid));
         let (has_hold, has_also, is_joined) = (self.has(Cue::Hold), self.has(Cue::Also), self.is_joined);
-        let is_lasting = self.has(Cue::NoMore) || self.has(Cue::More) || self.has(Cue::Need);
+        let is_lasting = self.has(Cue::NoMore) || self.has(Cue::More);
+        let is_need = self.has(Cue::Need);
         let Self { main: terms, scope, rejected, .. } = self;
         let mut acts = Vec::new();
         if !rejected.is_empty() {
@@ -129,7 +131,9 @@ impl Clause {
             (true, false) if has_hold => Some(Act::Lift { terms }),
             (true, false) if has_forbid => Some(Act::Permit { verb: None, terms, scope }),
             (true, false) if verb == Some(Cue::Use) || verb.is_none() && is_lasting => Some(Act::End { terms, scope }),
-            (true, false) if verb.is_none() && terms.len() <= 2 => Some(Act::Refuse { terms, scope }),
+            (true, false) if verb.is_none() && (is_need || terms.len() <= 2) => {
+                Some(Act::Refuse { terms, scope, is_need })
+            }
             (true, false) => None,
             (false, false) if has_permit && !has_forbid => Some(Act::Permit { verb, terms, scope }),
             (false, false) if is_choice && !has_also && !is_joined => {
@@ -169,8 +173,8 @@ impl Act {
     fn ends(&self, earlier: &Clause, sentence: &str) -> bool {
         match self {
             Self::End { terms, scope } => !earlier.forbids() && earlier.holds(terms, scope),
-            Self::Refuse { terms, scope } => {
-                let is_all = earlier.has(Cue::Use) && are_in(&earlier.main, terms);
+            Self::Refuse { terms, scope, is_need } => {
+                let is_all = (*is_need || earlier.has(Cue::Use)) && are_in(&earlier.main, terms);
                 !earlier.forbids() && is_all && earlier.holds(terms, scope)
             }
             Self::Replace { terms, scope, chosen } => {
