@@ -78,7 +78,7 @@ const things = {
 
   append(directory, runs) {
     const manager = SessionManager.create("/project", directory);
-    // The package writes nothing before the first answer of a model.
+    // The package creates the file with the first message.
     const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2 };
     manager.appendMessage(message(0));
     const answer = { role: "assistant", content: [{ type: "text", text: "Yes." }], stopReason: "stop", usage };

@@ -5,6 +5,7 @@
 //! it, tool calls and results are paired, and every message is in the context or was in a request
 //! for a summary.
 
+pub mod host;
 mod provider;
 mod sidecar;
 
@@ -204,6 +205,10 @@ impl Agent {
             ensure!(kind.is_some(), "a compaction failed without a kind: {end}");
             let message = end["error"]["message"].as_str().unwrap_or_default().to_owned();
             *self.tally.failures.entry(message).or_default() += 1;
+            return Ok(());
+        }
+        // Shortening a tool result was enough.
+        if end["result"].is_null() && end["clipped"].as_array().is_some_and(|clipped| !clipped.is_empty()) {
             return Ok(());
         }
         let (before, after) = (&end["result"]["tokensBefore"], &end["result"]["tokensAfter"]);

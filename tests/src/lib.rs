@@ -6,4 +6,5 @@ pub mod conformance;
 #[cfg(unix)]
 pub mod faults;
 pub mod generate;
+pub mod published_package;
 pub mod questions;

@@ -1,4 +1,5 @@
-//! An agent works for 2,000 turns in a window of 32k tokens, with overflows, rate limits and cuts.
+//! An agent works for 2,000 turns in a window of 32k tokens, with rate limits and cuts. What overflows is
+//! the business of `hosts.rs`.
 
 use std::io::Write as _;
 
@@ -40,7 +41,6 @@ fn two_thousand_turns_stay_below_the_window_and_lose_nothing() -> anyhow::Result
     }
     writeln!(table, "largest prompt, units {:>12}", seen.largest_prompt)?;
     assert!(compactions > 100, "the run was too small to say anything: {compactions} compactions");
-    assert!(tally.overflow_compactions > 0, "nothing overflowed");
     assert!(requests <= compactions * 8, "{requests} requests for {compactions} compactions");
     assert!(seen.largest_prompt as u64 / 4 < WINDOW, "a request was larger than the window");
     Ok(())

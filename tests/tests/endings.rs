@@ -87,3 +87,98 @@ fn a_hard_link_to_an_open_file_is_not_called_another_process() {
     drop((input, output));
     assert_eq!(exit_code(&mut child), Some(0));
 }
+
+#[test]
+fn a_log_that_nobody_reads_holds_up_nothing() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    // Unread, closed, and full.
+    for ends in ["unread", "closed", "full"] {
+        let mut command = Command::new(binary().expect("the server is built"));
+        command.args(["--log-level", "trace"]).env_clear().env("HOME", home.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if ends == "full" {
+            let full = fs::OpenOptions::new().write(true).open("/dev/full");
+            let Ok(full) = full else {
+                continue;
+            };
+            command.stderr(full);
+        }
+        let mut child = command.spawn().expect("the server starts");
+        let errors = child.stderr.take().filter(|_| ends != "closed");
+        let mut input = child.stdin.take().expect("input is a pipe");
+        let mut output = BufReader::new(child.stdout.take().expect("output is a pipe"));
+        input.write_all(initialize().as_bytes()).expect("the server reads");
+        output.read_line(&mut String::new()).expect("the server answers");
+        for id in 2..4000 {
+            let ask = request(id, "estimateTokens", &json!({ "text": "x" }));
+            input.write_all(ask.as_bytes()).expect("the server reads");
+            let mut line = String::new();
+            output.read_line(&mut line).expect("the server answers");
+            assert!(line.contains("tokens"), "{ends}: {line}");
+        }
+        drop((input, output));
+        assert_eq!(exit_code(&mut child), Some(0), "{ends}");
+        drop(errors);
+    }
+}
+
+/// Whether a process runs: one that waits for its parent to take its status does not.
+#[cfg(target_os = "linux")]
+fn runs(process: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    status.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn programs_that_summarise_end_with_the_server() {
+    for signal in ["HUP", "QUIT", "TERM", "KILL"] {
+        let home = tempfile::tempdir().expect("a directory can be made");
+        let pids = home.path().join("pids");
+        let script = "sleep 1000 & echo $$ $! > \"$HOME/pids.new\"; mv \"$HOME/pids.new\" \"$HOME/pids\"; wait";
+        let mut child = start(&[], home.path());
+        let mut input = child.stdin.take().expect("input is a pipe");
+        let mut output = BufReader::new(child.stdout.take().expect("output is a pipe"));
+        let program = json!({ "provider": "command", "command": ["/bin/sh", "-c", script] });
+        let settings = json!({ "compactd": { "summarizers": { "sleeper": program } } });
+        let initialize = json!({ "protocolVersion": 1, "clientInfo": { "name": "test" }, "settings": settings });
+        let mut ask = |id: u32, method: &str, params: &Value| {
+            input.write_all(request(id, method, params).as_bytes()).expect("the server reads");
+        };
+        let mut answer = |id: u32| loop {
+            let mut line = String::new();
+            assert!(output.read_line(&mut line).expect("the server answers") > 0, "the server has ended");
+            let message: Value = serde_json::from_str(&line).expect("a line is JSON");
+            if message["id"] == id {
+                return message["result"].clone();
+            }
+        };
+        ask(1, "initialize", &initialize);
+        answer(1);
+        ask(2, "createSession", &json!({ "ephemeral": true }));
+        let session = answer(2)["sessionId"].clone();
+        for (id, text) in [(3, "a request that takes some words ".repeat(100)), (4, "and now?".to_owned())] {
+            let message = json!({ "role": "user", "content": text });
+            ask(id, "appendMessage", &json!({ "sessionId": session, "message": message }));
+            answer(id);
+        }
+        let compact = json!({ "sessionId": session, "summarizer": "sleeper", "settings": { "keepRecentTokens": 1 } });
+        ask(5, "compact", &compact);
+        let beginning = Instant::now();
+        while !pids.exists() {
+            assert!(beginning.elapsed() < PATIENCE, "the program does not start");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // The watcher is there once the program runs, or right after.
+        std::thread::sleep(Duration::from_millis(300));
+        let killed = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(killed.is_ok_and(|status| status.success()));
+        let told = fs::read_to_string(&pids).expect("the program has told its number");
+        let ending = Instant::now();
+        while told.split_whitespace().any(runs) {
+            assert!(ending.elapsed() < PATIENCE, "{signal}: {told} lives on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.wait();
+    }
+}

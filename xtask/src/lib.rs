@@ -15,7 +15,7 @@ mod workspace;
 pub use bench::bench;
 pub use fuzz::fuzz;
 pub use protocol::protocol;
-pub use quality::quality;
+pub use quality::{quality, recall};
 pub use soak::soak;
 pub use test::test;
 pub use workspace::root;

@@ -27,6 +27,11 @@ Usage: cargo xtask <chore>
     --seed N           strings: generates other sessions
     --missing          strings: lists what is lost
     --check            strings: fails where a goal is missed
+  recall [OPTION]...   measures what recall gives back of real sessions
+    --most N           queries of each kind that are made of a session, 75 without
+    --seed N           makes other queries
+    --missing          lists what did not come back
+    --check            fails where a goal is missed
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
@@ -40,6 +45,7 @@ fn main() -> ExitCode {
         ["protocol", "--check"] => xtask::protocol(true),
         ["bench", options @ ..] => xtask::bench(options),
         ["quality", options @ ..] => xtask::quality(options),
+        ["recall", options @ ..] => xtask::recall(options),
         ["soak"] => xtask::soak("1000"),
         ["soak", runs] => xtask::soak(runs),
         ["fuzz"] => xtask::fuzz("60"),

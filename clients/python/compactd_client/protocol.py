@@ -90,13 +90,42 @@ class AutomaticCompaction(TypedDict):
     # Whether the request that failed is worth another try once the compaction is done.
     willRetry: bool
 
+    # Tokens of the context.
+    contextTokens: int
+
+    # More tokens than this are too many.
+    threshold: int
+
+    # Tool results that were shortened in the context at once; their entries keep the whole.
+    clipped: NotRequired[list[ClippedResult]]
+
+    # Why it could not begin, as `compactionEnd` tells it.
+    error: NotRequired[ErrorBody | None]
+
+    # The input. After an answer that a server gave to a part of the context: the least that the
+    # context
+    # has.
+    inputTokens: NotRequired[int | None]
+
+    # The most that the provider takes, of input or of input and output together. After an answer
+    # that a
+    # server gave to a part of the context: what it read.
+    limit: NotRequired[int | None]
+
     # Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
     # the one that runs already.
     operationId: NotRequired[str | None]
 
-    # Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-    # `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
-    # `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
+    # The output that was asked for.
+    requestedOutputTokens: NotRequired[int | None]
+
+    # Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
+    # `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
+    # `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the
+    # output
+    # that was asked for fills the limit, so that no context is small enough), `otherModel` (another
+    # model
+    # refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
     skipped: NotRequired[str | None]
 
     # Until when it is not tried, after several failures in a row.
@@ -184,17 +213,31 @@ class CheckCompactionResult(TypedDict):
     # Tokens above which the threshold is crossed.
     threshold: int
 
+    # The input. After an answer that a server gave to a part of the context: the least that the
+    # context
+    # has.
+    inputTokens: NotRequired[int | None]
+
     # Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
     # if that is not known.
     keepRecentTokens: NotRequired[int | None]
 
+    # The most that the provider takes, of input or of input and output together. After an answer
+    # that a
+    # server gave to a part of the context: what it read.
+    limit: NotRequired[int | None]
+
     # Why.
     reason: NotRequired[CompactionReason | None]
+
+    # The output that was asked for.
+    requestedOutputTokens: NotRequired[int | None]
 
     # Tokens of the window that stay free, as they fit it; absent if the window is not known.
     reserveTokens: NotRequired[int | None]
 
-    # Why nothing is done although something might seem due.
+    # Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+    # `unknownWindow`, `aborted`.
     skipped: NotRequired[str | None]
 
 
@@ -240,6 +283,22 @@ class ClientInfo(TypedDict):
 
     # Its version.
     version: NotRequired[str | None]
+
+
+@final
+class ClippedResult(TypedDict):
+    """A tool result that was shortened in the context, because it is larger than what the window
+    leaves.
+    """
+
+    # The entry of the result, which keeps the whole of it.
+    entryId: str
+
+    # Its tokens before.
+    tokensBefore: int
+
+    # Its tokens afterwards.
+    tokensAfter: int
 
 
 @final
@@ -301,13 +360,16 @@ class CompactionEnd(TypedDict):
     # Whether the failed request is worth another try.
     willRetry: bool
 
+    # Tool results that were shortened in the context where that was enough.
+    clipped: NotRequired[list[ClippedResult]]
+
     # Why it failed.
     error: NotRequired[ErrorBody | None]
 
     # Until when the session is not compacted by itself, after several failures in a row.
     pausedUntil: NotRequired[str | None]
 
-    # What came of it.
+    # What came of it; absent where shortening tool results was enough.
     result: NotRequired[CompactionResult | None]
 
     # Given, and true, where the server began the compaction and the context ends with a tool result
@@ -946,6 +1008,11 @@ class Model(TypedDict):
     # Size of the window in tokens.
     contextWindow: int
 
+    # The longest answer that is asked of it, in tokens. An answer that stops for its length before
+    # it
+    # is a reason to compact and ask again, once.
+    maxOutputTokens: NotRequired[int | None]
+
 
 @final
 class ModelName(TypedDict):
@@ -1103,6 +1170,34 @@ class OperationProgress(TypedDict):
 
     # New text of the summary.
     delta: NotRequired[str | None]
+
+
+@final
+class Passage(TypedDict):
+    """Where a piece of an entry stands. A piece that crosses the border of two parts counts as
+    two.
+    """
+
+    # The part of the entry that it is of.
+    part: PassagePart
+
+    # Where it begins in the entry's whole text, in UTF-16 units.
+    start: int
+
+    # Where it ends there, in UTF-16 units.
+    end: int
+
+    # Where it begins in `text`, in UTF-16 units.
+    offset: int
+
+    # The part's place in the list of the message's content blocks, from 0; absent where the content
+    # is
+    # no list.
+    block: NotRequired[int | None]
+
+
+# A part of an entry.
+PassagePart: TypeAlias = Literal["text", "toolCall", "image", "command", "output", "summary"]
 
 
 @final
@@ -1298,7 +1393,9 @@ class RecallParams(TypedDict):
     # Tokens that the texts may have together, 1 or more; 2000 by default.
     maxTokens: NotRequired[int | None]
 
-    # Words that evicted entries are looked for with; those that answer best come first.
+    # Words that evicted entries are looked for with; those that answer best come first. Words that
+    # carry
+    # nothing do not count; a name of a file finds the calls that changed it first.
     query: NotRequired[str | None]
 
 
@@ -1312,7 +1409,7 @@ class RecallResult(TypedDict):
     # Estimated tokens of their texts.
     tokens: int
 
-    # Entries that would answer as well, or were asked for, and do not fit.
+    # Entries that would answer as well, or were asked for, and of which nothing fits.
     omitted: int
 
 
@@ -1329,14 +1426,19 @@ class RecalledEntry(TypedDict):
     # When it was written, ISO 8601.
     timestamp: str
 
-    # What it says.
+    # What it says. Of a question's answer the passages that answer, in their order, with a line
+    # `[…]`
+    # where something is left out.
     text: str
 
     # Estimated tokens of the text.
     tokens: int
 
-    # Whether the text is cut in its middle.
+    # Whether anything of what it says is left out.
     truncated: bool
+
+    # Where the pieces of the text stand in the entry; with a question alone.
+    passages: NotRequired[list[Passage] | None]
 
     # Role of its message.
     role: NotRequired[str | None]
@@ -1425,12 +1527,17 @@ class SearchHit(TypedDict):
     # Role of its message.
     role: NotRequired[str | None]
 
+    # How well it answers, where no entry has all words; comparable within one session alone.
+    score: NotRequired[float | None]
+
 
 @final
 class SearchSessionParams(TypedDict):
     """Parameters of `searchSession`: an open session, or all."""
 
     # Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+    # Where no
+    # entry has all of three words or more, those that have the most of them are found.
     query: str
 
     # Whether to search all sessions, open or not, in place of one.
@@ -1447,7 +1554,7 @@ class SearchSessionParams(TypedDict):
 class SearchSessionResult(TypedDict):
     """Result of `searchSession`."""
 
-    # Entries whose text matches, newest first.
+    # Entries whose text has all words, newest first; where there are none, those that answer best.
     hits: list[SearchHit]
 
     # Whether there are more.

@@ -58,15 +58,41 @@ export interface AutomaticCompaction {
   reason: CompactionReason;
   /** Whether the request that failed is worth another try once the compaction is done. */
   willRetry: boolean;
+  /** Tokens of the context. */
+  contextTokens: number;
+  /** More tokens than this are too many. */
+  threshold: number;
+  /** Tool results that were shortened in the context at once; their entries keep the whole. */
+  clipped?: Array<ClippedResult>;
+  /** Why it could not begin, as `compactionEnd` tells it. */
+  error?: ErrorBody | null;
+  /**
+   * The input. After an answer that a server gave to a part of the context: the least that the
+   * context
+   * has.
+   */
+  inputTokens?: number | null;
+  /**
+   * The most that the provider takes, of input or of input and output together. After an answer that
+   * a
+   * server gave to a part of the context: what it read.
+   */
+  limit?: number | null;
   /**
    * Names the operation; its outcome comes with `compactionEnd`. With `operationInProgress` it is
    * the one that runs already.
    */
   operationId?: string | null;
+  /** The output that was asked for. */
+  requestedOutputTokens?: number | null;
   /**
-   * Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-   * `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
-   * `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
+   * Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
+   * `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
+   * `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the
+   * output
+   * that was asked for fills the limit, so that no context is small enough), `otherModel` (another
+   * model
+   * refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
    */
   skipped?: string | null;
   /** Until when it is not tried, after several failures in a row. */
@@ -130,15 +156,32 @@ export interface CheckCompactionResult {
   /** Tokens above which the threshold is crossed. */
   threshold: number;
   /**
+   * The input. After an answer that a server gave to a part of the context: the least that the
+   * context
+   * has.
+   */
+  inputTokens?: number | null;
+  /**
    * Tokens of recent context that a compaction would keep verbatim, as they fit the window; absent
    * if that is not known.
    */
   keepRecentTokens?: number | null;
+  /**
+   * The most that the provider takes, of input or of input and output together. After an answer that
+   * a
+   * server gave to a part of the context: what it read.
+   */
+  limit?: number | null;
   /** Why. */
   reason?: CompactionReason | null;
+  /** The output that was asked for. */
+  requestedOutputTokens?: number | null;
   /** Tokens of the window that stay free, as they fit it; absent if the window is not known. */
   reserveTokens?: number | null;
-  /** Why nothing is done although something might seem due. */
+  /**
+   * Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+   * `unknownWindow`, `aborted`.
+   */
   skipped?: string | null;
 }
 
@@ -172,6 +215,19 @@ export interface ClientInfo {
   name: string;
   /** Its version. */
   version?: string | null;
+}
+
+/**
+ * A tool result that was shortened in the context, because it is larger than what the window
+ * leaves.
+ */
+export interface ClippedResult {
+  /** The entry of the result, which keeps the whole of it. */
+  entryId: string;
+  /** Its tokens before. */
+  tokensBefore: number;
+  /** Its tokens afterwards. */
+  tokensAfter: number;
 }
 
 /** Parameters of `compact`. */
@@ -219,11 +275,13 @@ export interface CompactionEnd {
   aborted: boolean;
   /** Whether the failed request is worth another try. */
   willRetry: boolean;
+  /** Tool results that were shortened in the context where that was enough. */
+  clipped?: Array<ClippedResult>;
   /** Why it failed. */
   error?: ErrorBody | null;
   /** Until when the session is not compacted by itself, after several failures in a row. */
   pausedUntil?: string | null;
-  /** What came of it. */
+  /** What came of it; absent where shortening tool results was enough. */
   result?: CompactionResult | null;
   /**
    * Given, and true, where the server began the compaction and the context ends with a tool result
@@ -311,7 +369,12 @@ export interface CompactionStart {
 export type ContextFormat =
   /** Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages. */
   | "agent"
-  /** User, assistant and toolResult alone, ready to send to a model. */
+  /**
+   * User, assistant and toolResult alone, ready to send to a model: answers that failed or were
+   * aborted
+   * are left out with the results of their calls, and every call has its result right behind it. The
+   * calls of the last answer stay open, as their results may still come.
+   */
   | "llm";
 
 /** Tokens of a context. */
@@ -722,6 +785,11 @@ export interface Model {
   id: string;
   /** Size of the window in tokens. */
   contextWindow: number;
+  /**
+   * The longest answer that is asked of it, in tokens. An answer that stops for its length before it
+   * is a reason to compact and ask again, once.
+   */
+  maxOutputTokens?: number | null;
 }
 
 /** A model, as entries name it. */
@@ -842,6 +910,39 @@ export interface OperationProgress {
   /** New text of the summary. */
   delta?: string | null;
 }
+
+/** Where a piece of an entry stands. A piece that crosses the border of two parts counts as two. */
+export interface Passage {
+  /** The part of the entry that it is of. */
+  part: PassagePart;
+  /** Where it begins in the entry's whole text, in UTF-16 units. */
+  start: number;
+  /** Where it ends there, in UTF-16 units. */
+  end: number;
+  /** Where it begins in `text`, in UTF-16 units. */
+  offset: number;
+  /**
+   * The part's place in the list of the message's content blocks, from 0; absent where the content
+   * is
+   * no list.
+   */
+  block?: number | null;
+}
+
+/** A part of an entry. */
+export type PassagePart =
+  /** Text, that of a tool result as well. */
+  | "text"
+  /** A tool call: its name and arguments. */
+  | "toolCall"
+  /** An image, of which a mark is left. */
+  | "image"
+  /** A command that the person ran. */
+  | "command"
+  /** What that command printed. */
+  | "output"
+  /** A summary. */
+  | "summary";
 
 /** Parameters of `pinEntry`. */
 export interface PinEntryParams {
@@ -985,7 +1086,11 @@ export interface RecallParams {
   leafId?: string | null;
   /** Tokens that the texts may have together, 1 or more; 2000 by default. */
   maxTokens?: number | null;
-  /** Words that evicted entries are looked for with; those that answer best come first. */
+  /**
+   * Words that evicted entries are looked for with; those that answer best come first. Words that
+   * carry
+   * nothing do not count; a name of a file finds the calls that changed it first.
+   */
   query?: string | null;
 }
 
@@ -995,7 +1100,7 @@ export interface RecallResult {
   entries: Array<RecalledEntry>;
   /** Estimated tokens of their texts. */
   tokens: number;
-  /** Entries that would answer as well, or were asked for, and do not fit. */
+  /** Entries that would answer as well, or were asked for, and of which nothing fits. */
   omitted: number;
 }
 
@@ -1007,12 +1112,17 @@ export interface RecalledEntry {
   type: string;
   /** When it was written, ISO 8601. */
   timestamp: string;
-  /** What it says. */
+  /**
+   * What it says. Of a question's answer the passages that answer, in their order, with a line `[…]`
+   * where something is left out.
+   */
   text: string;
   /** Estimated tokens of the text. */
   tokens: number;
-  /** Whether the text is cut in its middle. */
+  /** Whether anything of what it says is left out. */
   truncated: boolean;
+  /** Where the pieces of the text stand in the entry; with a question alone. */
+  passages?: Array<Passage> | null;
   /** Role of its message. */
   role?: string | null;
   /** How well it answers; comparable within one result alone. */
@@ -1086,11 +1196,17 @@ export interface SearchHit {
   path?: string | null;
   /** Role of its message. */
   role?: string | null;
+  /** How well it answers, where no entry has all words; comparable within one session alone. */
+  score?: number | null;
 }
 
 /** Parameters of `searchSession`: an open session, or all. */
 export interface SearchSessionParams {
-  /** Words that must all occur, whatever their case; a phrase in double quotes counts as one word. */
+  /**
+   * Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+   * Where no
+   * entry has all of three words or more, those that have the most of them are found.
+   */
   query: string;
   /** Whether to search all sessions, open or not, in place of one. */
   all?: boolean;
@@ -1102,7 +1218,7 @@ export interface SearchSessionParams {
 
 /** Result of `searchSession`. */
 export interface SearchSessionResult {
-  /** Entries whose text matches, newest first. */
+  /** Entries whose text has all words, newest first; where there are none, those that answer best. */
   hits: Array<SearchHit>;
   /** Whether there are more. */
   truncated: boolean;

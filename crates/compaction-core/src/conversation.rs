@@ -1,32 +1,23 @@
 //! Conversations as models get them: messages of the three roles that every model knows, and the
 //! text that a summarizer reads (session spec, What the model sees; compaction spec, Serialisation).
 
+mod pairing;
 mod serialize;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::message::{BashExecution, Body, Content, Message};
 use crate::projection::Projection;
 
 pub(crate) use serialize::{Detail, serialize_message};
-pub use serialize::{Redact, serialize_conversation};
+pub use serialize::{Redact, Thinking, serialize_conversation};
 
-/// The context in `llm` format: user, assistant and toolResult alone. A tool result whose call is
-/// not before it in the context is left out, since models refuse it; the projection's diagnostics
-/// name it.
+pub use pairing::LlmContext;
+
+/// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
-    let mut calls = HashSet::new();
-    let mut context = Vec::new();
-    for message in projection.shared_messages() {
-        calls.extend(message.tool_call_ids());
-        if message.answered_call_id().is_some_and(|id| !calls.contains(id)) {
-            continue;
-        }
-        context.extend(llm_message(message));
-    }
-    context
+    LlmContext::of(projection).into_messages()
 }
 
 /// A message in `llm` format; `None` for those that models do not see as messages.

@@ -1,13 +1,14 @@
 //! Which files a conversation touched (compaction spec, Preparation, File operations).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::entry::FileLists;
-use crate::json::Json;
-use crate::message::{Message, ToolCall};
+use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
+use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, is_listed};
 
-/// Names of tools and arguments by which file operations are recognised.
+/// Names of tools and arguments by which file operations are recognised before the table of
+/// [`crate::tools`] is asked. The names are exact, and a call that they fit counts even if it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTools {
     /// Tools that read a file.
@@ -33,6 +34,12 @@ pub struct FileOperations {
     read: BTreeSet<String>,
     written: BTreeSet<String>,
     edited: BTreeSet<String>,
+    /// Calls whose result has not come, by id; without one they count as done.
+    open: HashMap<String, ToolAction>,
+    /// Files of edits that stand in answers; they count as edited while there are no deeds.
+    proposed: BTreeSet<String>,
+    /// Whether a tool was called, or an edit told to be done.
+    has_deeds: bool,
     /// Which touch was the last one of each path.
     touches: HashMap<String, usize>,
     /// How many touches there were.
@@ -40,29 +47,76 @@ pub struct FileOperations {
 }
 
 impl FileOperations {
-    /// Adds the tool calls of a message.
+    /// Adds the tool calls of a message, and what the result of a call shows of it. Of tools that `tools` does not name
+    /// itself, only calls that did not fail count.
     pub fn add_message(&mut self, message: &Message, tools: &FileTools) {
-        for call in message.tool_calls() {
-            self.add_call(call, tools);
+        match message.body() {
+            Body::Assistant(assistant) => {
+                for block in &assistant.content {
+                    match block {
+                        Block::ToolCall(call) => self.add_call(call, tools),
+                        Block::Text(text) => self.add_text(text),
+                        _ => {}
+                    }
+                }
+            }
+            Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
+                if let Some(action) = self.open.remove(tool_call_id) {
+                    self.settle(&action, &content.text("\n"), *is_error);
+                }
+                for nested in nested_calls {
+                    let action = classify(&nested.call, tools);
+                    if is_listed(&nested.call, tools) || !nested.is_error {
+                        self.add_all(action.files());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        for path in edits_told(text) {
+            self.has_deeds = true;
+            self.add(FileDeed::Edit, path);
+        }
+        for path in edits_proposed(text) {
+            self.proposed.insert(path.to_owned());
+            self.touch(path);
         }
     }
 
     fn add_call(&mut self, call: &ToolCall, tools: &FileTools) {
-        let Some(path) = path_of(call, tools) else {
-            return;
+        self.has_deeds = true;
+        let action = classify(call, tools);
+        if is_listed(call, tools) {
+            self.add_all(action.files());
+        } else if !action.files().is_empty() || matches!(action, ToolAction::OpenFile(_)) {
+            action.files().iter().for_each(|file| self.touch(&file.path));
+            self.open.insert(call.id.clone(), action);
+        }
+    }
+
+    fn settle(&mut self, action: &ToolAction, output: &str, is_error: bool) {
+        let files = files_done(action, output, is_error, || {
+            Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str))
+        });
+        self.add_all(&files);
+    }
+
+    fn add_all(&mut self, files: &[FileUse]) {
+        files.iter().for_each(|file| self.add(file.deed, &file.path));
+    }
+
+    /// A deleted file counts as edited: the work changed it.
+    fn add(&mut self, deed: FileDeed, path: &str) {
+        let paths = match deed {
+            FileDeed::Read => &mut self.read,
+            FileDeed::Write => &mut self.written,
+            FileDeed::Edit | FileDeed::Delete => &mut self.edited,
         };
-        let mut is_known = false;
-        for (names, paths) in
-            [(&tools.read, &mut self.read), (&tools.write, &mut self.written), (&tools.edit, &mut self.edited)]
-        {
-            if names.contains(&call.name) {
-                paths.insert(path.to_owned());
-                is_known = true;
-            }
-        }
-        if is_known {
-            self.touch(path);
-        }
+        paths.insert(path.to_owned());
+        self.touch(path);
     }
 
     fn touch(&mut self, path: &str) {
@@ -78,7 +132,7 @@ impl FileOperations {
         lists.read_files.iter().chain(&lists.modified_files).for_each(|path| self.touch(path));
     }
 
-    /// The paths in the order of their last touch.
+    /// The paths in the order of their last touch, those of calls that failed among them.
     pub fn last_touched(&self) -> Vec<&str> {
         let mut paths: Vec<(usize, &str)> = self.touches.iter().map(|(path, at)| (*at, path.as_str())).collect();
         paths.sort_unstable();
@@ -87,40 +141,126 @@ impl FileOperations {
 
     /// Files that were read, sorted by UTF-16 units.
     pub fn read(&self) -> Vec<&str> {
-        sorted(self.read.iter())
+        self.sorted(&self.read, &[FileDeed::Read])
     }
 
     /// Files that were written whole, sorted.
     pub fn written(&self) -> Vec<&str> {
-        sorted(self.written.iter())
+        self.sorted(&self.written, &[FileDeed::Write])
     }
 
     /// Files that were edited, sorted.
     pub fn edited(&self) -> Vec<&str> {
-        sorted(self.edited.iter())
+        let mut paths = self.sorted(&self.edited, &[FileDeed::Edit, FileDeed::Delete]);
+        if !self.has_deeds && !self.proposed.is_empty() {
+            paths.extend(self.proposed.iter().map(String::as_str));
+            in_order(&mut paths);
+        }
+        paths
     }
 
     /// The lists that a summary names: modified is edited and written, read is read without
     /// modified; both sorted.
     pub fn lists(&self) -> FileLists {
-        let is_modified = |path: &&String| self.edited.contains(*path) || self.written.contains(*path);
-        let owned = |paths: Vec<&str>| paths.into_iter().map(str::to_owned).collect();
+        let mut modified: Vec<&str> = self.written();
+        modified.extend(self.edited());
+        in_order(&mut modified);
+        let known: HashSet<&str> = modified.iter().copied().collect();
         FileLists {
-            read_files: owned(sorted(self.read.iter().filter(|path| !is_modified(path)))),
-            modified_files: owned(sorted(self.edited.union(&self.written))),
+            read_files: self.read().into_iter().filter(|path| !known.contains(path)).map(str::to_owned).collect(),
+            modified_files: modified.into_iter().map(str::to_owned).collect(),
         }
+    }
+
+    fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, deeds: &[FileDeed]) -> Vec<&'a str> {
+        let open = self.open.values().flat_map(ToolAction::files).filter(|file| deeds.contains(&file.deed));
+        let mut paths: Vec<&str> = done.iter().chain(open.map(|file| &file.path)).map(String::as_str).collect();
+        in_order(&mut paths);
+        paths
     }
 }
 
-/// The path that a call names, by the arguments of `tools`.
-pub(crate) fn path_of<'a>(call: &'a ToolCall, tools: &FileTools) -> Option<&'a str> {
-    let arguments = call.arguments.as_ref()?;
-    let mut paths = tools.path_arguments.iter().filter_map(|name| arguments.get(name).and_then(Json::as_str));
-    paths.next().filter(|path| !path.is_empty())
+/// Each once, sorted by UTF-16 units.
+fn in_order(paths: &mut Vec<&str>) {
+    paths.sort_by(|left, right| cmp_utf16(left, right));
+    paths.dedup();
 }
 
-fn sorted<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
-    let mut paths: Vec<&str> = paths.map(String::as_str).collect();
-    paths.sort_by(|left, right| cmp_utf16(left, right));
-    paths
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn calls(calls: &[(&str, &str, Value)]) -> Value {
+        let block = |(id, name, arguments): &(&str, &str, Value)| json!({ "type": "toolCall", "id": id, "name": name, "arguments": arguments });
+        json!({ "role": "assistant", "content": calls.iter().map(block).collect::<Vec<_>>() })
+    }
+
+    fn result(id: &str, text: &str, is_error: bool) -> Value {
+        json!({ "role": "toolResult", "toolCallId": id, "content": text, "isError": is_error })
+    }
+
+    /// Read and modified files of `messages`.
+    fn lists(messages: &[Value]) -> [Vec<String>; 2] {
+        let mut operations = FileOperations::default();
+        for message in messages {
+            operations.add_message(&Message::from_json(&message.to_string()).unwrap(), &FileTools::default());
+        }
+        let lists = operations.lists();
+        [lists.read_files, lists.modified_files]
+    }
+
+    #[test]
+    fn calls_that_failed_do_not_count_but_for_those_of_the_own_agent() {
+        let made = calls(&[
+            ("1", "Write", json!({ "file_path": "/w/a" })),
+            ("2", "Read", json!({ "file_path": "/w/b" })),
+            ("3", "Edit", json!({ "file_path": "/w/c" })),
+            ("4", "write", json!({ "path": "own" })),
+            ("5", "delete_file", json!({ "target_file": "gone" })),
+        ]);
+        assert_eq!(lists(std::slice::from_ref(&made)), [vec!["/w/b"], vec!["/w/a", "/w/c", "gone", "own"]]);
+        let results = ["1", "2", "3", "4"].map(|id| result(id, "no", true));
+        let all: Vec<Value> = std::iter::once(made).chain(results).collect();
+        assert_eq!(lists(&all), [Vec::<&str>::new(), vec!["gone", "own"]]);
+    }
+
+    #[test]
+    fn a_file_that_failed_once_and_succeeded_once_counts() {
+        let edit = |id| calls(&[(id, "Edit", json!({ "file_path": "a" }))]);
+        let messages =
+            [edit("1"), result("1", "<tool_use_error>x</tool_use_error>", false), edit("2"), result("2", "ok", false)];
+        assert_eq!(lists(&messages), [vec![], vec!["a"]]);
+        assert_eq!(lists(&messages[..2]), [Vec::<&str>::new(), vec![]]);
+    }
+
+    #[test]
+    fn a_result_records_the_calls_that_its_tool_made() {
+        let mut outer = result("1", "done", false);
+        outer["nestedCalls"] = json!({ "complete": true, "calls": [
+            { "id": "1/1", "name": "read", "arguments": { "path": "a" }, "status": "ok" },
+            { "id": "1/2", "name": "edit", "arguments": { "path": "b" }, "status": "error" },
+            { "id": "1/3", "name": "write_file", "arguments": { "file_path": "c" }, "status": "error" },
+            { "id": "1/4", "name": "write_file", "arguments": { "file_path": "d" }, "status": "ok" },
+            { "id": "1/5", "name": "write", "argumentsBytes": 99_999, "status": "ok" },
+        ] });
+        assert_eq!(lists(&[calls(&[("1", "codemode", json!({ "code": "…" }))]), outer]), [vec!["a"], vec!["b", "d"]]);
+    }
+
+    #[test]
+    fn an_answer_may_tell_which_files_were_edited() {
+        let text = "Done.\n\n> Applied edit to src/a.py\nApplied edit to b c.md\nI applied edit to x.";
+        let message = json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] });
+        assert_eq!(lists(&[message]), [vec![], vec!["b c.md", "src/a.py"]]);
+    }
+
+    #[test]
+    fn proposed_edits_count_while_nothing_tells_what_was_done() {
+        let text = "a.py\n```\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```";
+        let proposal = json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] });
+        assert_eq!(lists(std::slice::from_ref(&proposal)), [vec![], vec!["a.py"]]);
+        let call = calls(&[("1", "bash", json!({ "command": "ls" }))]);
+        assert_eq!(lists(&[proposal, call]), [Vec::<&str>::new(), vec![]]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Requests that fit the summarizer's window (compaction spec, Summaries; field bugs 45, 50 to 52
 //! and 59).
 //!
-//! Where everything fits, nothing is changed. Else, in this order: thinking is dropped; tool
+//! Where everything fits, nothing is changed. Else, in this order: thinking is dropped, if it was to be told; tool
 //! results, arguments and outputs of commands shrink; the conversation is told in several
 //! requests, each of which updates the answer to the one before. A message that is too large for
 //! any request is cut in its middle, and so is a summary that would leave no room for messages.
@@ -14,7 +14,7 @@ mod planner;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::conversation::Redact;
+use crate::conversation::{Redact, Thinking};
 use crate::message::Message;
 use crate::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest, Wording, escape_tags};
 use budget::Budget;
@@ -40,6 +40,8 @@ pub struct PlanInput<'a> {
     pub texts: &'a PromptTexts,
     /// What bounds the answers.
     pub limits: OutputLimits,
+    /// Whether thinking is told where there is room for it.
+    pub thinking: Thinking,
     /// The summarizer's window in tokens; `None` where it is not known: then there is one request
     /// with everything.
     pub context_window: Option<u64>,
@@ -78,7 +80,7 @@ pub struct TooSmallWindow {
 /// What was done to make the requests fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fitting {
-    /// Thinking was left out.
+    /// Thinking that was to be told was left out.
     pub dropped_thinking: bool,
     /// Tool results, arguments and outputs of commands were cut to this many UTF-16 units.
     pub shrunk_to_units: Option<usize>,
@@ -142,10 +144,16 @@ impl RequestPlan {
     ///
     /// An answer that is longer than the room that was kept for it is cut in its middle, so that
     /// every request fits whatever a model answered.
+    ///
+    /// The last one may be answered with as much as the model writes at most, where that is known: what a
+    /// model thinks counts as output too, so that a lower bound would cut summaries off.
     pub fn request(&self, index: usize, summary_so_far: Option<&str>) -> Option<SummaryRequest> {
         let conversation = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
-        Some(self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens))
+        let request = self.wording.request(conversation, previous.as_deref(), self.budget.max_tokens);
+        let is_bounded_by_model = self.model_max_tokens.is_some() && index + 1 == self.parts.len();
+        let max_tokens = if is_bounded_by_model { self.largest_answer(&request) } else { request.max_tokens };
+        Some(SummaryRequest { max_tokens, ..request })
     }
 
     /// The request at `index` once more, after an answer that lacks headings. Where everything does

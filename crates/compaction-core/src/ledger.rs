@@ -48,14 +48,14 @@ pub use collect::Collector;
 pub use error_line::error_line;
 pub use loss::{Check, Clipped, LossReport, Retention, Suspicion};
 pub use notes::{Note, NoteKind};
-pub use plan::{Plan, Task, TaskState};
+pub use plan::LatestPlan;
 pub use repair::{Repair, remove_retained_facts};
 pub use statements::{Statement, Voice};
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
-/// Bytes of the stored form that a compaction should spend.
-pub const STORED_BYTES: usize = 64 * 1024;
+/// Bytes of the stored form that a compaction should spend, unless somebody wants more.
+pub const STORED_BYTES: usize = 24 * 1024;
 /// Entries that an item names at most: the first that it comes from, and the latest ones.
 pub const MOST_SOURCES: usize = 4;
 
@@ -78,7 +78,7 @@ pub struct Ledger {
     /// What was settled, is wanted or left to do, in sentences.
     pub notes: Vec<Note>,
     /// The newest plan.
-    pub plan: Plan,
+    pub plan: LatestPlan,
     /// Files that tools read or changed.
     pub files: Vec<FileRecord>,
     /// Commands that ran.

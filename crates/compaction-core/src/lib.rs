@@ -5,6 +5,7 @@
 //! cut ([`preparation`]); what is cut away becomes a summary.
 
 pub mod awaited;
+pub mod clipping;
 pub mod conversation;
 pub mod cut_point;
 pub mod entry;
@@ -27,6 +28,7 @@ pub mod summary;
 pub mod system_state;
 pub mod text;
 pub mod tokens;
+pub mod tools;
 pub mod trigger;
 pub mod undo;
 pub mod verbatim;

@@ -46,6 +46,8 @@ pub enum Body {
         content: Content,
         /// Whether the tool failed.
         is_error: bool,
+        /// Calls that the tool itself made while it ran.
+        nested_calls: Vec<NestedCall>,
     },
     /// A command that the person ran.
     BashExecution(BashExecution),
@@ -112,6 +114,15 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments in stored order; `None` where the stored block has none.
     pub arguments: Option<Json<'static>>,
+}
+
+/// A call that a tool made while it ran, as its result records it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NestedCall {
+    /// The call.
+    pub call: ToolCall,
+    /// Whether it failed.
+    pub is_error: bool,
 }
 
 /// A model's answer.
@@ -392,6 +403,22 @@ impl Message {
         Self::synthetic(&members, timestamp, Body::User { content })
     }
 
+    /// A tool result that says that `call` has none, as an error. `timestamp` in epoch milliseconds.
+    pub(crate) fn missing_result(call: &ToolCall, timestamp: Option<i64>) -> Self {
+        const TEXT: &str = "No result was recorded for this call.";
+        let content = Content::Blocks(vec![Block::Text(TEXT.to_owned())]);
+        let members = [
+            ("role", "\"toolResult\"".to_owned()),
+            ("toolCallId", json::encode_string(&call.id)),
+            ("toolName", json::encode_string(&call.name)),
+            ("content", format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(TEXT))),
+            ("isError", "true".to_owned()),
+        ];
+        let body =
+            Body::ToolResult { tool_call_id: call.id.clone(), tool_name: call.name.clone(), content, is_error: true, nested_calls: Vec::new() };
+        Self::synthetic(&members, timestamp, body)
+    }
+
     /// The same message with other content, for roles that have content that edits may change
     /// (user, assistant, toolResult, custom); others come back unchanged.
     ///
@@ -466,6 +493,11 @@ impl Message {
     /// The ids of the tool calls in the message, in order.
     pub fn tool_call_ids(&self) -> impl Iterator<Item = &str> {
         self.outline.calls.iter().map(String::as_str)
+    }
+
+    /// Whether it is an answer that failed or was aborted: no model shall be shown it again.
+    pub fn is_failed_answer(&self) -> bool {
+        self.outline.has_failed
     }
 
     /// The id of the call that the message answers, if it is a tool result.
@@ -590,6 +622,7 @@ fn read_body(mut json: Json<'_>) -> (Option<i64>, Body) {
             tool_name: string("toolName").unwrap_or_default(),
             content,
             is_error: bool_member(&json, "isError"),
+            nested_calls: read_nested_calls(&mut json),
         },
         Some("assistant") => Body::Assistant(Assistant {
             content: match content {
@@ -623,6 +656,20 @@ fn read_body(mut json: Json<'_>) -> (Option<i64>, Body) {
         _ => Body::Other { role },
     };
     (timestamp, body)
+}
+
+/// `nestedCalls: {calls: [{id, name, arguments, status}]}` of a result.
+fn read_nested_calls(json: &mut Json<'_>) -> Vec<NestedCall> {
+    let Some(Json::Array(calls)) = json.take("nestedCalls").and_then(|mut nested| nested.take("calls")) else {
+        return Vec::new();
+    };
+    let nested = |mut call: Json<'_>| {
+        let is_error = call.get("status").and_then(Json::as_str) == Some("error");
+        let (id, name) = (string_member(&mut call, "id").unwrap_or_default(), string_member(&mut call, "name")?);
+        let arguments = call.take("arguments").map(Json::into_owned);
+        Some(NestedCall { call: ToolCall { id, name, arguments }, is_error })
+    };
+    calls.into_iter().filter_map(nested).collect()
 }
 
 /// The name of a removed tool, which stands alone or in an object.

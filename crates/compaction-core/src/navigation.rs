@@ -8,7 +8,7 @@ use crate::entry::{Entry, EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::message::{Body, Message};
 use crate::preparation::PreparedMessage;
-use crate::projection::{ProjectedEntry, Projection};
+use crate::projection::{Edits, ProjectedEntry, Projection};
 
 /// Where a navigation leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub fn spoken_text(entry: &Entry) -> Option<String> {
 pub struct BranchPreparation {
     /// Messages in context order, without tool results; the newest that fit.
     pub messages: Vec<PreparedMessage>,
-    /// Files of all abandoned entries, also of those that did not fit.
+    /// Files of all abandoned entries as edits have left them, also of those that did not fit.
     pub file_operations: FileOperations,
     /// The tools by which they are known.
     pub file_tools: FileTools,
@@ -106,10 +106,13 @@ fn told_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&Projected
 }
 
 fn file_operations(abandoned: &[Arc<Entry>], tools: &FileTools) -> FileOperations {
+    let edits = Edits::of(abandoned.iter().map(Arc::as_ref));
     let mut operations = FileOperations::default();
     for entry in abandoned {
         match entry.body() {
-            EntryBody::Message(message) => operations.add_message(message, tools),
+            EntryBody::Message(_) => {
+                edits.messages(entry).iter().for_each(|message| operations.add_message(message, tools));
+            }
             EntryBody::BranchSummary(branch) if branch.carries_files => operations.add_lists(&branch.files),
             EntryBody::Compaction(compaction) if compaction.carries_files => operations.add_lists(&compaction.files),
             _ => {}

@@ -6,11 +6,14 @@
 
 mod pattern;
 mod plain;
+mod reported;
+mod sentence;
 mod status;
 mod table;
 
 use pattern::matches_any;
 use plain::plain;
+pub use reported::Reported;
 use status::Status;
 
 /// What an error means for whoever got it.
@@ -49,29 +52,58 @@ impl ErrorClass {
     }
 }
 
-/// Whether the error says that the context is too large for the model. `provider` is the
-/// provider's id as messages name it; a few texts mean it with some providers only.
+/// Whether the error says that the context is too large for the model, and a smaller one would be
+/// taken. `provider` is the provider's id as messages name it; a few texts mean it with some providers
+/// only.
 pub fn is_overflow(provider: Option<&str>, error_message: &str) -> bool {
     classify(provider, error_message) == ErrorClass::Overflow
 }
 
 /// What the error means. `provider` is the provider's id as messages name it.
+///
+/// Input and output that are too large together are an overflow where a smaller context would be taken;
+/// where the output alone fills the window, they are something else.
 pub fn classify(provider: Option<&str>, error_message: &str) -> ErrorClass {
     let text = plain(error_message);
     let status = Status::of(&text);
-    if status.code == Some(429) && !matches_any(&text, table::QUOTA)
-        || matches_any(&text, table::RATE_LIMIT) && !table::is_hard_quota(&text)
+    match class_of_size(provider, &text, status) {
+        Ok(numbers) if numbers.is_curable() => ErrorClass::Overflow,
+        Ok(_) => ErrorClass::Other,
+        Err(class) => class.unwrap_or_else(|| classify_rest(&text, status)),
+    }
+}
+
+/// The numbers of an error that says that a request is too large for the model, be it for its context
+/// or for the output that it asks for; `None` for any other error.
+pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Reported> {
+    let text = plain(error_message);
+    class_of_size(provider, &text, Status::of(&text)).ok()
+}
+
+/// The numbers of a text that speaks of a request that is too large; else the class of a limit in
+/// time or money, if it speaks of one.
+fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
+    if status.code == Some(429) && !matches_any(text, table::QUOTA)
+        || matches_any(text, table::RATE_LIMIT) && !table::is_hard_quota(text)
     {
-        return ErrorClass::RateLimit;
+        return Err(Some(ErrorClass::RateLimit));
     }
-    if matches_any(&text, table::QUOTA) {
-        return ErrorClass::Quota;
+    if status.code == Some(402) || matches_any(text, table::QUOTA) {
+        return Err(Some(ErrorClass::Quota));
     }
-    let is_overflow = matches_any(&text, table::OVERFLOW) && !is_about_output_alone(&text);
-    if is_overflow || is_provider_overflow(provider, &text, status) {
-        return ErrorClass::Overflow;
+    let names_size = matches_any(text, table::OVERFLOW) || sentence::names_size(text);
+    let is_overflow = names_size && !is_about_output_alone(text);
+    match is_overflow || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
+        true => Ok(Reported::of_plain(text)),
+        false => Err(None),
     }
-    classify_rest(&text, status)
+}
+
+/// Whether the text gives the status of a request that is too large, and anything besides it: a status
+/// alone may come from whatever stands between.
+fn is_too_large_by_status(text: &str, status: Status) -> bool {
+    let has_other_cause = table::OTHER_THINGS.iter().any(|thing| text.contains(thing));
+    status.code == Some(413) && !status.is_bodyless && !has_other_cause
 }
 
 /// Rejections that say nothing of a size, from providers that reject large contexts that way.
@@ -89,36 +121,19 @@ fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> b
 /// a smaller context would be refused alike (field bug 90).
 fn is_about_output_alone(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    has(table::OUTPUT_PARAMETERS) && !has(table::INPUT_WORDS)
+    let input_words = || table::INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));
+    has(table::OUTPUT_PARAMETERS) && !table::INPUT_WORDS.iter().any(|word| input_words().contains(word))
 }
 
 fn classify_rest(text: &str, status: Status) -> ErrorClass {
     if matches!(status.code, Some(401 | 403)) || matches_any(text, table::AUTHENTICATION) {
         return ErrorClass::Authentication;
     }
-    if matches!(status.code, Some(402)) {
-        return ErrorClass::Quota;
-    }
     let is_failing = status.code.is_some_and(|code| (500..600).contains(&code));
     if is_failing || matches_any(text, table::OVERLOADED) {
         return ErrorClass::Overloaded;
     }
     ErrorClass::Other
-}
-
-/// Tokens of input that an overflow text reports for the request, where it tells them from the
-/// output that was asked for: a request may be refused for the output alone, and then compacting
-/// helps nothing (field bug 90).
-pub fn reported_input_tokens(error_message: &str) -> Option<u64> {
-    let text = plain(error_message);
-    let counted = pattern::counts_before(&text, table::INPUT_COUNTS);
-    let names_parameter = table::OUTPUT_PARAMETERS.iter().any(|parameter| text.contains(parameter));
-    let speaks_of_output = names_parameter || pattern::counts_before(&text, table::OUTPUT_COUNTS).next().is_some();
-    let mut total = None;
-    for count in counted {
-        total = Some(total.unwrap_or(0u64).saturating_add(count));
-    }
-    total.filter(|_| speaks_of_output).or_else(|| pattern::summed_input(&text))
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Projection {
     pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
         let selection = select(&mut branch)?;
         let mut diagnostics = selection.diagnostics;
-        let entries = project(selection.entries, selection.has_compaction);
+        let entries = project(&selection.entries, selection.has_compaction);
         find_odd_messages(&entries, &mut diagnostics);
         Ok(Self {
             entries,
@@ -361,31 +361,40 @@ fn unreadable_message(entry: &Entry) -> Option<ProjectionDiagnostic> {
     }
 }
 
-fn project(selected: Vec<(Arc<Entry>, usize)>, has_compaction: bool) -> Vec<ProjectedEntry> {
-    let edits: HashMap<EntryId, Replacement> = selected
-        .iter()
-        .filter_map(|(entry, _)| match entry.body() {
-            EntryBody::ContextEdit { target_id, replacement } => Some((target_id.clone(), replacement.clone())),
-            _ => None,
-        })
-        .collect();
-    let project_one = |(position, (entry, depth)): (usize, (Arc<Entry>, usize))| {
+fn project(selected: &[(Arc<Entry>, usize)], has_compaction: bool) -> Vec<ProjectedEntry> {
+    let edits = Edits::of(selected.iter().map(|(entry, _)| entry.as_ref()));
+    let project_one = |(position, (entry, depth)): (usize, &(Arc<Entry>, usize))| {
         // An older compaction may lie in the kept range; only the latest one speaks.
         let is_silent = entry.kind() == EntryKind::Compaction && !(has_compaction && position == 0);
-        let messages = if is_silent { Vec::new() } else { edited(&entry, edits.get(entry.id())) };
-        ProjectedEntry { entry, depth, messages }
+        let messages = if is_silent { Vec::new() } else { edits.messages(entry) };
+        ProjectedEntry { entry: Arc::clone(entry), depth: *depth, messages }
     };
-    selected.into_iter().enumerate().map(project_one).collect()
+    selected.iter().enumerate().map(project_one).collect()
 }
 
-fn edited(entry: &Entry, edit: Option<&Replacement>) -> Vec<Arc<Message>> {
-    match edit {
-        Some(Replacement::Hidden) => Vec::new(),
-        Some(Replacement::Content(content)) => {
-            let messages = entry.context_messages().into_iter();
-            messages.map(|message| Arc::new(message.with_content(content))).collect()
+/// The last context edit of each entry.
+pub(crate) struct Edits<'a>(HashMap<&'a EntryId, &'a Replacement>);
+
+impl<'a> Edits<'a> {
+    /// The edits among `entries`, oldest first.
+    pub(crate) fn of(entries: impl Iterator<Item = &'a Entry>) -> Self {
+        let edit = |entry: &'a Entry| match entry.body() {
+            EntryBody::ContextEdit { target_id, replacement } => Some((target_id, replacement)),
+            _ => None,
+        };
+        Self(entries.filter_map(edit).collect())
+    }
+
+    /// What `entry` gives to a context.
+    pub(crate) fn messages(&self, entry: &Entry) -> Vec<Arc<Message>> {
+        match self.0.get(entry.id()) {
+            Some(Replacement::Hidden) => Vec::new(),
+            Some(Replacement::Content(content)) => {
+                let messages = entry.context_messages().into_iter();
+                messages.map(|message| Arc::new(message.with_content(content))).collect()
+            }
+            Some(Replacement::Invalid) | None => entry.context_messages(),
         }
-        Some(Replacement::Invalid) | None => entry.context_messages(),
     }
 }
 

@@ -40,6 +40,54 @@ pub fn suffix_utf16(text: &str, units: usize) -> &str {
     text
 }
 
+/// The least tokens that any model's tokenizer makes of `text`: one for each word, for three digits, for
+/// each group of other signs, since none joins two of them; Chinese, Japanese and Korean count one for
+/// four characters. What tokenizers really make of it is up to several times as much.
+pub fn least_tokens(text: &str) -> u64 {
+    let (mut tokens, mut wide) = (0u64, 0u64);
+    let mut before = Sign::Space;
+    let mut length = 0;
+    for character in text.chars() {
+        let sign = Sign::of(character);
+        if sign == Sign::Wide {
+            wide += 1;
+        }
+        length = if sign == before { length + 1 } else { 0 };
+        // A sign before a word belongs to it.
+        let is_alone = sign != before && !(before == Sign::Other && sign == Sign::Letter);
+        tokens += u64::from(match sign {
+            Sign::Space | Sign::Wide => false,
+            Sign::Digit => length % 3 == 0,
+            Sign::Letter | Sign::Other => is_alone,
+        });
+        before = sign;
+    }
+    tokens + wide / 4
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Space,
+    Letter,
+    Digit,
+    /// Characters of scripts without spaces between words.
+    Wide,
+    Other,
+}
+
+impl Sign {
+    fn of(character: char) -> Self {
+        match character {
+            'a'..='z' | 'A'..='Z' | '\'' | '\u{2019}' => Self::Letter,
+            '0'..='9' => Self::Digit,
+            '\u{2E80}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}' => Self::Wide,
+            _ if character.is_whitespace() => Self::Space,
+            _ if character.is_alphabetic() => Self::Letter,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Orders two strings by their UTF-16 units, the order in which file lists are sorted.
 ///
 /// It differs from the order of `str` only where a character outside the basic plane meets one
@@ -52,6 +100,18 @@ pub fn cmp_utf16(left: &str, right: &str) -> std::cmp::Ordering {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_least_tokens_are_fewer_than_any_tokenizer_makes() {
+        let check = |text: &str, tokens| assert_eq!(least_tokens(text), tokens, "{text}");
+        check("", 0);
+        check("plain words of a person's letters", 6);
+        check("let mut x = a[1] + 42;", 11);
+        check("====================", 1);
+        check("1234567", 3);
+        check("\u{6f22}\u{5b57}\u{6f22}\u{5b57}\u{6f22}", 1);
+        check("   \n\n   ", 0);
+    }
 
     proptest! {
         #[test]

@@ -6,17 +6,20 @@ mod limits;
 mod overflowing;
 mod recovery;
 mod subject;
+mod truncated;
 
 use crate::entry::EntryId;
 use crate::message::Message;
 use crate::projection::Projection;
 use crate::settings::CompactionSettings;
 
+use crate::overflow::Reported;
 pub use attempt::{attempt, is_unfinished, last_answer};
 pub use gauge::Gauge;
 pub use limits::EffectiveLimits;
-use overflowing::{Overflow, overflow_of};
+use overflowing::{Overflow, Overflowed, overflow_of};
 use subject::Subject;
+pub use truncated::{is_part, read_tokens};
 
 /// The model that the next request goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +30,18 @@ pub struct TriggerModel<'a> {
     pub id: &'a str,
     /// Its window in tokens; 0 where it is not known.
     pub context_window: u64,
+    /// The longest answer that is asked of it, in tokens, where that is known.
+    pub max_output_tokens: Option<u64>,
+    /// Tokens of input that its provider takes, where an earlier error or answer has shown it.
+    pub room: Option<u64>,
+}
+
+impl TriggerModel<'_> {
+    /// The window that a context has to fit into: less than the model's where the provider has shown
+    /// that it takes less.
+    pub fn effective_window(&self) -> u64 {
+        self.room.map_or(self.context_window, |room| room.min(self.context_window))
+    }
 }
 
 /// What the decision is made from.
@@ -86,12 +101,18 @@ pub struct TriggerDecision {
     pub skipped: Option<&'static str>,
     /// What a person is told where the guard is `overflowRecoveryTried`.
     pub advice: Option<&'static str>,
+    /// Whether a message that overflowed was judged, whatever came of it.
+    pub has_overflowed: bool,
+    /// What the provider named of the request that it refused.
+    pub reported: Reported,
+    /// Tokens of input that the provider takes, as this message shows; see [`TriggerModel::room`].
+    pub room: Option<u64>,
 }
 
 /// Decides whether to compact. Pure: it changes nothing and looks at no clock.
 pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
     let subject = Subject::of(input);
-    let limits = EffectiveLimits::for_window(input.model.context_window, &input.settings);
+    let limits = EffectiveLimits::for_window(input.model.effective_window(), &input.settings);
     let none = TriggerDecision {
         action: TriggerAction::None,
         reason: None,
@@ -101,12 +122,17 @@ pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
         limits,
         skipped: None,
         advice: None,
+        has_overflowed: false,
+        reported: Reported::default(),
+        room: None,
     };
     decide(input, &subject, none)
 }
 
 /// The guards, in the order of the spec.
 fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {
+    let overflowed = overflow(input, subject, &none);
+    let none = none.with_overflow(input, subject, overflowed);
     let skip = |why| TriggerDecision { skipped: Some(why), ..none };
     if !input.settings.enabled {
         return skip("disabled");
@@ -114,7 +140,7 @@ fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision
     if input.model.context_window == 0 {
         return skip("unknownWindow");
     }
-    let skipped = match judge_overflow(input, subject, &none) {
+    let skipped = match judge_overflow(input, subject, overflowed, &none) {
         Judgement::Compact { will_retry } => return compact(TriggerReason::Overflow, will_retry, none),
         Judgement::Stop(why) => return skip(why),
         Judgement::Tried(advice) => return TriggerDecision { advice: Some(advice), ..skip("overflowRecoveryTried") },
@@ -123,6 +149,79 @@ fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision
     };
     let decision = judge_threshold(subject, none);
     TriggerDecision { skipped: decision.skipped.or(skipped), ..decision }
+}
+
+/// How the message that is judged overflowed, if it did.
+fn overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecision) -> Option<Overflowed> {
+    let message = subject.message?;
+    overflow_of(message, &input.model, none.threshold)
+        .or_else(|| truncated::by_usage(input.projection, message, subject.depth))
+}
+
+/// Parts of a context that a refusal without numbers lets stay: half of it. What the provider takes is
+/// less than it got, and by how much nobody knows.
+const UNKNOWN_SHARE: u64 = 2;
+/// A refusal of fewer tokens says nothing of a window.
+const LEAST_WINDOW: u64 = 256;
+
+impl TriggerDecision {
+    /// The same for whoever looks at the size of the context alone: an overflow is none of its reasons.
+    pub fn by_threshold(self) -> Self {
+        match self.reason {
+            Some(TriggerReason::Overflow) if self.context_tokens > self.threshold => {
+                compact(TriggerReason::Threshold, false, self)
+            }
+            Some(TriggerReason::Overflow) => {
+                Self { action: TriggerAction::None, reason: None, will_retry: false, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The same with what an overflow shows of the room that the provider has.
+    fn with_overflow(
+        self,
+        input: &TriggerInput<'_>,
+        subject: &Subject<'_>,
+        overflowed: Option<Overflowed>,
+    ) -> TriggerDecision {
+        let is_own = |message| is_from_model(message, &input.model);
+        let Some(overflowed) = overflowed.filter(|_| subject.message.is_some_and(is_own) && !subject.is_stale) else {
+            let reported = overflowed.map(|overflowed| overflowed.reported).unwrap_or_default();
+            return TriggerDecision { has_overflowed: overflowed.is_some(), reported, ..self };
+        };
+        let reported = overflowed.reported;
+        let told = self.told(overflowed);
+        let room = self.named_room(reported).filter(|_| reported.is_curable()).or(told);
+        let target = room
+            .map(|room| if reported.limit.is_some() || !overflowed.is_refused { room } else { room / UNKNOWN_SHARE });
+        let window = target.unwrap_or(u64::MAX).min(input.model.effective_window());
+        let limits = EffectiveLimits::for_window(window, &input.settings);
+        Self { has_overflowed: true, reported, room, limits, threshold: limits.threshold, ..self }
+    }
+
+    /// The room that a provider names: its limit without the output that was asked for. Where it names one
+    /// number for the whole request, what that has over the context is output, prompt and tools.
+    fn named_room(&self, reported: Reported) -> Option<u64> {
+        let limit = reported.limit?;
+        let beside = match (reported.input, reported.total) {
+            (None, Some(total)) => total.saturating_sub(self.context_tokens),
+            _ => return reported.room(),
+        };
+        let whole = Reported { output: Some(beside), ..reported };
+        if whole.is_curable() { whole.room() } else { Some(limit) }
+    }
+
+    /// What a refusal without a limit, or an answer to a part of the context, says of the room: it is no
+    /// more than there was. Nothing is learned where the context was too large for the settings anyway.
+    fn told(&self, overflowed: Overflowed) -> Option<u64> {
+        match overflowed.is_refused {
+            false => overflowed.reported.limit,
+            true if overflowed.reported.limit.is_some() || overflowed.kind == Overflow::OutputTooLarge => None,
+            true => Some(overflowed.reported.input.unwrap_or(self.context_tokens))
+                .filter(|tokens| (LEAST_WINDOW..=self.threshold).contains(tokens)),
+        }
+    }
 }
 
 fn compact(reason: TriggerReason, will_retry: bool, none: TriggerDecision) -> TriggerDecision {
@@ -142,12 +241,16 @@ enum Judgement {
     NoOverflow,
 }
 
-fn judge_overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecision) -> Judgement {
+fn judge_overflow(
+    input: &TriggerInput<'_>,
+    subject: &Subject<'_>,
+    overflowed: Option<Overflowed>,
+    none: &TriggerDecision,
+) -> Judgement {
     let Some(message) = subject.message else {
         return Judgement::NoOverflow;
     };
-    let overflow = overflow_of(message, input.model.context_window, none.threshold);
-    if overflow.is_some() && !is_from_model(message, &input.model) {
+    if overflowed.is_some() && !is_from_model(message, &input.model) {
         return Judgement::Ignored("otherModel");
     }
     if subject.is_stale {
@@ -156,7 +259,7 @@ fn judge_overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &Trigge
     if subject.is_after_run && has_stop_reason(message, "aborted") {
         return Judgement::Stop("aborted");
     }
-    let will_retry = match overflow {
+    let will_retry = match overflowed.map(|overflowed| overflowed.kind) {
         None => return Judgement::NoOverflow,
         Some(Overflow::OutputTooLarge) => return Judgement::Ignored("outputTooLarge"),
         Some(Overflow::Unfinished) => true,

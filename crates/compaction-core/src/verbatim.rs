@@ -1,54 +1,126 @@
 //! What an entry says, whole: for those who want it back when a summary stands in its place.
 
+use std::ops::Range;
+
 use crate::entry::{Entry, EntryBody};
+use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
 
 /// What stands where an entry has an image.
 pub const IMAGE: &str = "[image]";
 
+/// What an entry says, and which part of it stands where.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verbatim {
+    /// The text, as [`entry_text`] gives it.
+    pub text: String,
+    /// Its parts in order, each on lines of its own. Between two of them stands one line break.
+    pub parts: Vec<Part>,
+}
+
+/// A part of what an entry says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its place in the list of content blocks; `None` where the content is no list.
+    pub block: Option<usize>,
+    /// Bytes of it in the text.
+    pub range: Range<usize>,
+}
+
+/// What a part of an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text, that of a tool result as well.
+    Text,
+    /// A tool call: `name(arguments)`.
+    ToolCall,
+    /// An image, of which [`IMAGE`] is left.
+    Image,
+    /// A command that the person ran, after `$ `.
+    Command,
+    /// What that command printed.
+    Output,
+    /// A summary.
+    Summary,
+}
+
+impl Verbatim {
+    /// Reads an entry.
+    pub fn of(entry: &Entry) -> Self {
+        let mut whole = Self::default();
+        match entry.body() {
+            EntryBody::Message(message) | EntryBody::CustomMessage(message) => whole.add_message(message),
+            EntryBody::Compaction(compaction) => whole.add(PartKind::Summary, None, &compaction.summary),
+            EntryBody::BranchSummary(branch) => whole.add(PartKind::Summary, None, &branch.summary),
+            _ => {}
+        }
+        whole
+    }
+
+    fn add_message(&mut self, message: &Message) {
+        match message.body() {
+            Body::User { content } | Body::ToolResult { content, .. } | Body::Custom { content, .. } => {
+                self.add_content(content);
+            }
+            Body::Assistant(assistant) => self.add_blocks(&assistant.content),
+            Body::BashExecution(bash) => {
+                self.add(PartKind::Command, None, &format!("$ {}", bash.command));
+                self.add(PartKind::Output, None, &bash.output);
+            }
+            Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => {
+                self.add(PartKind::Summary, None, summary);
+            }
+            Body::System(system) => self.add_content(&system.content),
+            Body::Other { .. } => {}
+        }
+    }
+
+    fn add_content(&mut self, content: &Content) {
+        match content {
+            Content::Text(text) => self.add(PartKind::Text, None, text),
+            Content::Blocks(blocks) => self.add_blocks(blocks),
+        }
+    }
+
+    fn add_blocks(&mut self, blocks: &[Block]) {
+        for (at, block) in blocks.iter().enumerate() {
+            match block {
+                Block::Text(text) => self.add(PartKind::Text, Some(at), text),
+                Block::Image => self.add(PartKind::Image, Some(at), IMAGE),
+                Block::ToolCall(call) => {
+                    let arguments = call.arguments.as_ref().map_or(String::new(), Json::to_compact);
+                    self.add(PartKind::ToolCall, Some(at), &format!("{}({arguments})", call.name));
+                }
+                Block::Thinking(_) | Block::Other => {}
+            }
+        }
+    }
+
+    fn add(&mut self, kind: PartKind, block: Option<usize>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.parts.push(Part { kind, block, range: start..self.text.len() });
+    }
+}
+
 /// The text of an entry: texts as they are, tool calls as `name(arguments)`, a command with its
 /// output, images as [`IMAGE`]. Empty for metadata. Thinking is left out, as models are not shown
 /// that of earlier answers.
 pub fn entry_text(entry: &Entry) -> String {
-    match entry.body() {
-        EntryBody::Message(message) | EntryBody::CustomMessage(message) => message_text(message),
-        EntryBody::Compaction(compaction) => compaction.summary.clone(),
-        EntryBody::BranchSummary(branch) => branch.summary.clone(),
-        _ => String::new(),
-    }
+    Verbatim::of(entry).text
 }
 
 /// The text of a message, as [`entry_text`] gives it.
 pub fn message_text(message: &Message) -> String {
-    match message.body() {
-        Body::User { content } | Body::ToolResult { content, .. } | Body::Custom { content, .. } => match content {
-            Content::Text(text) => text.clone(),
-            Content::Blocks(blocks) => blocks_text(blocks),
-        },
-        Body::Assistant(assistant) => blocks_text(&assistant.content),
-        Body::BashExecution(bash) => lines(["$ ".to_owned() + &bash.command, bash.output.clone()]),
-        Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => summary.clone(),
-        Body::System(system) => match &system.content {
-            Content::Text(text) => text.clone(),
-            Content::Blocks(blocks) => blocks_text(blocks),
-        },
-        Body::Other { .. } => String::new(),
-    }
-}
-
-fn blocks_text(blocks: &[Block]) -> String {
-    lines(blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.clone()),
-        Block::Image => Some(IMAGE.to_owned()),
-        Block::ToolCall(call) => {
-            let arguments = call.arguments.as_ref().map_or(String::new(), |arguments| arguments.to_compact());
-            Some(format!("{}({arguments})", call.name))
-        }
-        Block::Thinking(_) | Block::Other => None,
-    }))
-}
-
-fn lines(parts: impl IntoIterator<Item = String>) -> String {
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
+    let mut whole = Verbatim::default();
+    whole.add_message(message);
+    whole.text
 }

@@ -1,6 +1,8 @@
-//! Compactions that the server begins by itself (compaction spec, Triggers): after each assistant
-//! message and each tool result it asks whether one is due, before the next request could overflow.
+//! Compactions that the server begins by itself (compaction spec, Triggers): after each message of a
+//! person, each answer, each tool result, and after a change of the model, it asks whether one is due,
+//! before the next request could overflow.
 
+mod clip;
 mod state;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use compaction_core::undo::CopiedDepths;
 
 use crate::call::change;
 use crate::compactor::{self, Begun, Circumstances, Order};
+use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::compaction::is_switched_off;
 use crate::handlers::context::{project, usage};
@@ -70,12 +73,16 @@ pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> Out
 }
 
 fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<Outcome, RpcError> {
-    let is_asked = matches!(entry.header().role, Some(Role::Assistant | Role::ToolResult));
+    let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.server().settings()?) } else { None };
     let auto_compaction = &access.open().auto_compaction;
+    if let Some(read) = entry.message().and_then(|message| trigger::read_tokens(message)) {
+        auto_compaction.learn_read(read);
+    }
+    let room = auto_compaction.room_of(model);
     let may_be_due = |gauge: &Gauge| {
         let compaction = settings.as_ref().map(|settings| compaction(model, settings));
-        compaction.is_some_and(|compaction| gauge.may_be_due(&trigger_model(model), &compaction))
+        compaction.is_some_and(|compaction| gauge.may_be_due(&trigger_model(model, room), &compaction))
     };
     if let Some(gauge) = auto_compaction.gauge_at(entry.id()).filter(|gauge| !may_be_due(gauge)) {
         let usage = Some(usage(gauge.known_tokens(), model.context_window));
@@ -87,64 +94,89 @@ fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &Model) -> Result<
     let Some(settings) = settings else {
         return Ok(Outcome { usage, ..Outcome::default() });
     };
-    let outcome = decide(access, &projection, entry.message().map(Arc::as_ref), model, &settings);
+    let message = entry.message().map(Arc::as_ref);
+    // The request that follows is the first one for this message, and has its own recovery.
+    let looks_at = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
+    let outcome = decide(access, &projection, message, model, (&settings, looks_at));
     Ok(Outcome { usage, ..outcome })
+}
+
+/// What may make a compaction due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reasons {
+    /// The size of the context alone.
+    Threshold,
+    /// That, and what the last answer shows.
+    All,
 }
 
 /// Decides with the context at hand, and begins what is due.
 fn decide(
     access: &mut SessionAccess<'_>,
-    projection: &Projection,
+    projection: &Arc<Projection>,
     message: Option<&Message>,
     model: &Model,
-    settings: &Settings,
+    (settings, reasons): (&Settings, Reasons),
 ) -> Outcome {
     let decision = decision(access.open(), projection, message, model, settings);
+    let decision = if reasons == Reasons::Threshold { decision.by_threshold() } else { decision };
+    if let Some(room) = decision.room {
+        access.open().auto_compaction.learn_room(room);
+    }
     // Only the answer that failed says so; what comes after it asks about the same one.
-    let has_failed_again = message.is_some_and(|message| message.as_assistant().is_some());
-    if let Some(advice) = decision.advice.filter(|_| has_failed_again) {
+    let is_answer = message.is_some_and(|message| message.as_assistant().is_some());
+    if let Some(advice) = decision.advice.filter(|_| is_answer) {
         return still_too_large(access, &decision, advice, projection, settings);
     }
     let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
-        return Outcome::default();
+        return Outcome { told: told_of_nothing(&decision, is_answer), ..Outcome::default() };
     };
     let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
-    let skipped = |why: &str, operation_id, until| {
-        let told = AutomaticCompaction {
-            operation_id,
-            reason,
-            will_retry: decision.will_retry,
-            skipped: Some(why.to_owned()),
-            until,
-        };
-        Outcome { told: Some(told), ..Outcome::default() }
+    let told = told(&decision, reason);
+    let skipped = |why: &str| Outcome {
+        told: Some(AutomaticCompaction { skipped: Some(why.to_owned()), ..told.clone() }),
+        ..Outcome::default()
     };
     if is_undone {
-        return skipped("undone", None, None);
+        return skipped("undone");
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
         open.auto_compaction.note_missed_check();
-        return skipped("operationInProgress", Some(running), None);
-    }
-    if let Some(until) = open.breaker.open_until(SystemTime::now()) {
-        return skipped("failedRepeatedly", None, Some(until));
+        let outcome = skipped("operationInProgress");
+        let told = outcome.told.map(|told| AutomaticCompaction { operation_id: Some(running), ..told });
+        return Outcome { told, ..Outcome::default() };
     }
     let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
-    let told = |operation_id| AutomaticCompaction {
-        operation_id: Some(operation_id),
-        reason,
-        will_retry: order.will_retry,
-        skipped: None,
-        until: None,
+    let (clipped, projection) = match clip::clip(access, projection, &order) {
+        Ok(clip::Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
+        Ok(clip::Clipped::Enough { operation_id, clipped }) => {
+            let told = AutomaticCompaction { operation_id: Some(operation_id), clipped, ..told };
+            return Outcome { told: Some(told), ..Outcome::default() };
+        }
+        Ok(clip::Clipped::Some { clipped, projection }) => (clipped, projection),
+        Err(error) => {
+            tracing::warn!(%error, session = access.open().id, "a tool result could not be shortened");
+            (Vec::new(), Arc::clone(projection))
+        }
     };
+    let told = AutomaticCompaction { clipped, ..told };
+    // A request that was refused has one recovery, and no other way out: there is nothing to pause for.
+    let is_paused = reason == CompactionReason::Threshold;
+    let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
+    if let Some(until) = paused {
+        let skipped = Some("failedRepeatedly".to_owned());
+        let told = AutomaticCompaction { skipped, until: Some(until), ..told };
+        return Outcome { told: Some(told), ..Outcome::default() };
+    }
     match begin(access, &order) {
         Ok((begun, chain)) => {
-            Outcome { told: Some(told(begun.guard.id.clone())), begun: Some(Due { begun, order, chain }), usage: None }
+            let told = AutomaticCompaction { operation_id: Some(begun.guard.id.clone()), ..told };
+            Outcome { told: Some(told), begun: Some(Due { begun, order, chain }), usage: None }
         }
         Err(error) => {
             // What cannot be compacted now may be at the next message, and has cost nothing.
@@ -152,11 +184,41 @@ fn decide(
                 access.open().breaker.failed(SystemTime::now());
             }
             compactor::note_recovery(access.open(), &order, Some(&error));
-            let is_unfinished = trigger::is_unfinished(projection);
+            let is_unfinished = trigger::is_unfinished(&projection);
+            let body = error.to_body();
             let operation_id = tell_failure(access, &order, decision.context_tokens, error, is_unfinished);
-            Outcome { told: Some(told(operation_id)), ..Outcome::default() }
+            let told = AutomaticCompaction { operation_id: Some(operation_id), error: Some(body), ..told };
+            Outcome { told: Some(told), ..Outcome::default() }
         }
     }
+}
+
+/// What the caller is told of a compaction that is due for `reason`, before anything is known of it.
+fn told(decision: &TriggerDecision, reason: CompactionReason) -> AutomaticCompaction {
+    AutomaticCompaction {
+        operation_id: None,
+        reason,
+        will_retry: decision.will_retry,
+        skipped: None,
+        until: None,
+        error: None,
+        clipped: Vec::new(),
+        context_tokens: decision.context_tokens,
+        threshold: decision.threshold,
+        refused: convert::refused_size(&decision.reported),
+    }
+}
+
+/// What the caller is told where nothing is due: why a refused request, or a context over the threshold,
+/// is let be. Only the answer that was refused says so; what comes after it asks about the same one.
+fn told_of_nothing(decision: &TriggerDecision, is_answer: bool) -> Option<AutomaticCompaction> {
+    let why = decision.skipped?;
+    let reason = match decision.has_overflowed && is_answer {
+        true => CompactionReason::Overflow,
+        false if why == "alreadyCompacted" => CompactionReason::Threshold,
+        false => return None,
+    };
+    Some(AutomaticCompaction { skipped: Some(why.to_owned()), will_retry: false, ..told(decision, reason) })
 }
 
 /// Whether a compaction of this branch was undone and nobody has asked for anything since: who
@@ -184,10 +246,8 @@ fn still_too_large(
     let operation_id = tell_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
     let told = AutomaticCompaction {
         operation_id: Some(operation_id),
-        reason: CompactionReason::Overflow,
-        will_retry: false,
         skipped: decision.skipped.map(str::to_owned),
-        until: None,
+        ..told(decision, CompactionReason::Overflow)
     };
     Outcome { told: Some(told), ..Outcome::default() }
 }
@@ -202,15 +262,22 @@ fn decision(
     let failed_recovery = open.auto_compaction.failed_recovery();
     trigger::check_compaction(&TriggerInput {
         projection,
-        model: trigger_model(model),
+        model: trigger_model(model, open.auto_compaction.room_of(model)),
         settings: compaction(model, settings),
         message: message.filter(|message| message.as_assistant().is_some()),
         failed_recovery: failed_recovery.as_ref(),
     })
 }
 
-pub(crate) fn trigger_model(model: &Model) -> TriggerModel<'_> {
-    TriggerModel { provider: &model.provider, id: &model.id, context_window: model.context_window }
+/// The model as triggers know it; `room` is what its provider has shown to take.
+pub(crate) fn trigger_model(model: &Model, room: Option<u64>) -> TriggerModel<'_> {
+    TriggerModel {
+        provider: &model.provider,
+        id: &model.id,
+        context_window: model.context_window,
+        max_output_tokens: model.max_output_tokens,
+        room,
+    }
 }
 
 /// The settings for `model`, as the environment leaves them.
@@ -242,6 +309,7 @@ fn order(
         settings: settings.clone(),
         compaction: Some(compaction),
         threshold: Some(decision.threshold),
+        counted: decision.reported.input.filter(|_| decision.has_overflowed),
         overflowed: overflowed.cloned(),
     }
 }
@@ -271,18 +339,29 @@ fn tell_failure(
 
 /// Asks once more after an operation, if messages came while it ran.
 pub(crate) async fn check_again(server: &Arc<Server>, session: &Arc<OpenSession>) {
-    if !session.auto_compaction.take_missed_check() || server.closing.is_cancelled() {
+    if session.auto_compaction.take_missed_check() {
+        check(server, session, Reasons::All).await;
+    }
+}
+
+/// Asks whether the context is too large, as another model may have a smaller window.
+pub(crate) async fn check_size(server: &Arc<Server>, session: &Arc<OpenSession>) {
+    check(server, session, Reasons::Threshold).await;
+}
+
+async fn check(server: &Arc<Server>, session: &Arc<OpenSession>, reasons: Reasons) {
+    if server.closing.is_cancelled() {
         return;
     }
     let guard = Arc::clone(&session.slot).write_owned().await;
-    let look = change(Arc::clone(server), Arc::clone(session), guard, |access| {
+    let look = change(Arc::clone(server), Arc::clone(session), guard, move |access| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
             return Ok(Outcome::default());
         };
         let projection = project(access.session(), access.open(), Some(&leaf))?;
         let settings = access.server().settings()?;
-        Ok(decide(access, &projection, None, &model, &settings))
+        Ok(decide(access, &projection, None, &model, (&settings, reasons)))
     });
     match look.await {
         Ok(outcome) => {

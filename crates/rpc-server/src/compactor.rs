@@ -53,7 +53,7 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
     let waits = params.wait.unwrap_or(true);
     let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
     let beginning = call.write(move |access| {
-        let order = Order::manual(params, settings, access.open().auto_compaction.model().as_ref());
+        let order = Order::manual(params, settings, access.open().auto_compaction.effective_model().as_ref());
         Ok((begin(access, &order, &parent)?, Arc::new(order)))
     });
     let (begun, order) = beginning.await?;
@@ -249,6 +249,7 @@ pub(crate) fn tell_end(
             operation_id,
             reason: order.reason,
             result: outcome.as_ref().ok().cloned(),
+            clipped: Vec::new(),
             aborted: outcome.is_err() && is_cancelled,
             will_retry: order.will_retry && outcome.as_ref().is_ok_and(|result| order.has_room_for(result)),
             unfinished: is_unfinished.then_some(true),
@@ -256,6 +257,34 @@ pub(crate) fn tell_end(
             error: outcome.as_ref().err().map(RpcError::to_body),
         },
     );
+}
+
+/// Tells the client of an operation that has shortened tool results, which was enough; gives its id.
+pub(crate) fn tell_clipped(
+    server: &Server,
+    order: &Order,
+    tokens_before: u64,
+    clipped: &[ClippedResult],
+    is_unfinished: bool,
+) -> String {
+    let operation_id = uuid::Uuid::now_v7().to_string();
+    tell_start(server, order, &operation_id, tokens_before);
+    server.notify(
+        "compactionEnd",
+        &CompactionEnd {
+            session_id: order.session_id.clone(),
+            operation_id: operation_id.clone(),
+            reason: order.reason,
+            result: None,
+            clipped: clipped.to_vec(),
+            aborted: false,
+            will_retry: order.will_retry,
+            unfinished: is_unfinished.then_some(true),
+            paused_until: None,
+            error: None,
+        },
+    );
+    operation_id
 }
 
 async fn work(
@@ -338,11 +367,11 @@ fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, RpcError> {
 
 /// The members of an edit that hides an entry of the failed attempt from the contexts to come: the
 /// call and its results together (field bugs 47 and 84).
-fn hiding(target: &EntryId) -> String {
+pub(crate) fn hiding(target: &EntryId) -> String {
     format!("{{{},{}}}", member("targetId", &json::encode_string(target.as_str())), member("replacement", "null"))
 }
 
-fn new_edit<'a>(access: &SessionAccess<'_>, members: &'a str) -> NewEntry<'a> {
+pub(crate) fn new_edit<'a>(access: &SessionAccess<'_>, members: &'a str) -> NewEntry<'a> {
     NewEntry { id: Some(access.session().new_entry_id()), ..NewEntry::new("context_edit", members) }
 }
 

@@ -6,6 +6,7 @@ use compaction_core::entry::{Entry, EntryId};
 use compaction_core::file_operations::FileOperations;
 use compaction_core::ledger::{ErrorRecord, LossReport, Retention, Sources, Suspicion};
 use compaction_core::message::Message;
+use compaction_core::overflow::Reported;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::{Projection, ProjectionDiagnostic};
 use compaction_core::settings::CompactionSettings;
@@ -251,5 +252,14 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
         clipped: report.clipped.iter().map(|clipped| item(&clipped.text, &clipped.sources)).collect(),
         unsupported: report.unsupported.clone(),
         reversed: report.reversed.iter().map(reversed).collect(),
+    }
+}
+
+/// The sizes that a provider named of a request that it refused.
+pub(crate) fn refused_size(reported: &Reported) -> wire::RefusedSize {
+    wire::RefusedSize {
+        limit: reported.limit,
+        input_tokens: reported.counted(),
+        requested_output_tokens: reported.output,
     }
 }

@@ -3,12 +3,17 @@
 use std::fs::OpenOptions;
 use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use rpc_server::cli::{self, FramingOption, Invocation, ServerOptions};
+use rpc_server::log::Log;
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
 use tracing_subscriber::filter::LevelFilter;
+
+/// How long the last lines of the log may take to be read.
+const LAST_LINES: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
     match Invocation::read(std::env::args_os()) {
@@ -23,34 +28,42 @@ fn main() -> ExitCode {
 }
 
 fn run_server(options: &ServerOptions) -> ExitCode {
-    if let Err(error) = start_log(options) {
-        // There is no log to tell it, and where standard error is gone there is nobody to tell.
-        let _ = writeln!(stderr(), "error: {error:#}");
-        return ExitCode::FAILURE;
-    }
+    let log = match start_log(options) {
+        Ok(log) => log,
+        Err(error) => {
+            // There is no log to tell it, and where standard error is gone there is nobody to tell.
+            let _ = writeln!(stderr(), "error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
     let framing = match options.framing {
         FramingOption::Auto => None,
         FramingOption::Lines => Some(Framing::Lines),
         FramingOption::Headers => Some(Framing::Headers),
     };
     let served = serve(stdin(), stdout(), Options { framing, max_message_bytes: options.max_message_bytes });
-    served.unwrap_or_else(|error| {
+    let code = served.unwrap_or_else(|error| {
         tracing::error!("{error:#}");
         ExitCode::FAILURE
-    })
+    });
+    log.flush(LAST_LINES);
+    code
 }
 
-/// Logs go to standard error or to a file: standard output is for the protocol alone.
-fn start_log(options: &ServerOptions) -> anyhow::Result<()> {
+/// Logs go to standard error or to a file: standard output is for the protocol alone. So do panics, whose
+/// usual report would wait for a standard error that nobody reads.
+fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
     let level: LevelFilter = options.log_level.name().parse()?;
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
-    match &options.log_file {
-        None => subscriber.with_writer(std::io::stderr).init(),
+    let log = match &options.log_file {
+        None => Log::spawn(stderr()),
         Some(path) => {
             let file = OpenOptions::new().create(true).append(true).open(path);
-            let file = file.with_context(|| format!("failed to open the log file {}", path.display()))?;
-            subscriber.with_writer(std::sync::Mutex::new(file)).init();
+            Log::spawn(file.with_context(|| format!("failed to open the log file {}", path.display()))?)
         }
-    }
-    Ok(())
+    };
+    let log = log.context("failed to start the log")?;
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).log_internal_errors(false);
+    subscriber.with_writer(log.clone()).init();
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    Ok(log)
 }

@@ -4,6 +4,7 @@ mod told;
 
 use std::sync::Arc;
 
+use compaction_core::conversation::Thinking;
 use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
 use compaction_core::json;
 use compaction_core::navigation::{BranchPreparation, branch_budget};
@@ -15,7 +16,7 @@ use session_store::{NewEntry, Parent, Precondition, Session};
 use tokio_util::sync::CancellationToken;
 
 use crate::auto_compaction;
-use crate::call::{CallContext, change};
+use crate::call::{CallContext, blocking, change};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
@@ -26,7 +27,7 @@ use crate::operation::{self, SummaryOperation};
 use crate::server::Server;
 use crate::session::{OperationGuard, SessionAccess};
 use crate::settings::Settings;
-use crate::summarizers::{self, Chain, SummaryJob};
+use crate::summarizers::{self, Chain, Redactions, SummaryJob};
 use crate::wire::*;
 use told::{Start, Started, tell_end};
 
@@ -94,6 +95,7 @@ struct Plan {
     route: Route,
     preparation: BranchPreparation,
     texts: Arc<PromptTexts>,
+    thinking: Thinking,
     /// Tokens that are reserved for branch summaries.
     reserve_tokens: u64,
 }
@@ -145,7 +147,9 @@ fn go(
             started.tell(access.server(), params, start);
             let texts = Arc::new(prompt_texts(settings));
             let reserve_tokens = settings.branch_reserve_tokens();
-            return Ok(Step::Summarize(Box::new(Plan { route, preparation, texts, reserve_tokens })));
+            let thinking = settings.thinking();
+            let plan = Plan { route, preparation, texts, thinking, reserve_tokens };
+            return Ok(Step::Summarize(Box::new(plan)));
         }
     }
     tell_start_of_move(access.server(), params, operation_id, &route, started);
@@ -410,9 +414,18 @@ async fn by_summarizer(
     plan: &Plan,
     params: &NavigateTreeParams,
 ) -> Result<Vec<String>, RpcError> {
+    let (mut messages, mut operations) = (plan.preparation.messages.clone(), plan.preparation.file_operations.clone());
+    let mut redactions = Redactions::new();
+    if let Some(redactor) = operation.redactor.clone() {
+        let redacting = blocking(move || {
+            let redactions = redactor.messages(&mut messages);
+            Ok((messages, redactor.file_operations(operations), redactions))
+        });
+        (messages, operations, redactions) = operation.unless_cancelled(redacting).await?;
+    }
     let job = SummaryJob {
         kind: prompts::RequestKind::Branch,
-        messages: plan.preparation.messages.clone(),
+        messages,
         previous_summary: None,
         previous_ledger: None,
         file_tools: plan.preparation.file_tools.clone(),
@@ -421,8 +434,11 @@ async fn by_summarizer(
         replace_instructions: params.replace_instructions,
         texts: Arc::clone(&plan.texts),
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
+        local_tokens: prompts::BRANCH_MAX_TOKENS,
+        thinking: plan.thinking,
     };
     let written = operation.summarize(&[job]).await?;
+    operation::add_redactions(&mut redactions, &written.summaries);
     let summarizer = written.summarizer;
     let failed_usage = written.failed_usage;
     let Some(written) = written.summaries.into_iter().next() else {
@@ -431,13 +447,12 @@ async fn by_summarizer(
     let usage = operation::sum_usage(failed_usage, written.usage);
     let text = remove_file_blocks(&written.text).into_owned();
     operation::checked(&text)?;
-    let operations = &plan.preparation.file_operations;
     let files = operations.lists();
     let shown = ShownFiles::within(&files, &operations.last_touched(), plan.reserve_tokens);
     let summary = append_shown_files(&text, &shown);
     let mut own = json!({ "summarizer": summarizer });
-    if !written.redactions.is_empty() {
-        own["redactions"] = json!(written.redactions);
+    if !redactions.is_empty() {
+        own["redactions"] = json!(redactions);
     }
     let details = operation::details(&files, &own.to_string(), None, "details")?;
     Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string())))

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::progress::Progress;
+use crate::redaction::Redactor;
 use crate::server::Server;
 use crate::session::{OpenSession, OperationGuard, Slot};
 use crate::settings::Settings;
@@ -27,6 +28,8 @@ pub(crate) struct SummaryOperation {
     pub(crate) session_id: String,
     /// Who writes; the next one where one fails.
     pub(crate) chain: Chain,
+    /// Takes secrets out of what is told, unless the settings say otherwise.
+    pub(crate) redactor: Option<Arc<Redactor>>,
     /// Name of the progress notification.
     progress: &'static str,
     deadline: Instant,
@@ -72,8 +75,11 @@ impl SummaryOperation {
         settings: &Settings,
     ) -> Self {
         let time = settings.deadline();
+        // Made once in the life of the server, which is no time of this operation.
+        let redactor = settings.redaction().redactor();
         let deadline = Instant::now() + time;
-        Self { server: Arc::clone(server), guard, session_id: session_id.to_owned(), chain, progress, deadline, time }
+        let (server, session_id) = (Arc::clone(server), session_id.to_owned());
+        Self { server, guard, session_id, chain, redactor, progress, deadline, time }
     }
 
     /// Writes the summaries of `jobs` by the first summarizer of the chain that can, in order: one
@@ -86,6 +92,10 @@ impl SummaryOperation {
             &self.guard.id,
             u32::try_from(jobs.len()).unwrap_or(u32::MAX),
         );
+        let progress = match &self.redactor {
+            Some(redactor) => progress.without_secrets(Arc::clone(redactor)),
+            None => progress,
+        };
         let occasion = self.occasion(Arc::new(progress));
         let mut failures = Vec::new();
         let mut last = None;
@@ -217,13 +227,11 @@ pub(crate) fn sum_usage(first: Option<Value>, second: Option<Value>) -> Option<V
     })
 }
 
-/// The secrets that were taken out on the way to several summaries.
-pub(crate) fn sum_redactions(summaries: &[SummaryText]) -> Redactions {
-    let mut sum = Redactions::new();
+/// Adds the secrets that were taken out on the way to summaries.
+pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryText]) {
     for (rule, count) in summaries.iter().flat_map(|summary| &summary.redactions) {
-        *sum.entry(rule.clone()).or_default() += count;
+        *redactions.entry(rule.clone()).or_default() += count;
     }
-    sum
 }
 
 /// The `details` of a summary entry as JSON: files, what the project adds, what the client gave, as

@@ -8,6 +8,7 @@ use compaction_core::text::utf16_len;
 use serde_json::Value;
 
 use crate::operation::sum_usage;
+use crate::redaction::{RedactedStream, Redactor};
 use crate::server::Server;
 use crate::wire::{OperationPhase, OperationProgress};
 
@@ -33,8 +34,39 @@ struct State {
     usage: Option<Value>,
     /// UTF-16 units of the answer so far.
     units: usize,
-    untold: String,
+    untold: Untold,
     told: Instant,
+}
+
+/// Text that is gathered.
+#[derive(Debug)]
+enum Untold {
+    Plain(String),
+    Redacted(RedactedStream),
+}
+
+impl Untold {
+    fn push(&mut self, text: &str) {
+        match self {
+            Self::Plain(untold) => untold.push_str(text),
+            Self::Redacted(untold) => untold.push(text),
+        }
+    }
+
+    /// What can be told; all of it at the end.
+    fn take(&mut self, is_end: bool) -> String {
+        match self {
+            Self::Plain(untold) => std::mem::take(untold),
+            Self::Redacted(untold) => untold.take(is_end),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Plain(untold) => untold.clear(),
+            Self::Redacted(untold) => untold.clear(),
+        }
+    }
 }
 
 impl Progress {
@@ -57,10 +89,16 @@ impl Progress {
                 requests,
                 usage: None,
                 units: 0,
-                untold: String::new(),
+                untold: Untold::Plain(String::new()),
                 told: Instant::now(),
             }),
         }
+    }
+
+    /// The same, which tells no secrets: a line is told when the next ones are there.
+    pub(crate) fn without_secrets(self, redactor: Arc<Redactor>) -> Self {
+        self.lock().untold = Untold::Redacted(RedactedStream::new(redactor));
+        self
     }
 
     /// There will be more requests than was thought.
@@ -103,17 +141,19 @@ impl Progress {
         }
         let mut state = self.lock();
         state.units += utf16_len(text);
-        state.untold.push_str(text);
+        state.untold.push(text);
         if state.told.elapsed() >= GATHER && self.server.has_room_for_output() {
-            let delta = std::mem::take(&mut state.untold);
-            self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+            let delta = state.untold.take(false);
+            if !delta.is_empty() {
+                self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+            }
         }
     }
 
     /// The answer is whole: what was not told yet is told.
     pub(crate) fn end_request(&self) {
         let mut state = self.lock();
-        let delta = std::mem::take(&mut state.untold);
+        let delta = state.untold.take(true);
         if !delta.is_empty() {
             self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
         }

@@ -6,9 +6,15 @@
 //! but the summary itself: entries keep what they hold.
 
 mod check;
+mod conversations;
+mod keys;
+mod plain;
 mod rules;
 mod settings;
+mod stream;
 mod texts;
+mod tokens;
+mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,15 +22,22 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use regex::Regex;
+use regex::{Captures, Regex};
 
-use rules::{Check, RULES};
+use check::{Check, Found};
+use plain::Plain;
+use rules::rules;
 pub use settings::{ExtraRule, RedactionSettings, WrongRedaction};
+pub(crate) use stream::RedactedStream;
 pub use texts::RedactedTexts;
 
 /// Replacing one secret can free another that it touched. Texts that would need more rounds than
 /// this are made for it.
 const MOST_ROUNDS: usize = 8;
+/// Bytes behind the beginning of a form in which it has to be seen; what is found may be longer. It keeps
+/// texts without line breaks from being read again at every keyword.
+const TOKEN_REACH: usize = 1024;
+const VALUE_REACH: usize = 256;
 const MARK: &str = "[redacted:";
 
 /// Finds secrets in texts and puts marks in their place.
@@ -33,14 +46,24 @@ pub struct Redactor {
     rules: Vec<Compiled>,
     /// Finds the keywords of all rules at once.
     keywords: Option<AhoCorasick>,
-    /// The rule that each keyword belongs to.
-    rule_of_keyword: Vec<usize>,
+    /// What is tried where each keyword stands.
+    trials: Vec<Trial>,
+}
+
+/// What is tried where a keyword stands.
+#[derive(Debug)]
+struct Trial {
+    /// Index of the rule.
+    rule: usize,
+    /// How many bytes before the keyword the form may begin.
+    before: &'static [usize],
 }
 
 #[derive(Debug)]
 struct Compiled {
     name: Cow<'static, str>,
     pattern: Cow<'static, str>,
+    /// Whether the form is tried at keywords alone, so that it costs nothing elsewhere.
     needs_keyword: bool,
     check: Check,
     /// Made when a text first holds one of the keywords.
@@ -65,20 +88,19 @@ impl Redactor {
 
     /// One with the bundled rules but those that `disabled` names, and with `extra` ones.
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
-        let bundled = RULES.iter().filter(|rule| !disabled.iter().any(|name| name == rule.name));
-        let mut rules: Vec<Compiled> = Vec::new();
-        let (mut keywords, mut rule_of_keyword) = (Vec::<&str>::new(), Vec::new());
-        for rule in bundled {
+        let mut compiled: Vec<Compiled> = Vec::new();
+        let (mut keywords, mut trials) = (Vec::<&str>::new(), Vec::new());
+        for rule in rules().filter(|rule| !disabled.iter().any(|name| name == rule.name)) {
             keywords.extend(rule.keywords);
-            rule_of_keyword.resize(keywords.len(), rules.len());
-            rules.push(Compiled::new(Cow::Borrowed(rule.name), Cow::Borrowed(rule.pattern), true, rule.check));
+            trials.extend(rule.keywords.iter().map(|_| Trial { rule: compiled.len(), before: rule.before }));
+            compiled.push(Compiled::new(Cow::Borrowed(rule.name), Cow::Borrowed(rule.pattern), true, rule.check));
         }
         for ExtraRule { name, pattern } in extra {
-            rules.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
+            compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
         }
         let automaton =
             AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(keywords);
-        Self { rules, keywords: automaton.ok(), rule_of_keyword }
+        Self { rules: compiled, keywords: automaton.ok(), trials }
     }
 
     /// `text` with marks in the place of secrets. Redacting a second time changes nothing more; the
@@ -100,16 +122,17 @@ impl Redactor {
 
     /// Secrets with their rules, in the order of the text, none overlapping another.
     fn find(&self, text: &str) -> Vec<(usize, Range<usize>)> {
-        let marks = marks(text);
+        let plain = Plain::of(text);
+        let marks = marks(&plain.text);
         let is_free = |range: &Range<usize>| {
             let at = marks.partition_point(|mark| mark.end <= range.start);
             marks.get(at).is_none_or(|mark| mark.start >= range.end)
         };
-        let mut found = Vec::new();
-        for rule in self.candidates(text) {
-            let secrets = self.rules[rule].find(text).into_iter().filter(is_free);
-            found.extend(secrets.map(|range| (rule, range)));
+        let mut found = self.find_at_keywords(&plain.text);
+        for (rule, compiled) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
+            found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
         }
+        found.retain(|(_, range)| is_free(range));
         found.sort_by_key(|(rule, range)| (range.start, *rule));
         found.dedup_by(|(_, later), (_, earlier)| {
             let overlaps = later.start < earlier.end;
@@ -118,18 +141,36 @@ impl Redactor {
             }
             overlaps
         });
+        for (_, range) in &mut found {
+            *range = plain.to_escaped(range);
+        }
         found
     }
 
-    /// Rules of which `text` holds a keyword, and those that have none.
-    fn candidates(&self, text: &str) -> Vec<usize> {
-        let mut is_candidate: Vec<bool> = self.rules.iter().map(|rule| !rule.needs_keyword).collect();
-        if let Some(keywords) = &self.keywords {
-            for found in keywords.find_overlapping_iter(text) {
-                is_candidate[self.rule_of_keyword[found.pattern().as_usize()]] = true;
+    /// What the bundled rules find in a text without escapes.
+    fn find_at_keywords(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+        let mut found = Vec::new();
+        // Where a rule has found something, it is not tried again before the end of that.
+        let mut done = vec![0; self.rules.len()];
+        for hit in self.keywords.iter().flat_map(|keywords| keywords.find_overlapping_iter(text)) {
+            let Trial { rule, before } = self.trials[hit.pattern().as_usize()];
+            for start in before.iter().filter_map(|before| hit.start().checked_sub(*before)) {
+                if start < done[rule] {
+                    continue;
+                }
+                if let Some(range) = self.rules[rule].find_at(text, start, hit.start()) {
+                    done[rule] = range.end;
+                    found.push((rule, range));
+                    break;
+                }
             }
         }
-        (0..self.rules.len()).filter(|rule| is_candidate[*rule]).collect()
+        found
+    }
+
+    /// What stands in the place of a secret that the rule has found.
+    fn mark(&self, rule: usize) -> String {
+        format!("{MARK}{}]", self.rules[rule].name)
     }
 
     fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
@@ -137,9 +178,7 @@ impl Redactor {
         let mut done = 0;
         for (rule, range) in found {
             out.push_str(&text[done..range.start]);
-            out.push_str(MARK);
-            out.push_str(&self.rules[*rule].name);
-            out.push(']');
+            out.push_str(&self.mark(*rule));
             done = range.end;
         }
         out.push_str(&text[done..]);
@@ -152,16 +191,57 @@ impl Compiled {
         Self { name, pattern, needs_keyword, check, regex: OnceLock::new() }
     }
 
-    /// Where the rule's secrets stand in `text`.
+    /// Where a secret stands whose form begins at `start`, near the keyword.
+    fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
+        if self.check == Check::PrivateKey {
+            return keys::block(text, keyword);
+        }
+        if self.check == Check::Issued && begins_within_word(text, start) {
+            return None;
+        }
+        // Bundled patterns are compiled by a test.
+        let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.pattern)).ok()).as_ref()?;
+        let text_from_start = text.get(start..)?;
+        let mut reach = if self.check == Check::Issued { TOKEN_REACH } else { VALUE_REACH };
+        loop {
+            let near = &text_from_start[..text_from_start.floor_char_boundary(reach)];
+            let captures = regex.captures(near)?;
+            let secret = secret_of(&captures)?;
+            let found = Found { text, keyword, secret: start + secret.start..start + secret.end };
+            let is_cut =
+                near.len() < text_from_start.len() && captures.get(0).is_some_and(|all| all.end() == near.len());
+            if !self.check.passes(&found, is_cut) {
+                return None;
+            }
+            if !is_cut {
+                return Some(found.secret);
+            }
+            // What goes on behind the end of what was looked at is looked at again.
+            reach *= 8;
+        }
+    }
+
+    /// Where the secrets of a rule of the settings stand in `text`.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
-        // Bundled patterns are compiled by a test, those of the settings when they are read.
+        // Patterns of the settings are compiled when they are read.
         let Some(regex) = self.regex.get_or_init(|| Regex::new(&self.pattern).ok()) else {
             return Vec::new();
         };
-        let ranges = regex.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
-        let secrets = ranges.map(|found| found.range()).filter(|range| !range.is_empty());
-        secrets.filter(|range| self.check.passes(text, range.start, range.end)).collect()
+        regex.captures_iter(text).filter_map(|found| secret_of(&found)).collect()
     }
+}
+
+/// Whether a letter, digit or underscore stands before `start`.
+fn begins_within_word(text: &str, start: usize) -> bool {
+    text.get(..start)
+        .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
+}
+
+/// The part of a match that is the secret.
+fn secret_of(found: &Captures<'_>) -> Option<Range<usize>> {
+    let group = found.iter().skip(1).flatten().next();
+    let range = group.or_else(|| found.get(0))?.range();
+    (!range.is_empty()).then_some(range)
 }
 
 /// Where marks stand in `text`.
@@ -179,4 +259,8 @@ fn is_name_part(character: char) -> bool {
 }
 
 #[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod yardstick;

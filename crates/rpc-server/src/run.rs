@@ -46,7 +46,7 @@ enum End {
     ParentDied,
 }
 
-/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM or SIGINT is received, or the parent dies.
+/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT is received, or the parent dies.
 ///
 /// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
 pub fn serve(
@@ -117,10 +117,14 @@ async fn listen(
     };
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut quit = signal(SignalKind::quit())?;
     Ok(tokio::select! {
         end = serve => end,
         _ = terminate.recv() => End::Signal,
         _ = interrupt.recv() => End::Signal,
+        _ = hangup.recv() => End::Signal,
+        _ = quit.recv() => End::Signal,
         () = parent_dies(server) => End::ParentDied,
         () = outbound.broken() => End::Output,
         () = never_read(outbound, ended) => End::Input,

@@ -9,7 +9,9 @@ mod layers;
 
 use std::time::Duration;
 
+use compaction_core::conversation::Thinking;
 use compaction_core::file_operations::FileTools;
+use compaction_core::ledger::STORED_BYTES;
 use compaction_core::projection::ModelName;
 use compaction_core::settings::CompactionSettings;
 use serde_json::{Value, json};
@@ -21,6 +23,9 @@ use crate::redaction::RedactionSettings;
 use crate::summarizers::RetryPolicy;
 
 pub use layers::SettingsLayers;
+
+/// Fewest bytes of a stored ledger: room for the last request.
+const LEAST_LEDGER_BYTES: usize = 1024;
 
 /// Settings in force.
 #[derive(Debug, Clone)]
@@ -130,6 +135,14 @@ impl Settings {
         self.merged["compaction"]["citations"] == true
     }
 
+    /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
+    pub fn thinking(&self) -> Thinking {
+        match self.merged["compactd"]["summarizeThinking"] == true {
+            true => Thinking::Told,
+            false => Thinking::LeftOut,
+        }
+    }
+
     /// How failed requests to models are made again (`retry`).
     pub fn retries(&self) -> RetryPolicy {
         let retry = &self.merged["retry"];
@@ -203,6 +216,12 @@ impl Settings {
         self.merged["compactd"]["prompts"][name].as_str()
     }
 
+    /// Bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
+    pub fn ledger_bytes(&self) -> usize {
+        let bytes = self.merged["compactd"]["ledger"]["maxBytes"].as_u64();
+        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(LEAST_LEDGER_BYTES))
+    }
+
     /// Tokens that may be added to a summary for facts that it lacks (`compactd.repair: {enabled,
     /// maxTokens}`); `None` where none are added.
     pub fn repair_tokens(&self) -> Option<u64> {
@@ -230,6 +249,9 @@ impl Settings {
         self.check_summarizers()?;
         crate::summarizers::configuration::check(root)?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.ledger", "an object", Value::is_object)?;
+        expect(root, "compactd.ledger.maxBytes", "a whole number of bytes, 0 or more", Value::is_u64)?;
+        expect(root, "compactd.summarizeThinking", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair", "an object", Value::is_object)?;
         expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;

@@ -47,7 +47,7 @@ pub use session::append_all::AppendedAll;
 pub use session::branch::SessionBranch;
 pub use session::context::Context;
 pub use session::labels::Label;
-pub use session::recall::RecalledEntry;
+pub use session::recall::Recalled;
 pub use session::stats::{SessionStats, TokenTotals};
 pub use session::tree::TreeNode;
 pub use session::undo::Undo;

@@ -1,15 +1,17 @@
-//! Search: entries whose text holds what is asked for, on all branches, evicted or not.
+//! Search: entries whose text holds what is asked for, or the most of it, on all branches, evicted or
+//! not.
 
 mod files;
 mod newest;
 mod query;
 mod text;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use compaction_core::entry::{Entry, EntryId};
+use compaction_core::recall::{PassageIndex, RecallQuery};
 
 use crate::error::StoreError;
 use crate::search::newest::{Match, Newest};
@@ -18,7 +20,7 @@ use crate::session::Session;
 pub use query::SearchQuery;
 
 /// An entry that a search found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
     /// The session that it is in.
     pub session_id: String,
@@ -37,28 +39,36 @@ pub struct SearchHit {
     /// Whether the model does not see the entry at the leaf of its session: it was compacted or
     /// edited away, or lies on another branch.
     pub is_evicted: bool,
+    /// How well it answers, if the query ranks; comparable within one session alone.
+    pub score: Option<f64>,
     /// The entry's time in epoch milliseconds.
     time: i64,
 }
 
 /// What a search found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SearchHits {
-    /// The hits, newest first.
+    /// The hits, newest first; of a query that ranks, best first.
     pub hits: Vec<SearchHit>,
     /// Whether there are more.
     pub is_truncated: bool,
 }
 
 impl SearchHits {
-    /// The newest `limit` hits of several searches. Equally new ones stay in the order given.
+    /// Whether the search came to its end and found nothing.
+    pub fn is_empty(&self) -> bool {
+        self.hits.is_empty() && !self.is_truncated
+    }
+
+    /// The newest `limit` hits of several searches, or the best. Equal ones stay in the order given.
     pub fn merge(parts: impl IntoIterator<Item = Self>, limit: usize) -> Self {
         let mut all = Self::default();
         for part in parts {
             all.is_truncated |= part.is_truncated;
             all.hits.extend(part.hits);
         }
-        all.hits.sort_by_key(|hit| std::cmp::Reverse(hit.time));
+        let score = |hit: &SearchHit| hit.score.unwrap_or_default();
+        all.hits.sort_by(|a, b| score(b).total_cmp(&score(a)).then(b.time.cmp(&a.time)));
         all.is_truncated |= all.hits.len() > limit;
         all.hits.truncate(limit);
         all
@@ -67,8 +77,8 @@ impl SearchHits {
 
 impl Session {
     /// The newest `limit` entries whose text matches `query`, by their timestamps, equal ones by
-    /// their place in the file. One pass over the session holds one line at a time. When the search
-    /// `is_cancelled`, what was found so far comes back as truncated.
+    /// their place in the file; of a query that ranks, the best. One pass over the session holds one line
+    /// at a time. When the search `is_cancelled`, what was found so far comes back as truncated.
     ///
     /// Fails with `Io`.
     pub fn search(
@@ -77,6 +87,9 @@ impl Session {
         limit: usize,
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<SearchHits, StoreError> {
+        if let Some(question) = query.question() {
+            return self.search_ranked(question, limit, is_cancelled);
+        }
         let mut newest = Newest::new(limit);
         let mut is_complete = true;
         let mut visit = |entry: &Entry| {
@@ -104,6 +117,62 @@ impl Session {
         Ok(SearchHits { hits: self.hits(query, matches)?, is_truncated: is_truncated || !is_complete })
     }
 
+    /// The `limit` entries that answer a question best.
+    fn search_ranked(
+        &self,
+        question: &RecallQuery,
+        limit: usize,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<SearchHits, StoreError> {
+        let mut index = PassageIndex::new(question);
+        let mut ids: Vec<EntryId> = Vec::new();
+        let mut is_complete = true;
+        self.for_each_entry(|entry| {
+            if let Ok(entry) = entry {
+                index.add_text(&text::of(entry));
+                ids.push(entry.id().clone());
+            }
+            is_complete &= !is_cancelled();
+            if is_complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        // Of lines with one id the last one counts.
+        let last: HashMap<&EntryId, usize> = ids.iter().enumerate().map(|(at, id)| (id, at)).collect();
+        let mut given = HashSet::new();
+        let mut passages = index.rank();
+        passages.retain(|passage| last[&ids[passage.document]] == passage.document && given.insert(passage.document));
+        let is_truncated = passages.len() > limit || !is_complete;
+        passages.truncate(limit);
+        let context = if passages.is_empty() { HashSet::new() } else { self.context_ids()? };
+        let mut hits = Vec::with_capacity(passages.len());
+        for passage in passages {
+            let entry = match self.entry(&ids[passage.document]) {
+                Err(StoreError::EntryNotFound { .. } | StoreError::BrokenEntry { .. }) => continue,
+                outcome => outcome?,
+            };
+            let text = text::of(&entry);
+            // A line that another program has just replaced says something else.
+            let Some(at) = Some(passage.focus.start).filter(|at| text.is_char_boundary(*at)) else { continue };
+            let preview = SearchQuery::preview_at(&text, at);
+            hits.push(self.hit(&entry, &context, preview, Some(passage.score)));
+        }
+        Ok(SearchHits { hits, is_truncated })
+    }
+
+    fn hit(&self, entry: &Entry, context: &HashSet<EntryId>, preview: String, score: Option<f64>) -> SearchHit {
+        SearchHit {
+            session_id: self.header().id.clone(),
+            path: self.path().map(Path::to_owned),
+            kind_name: entry.kind_name().to_owned(),
+            role: entry.message().map(|message| message.role().to_owned()),
+            timestamp: entry.timestamp().to_owned(),
+            preview,
+            is_evicted: !context.contains(entry.id()),
+            score,
+            time: newest::time(entry),
+            entry_id: entry.id().clone(),
+        }
+    }
+
     fn hits(&self, query: &SearchQuery, matches: Vec<Match>) -> Result<Vec<SearchHit>, StoreError> {
         let context = if matches.is_empty() { HashSet::new() } else { self.context_ids()? };
         let mut hits = Vec::with_capacity(matches.len());
@@ -114,17 +183,7 @@ impl Session {
                 outcome => outcome?,
             };
             let Some(preview) = query.preview(&text::of(&entry)) else { continue };
-            hits.push(SearchHit {
-                session_id: self.header().id.clone(),
-                path: self.path().map(Path::to_owned),
-                kind_name: entry.kind_name().to_owned(),
-                role: entry.message().map(|message| message.role().to_owned()),
-                timestamp: entry.timestamp().to_owned(),
-                preview,
-                is_evicted: !context.contains(&found.id),
-                time: found.time,
-                entry_id: found.id,
-            });
+            hits.push(self.hit(&entry, &context, preview, None));
         }
         Ok(hits)
     }

@@ -173,7 +173,7 @@ impl Writer {
         block.with("arguments", arguments).finish(&mut self.random)
     }
 
-    fn arguments(&mut self, name: &str) -> String {
+    pub(super) fn arguments(&mut self, name: &str) -> String {
         let mut members = Members::new();
         if name == "bash" {
             members = members.with("command", self.some_text());

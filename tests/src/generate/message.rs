@@ -89,7 +89,24 @@ impl Writer {
         let members = Members::new().text("toolCallId", call).text("toolName", name).with("content", content);
         let members = members.with("isError", is_error.to_string());
         let members = members.maybe(!is_error, "details", || "{\"exact\": 9007199254740991}".to_owned());
+        let nested = self.random.chance(200).then(|| self.nested_calls());
+        let members = members.maybe(nested.is_some(), "nestedCalls", || nested.unwrap_or_default());
         self.message("toolResult", time, members)
+    }
+
+    /// Calls that a tool made while it ran; large arguments are left out.
+    fn nested_calls(&mut self) -> String {
+        let calls: Vec<String> = (0..self.random.between(1, 4)).map(|_| self.nested_call()).collect();
+        Members::new().with("calls", json::array(&calls)).with("complete", "true".to_owned()).finish(&mut self.random)
+    }
+
+    fn nested_call(&mut self) -> String {
+        let (id, name) = (self.random.bits().to_string(), *self.random.pick(&TOOLS));
+        let status = *self.random.pick(&["ok", "ok", "error", "unfinished"]);
+        let arguments = (!self.random.chance(150)).then(|| self.arguments(name));
+        let call = Members::new().text("id", &id).text("name", name).text("status", status);
+        let call = call.maybe(arguments.is_some(), "arguments", || arguments.unwrap_or_default());
+        call.finish(&mut self.random)
     }
 
     /// A result of about the 2000 units at which summaries cut, also through a surrogate pair.

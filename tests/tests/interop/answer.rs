@@ -2,6 +2,8 @@
 
 use compaction_core::json::{self, Json};
 
+use super::requests::Request;
+
 /// The answers at one leaf. Messages are canonical JSON text, entries positions in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
@@ -15,6 +17,7 @@ pub(crate) struct Answer {
     /// Each message of the context as a summarizer reads it.
     pub(crate) texts: Vec<String>,
     pub(crate) preparation: Option<Preparation>,
+    pub(crate) requests: Vec<Request>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,15 @@ pub(crate) struct Files {
     pub(crate) read: Vec<String>,
     pub(crate) written: Vec<String>,
     pub(crate) edited: Vec<String>,
+}
+
+impl Files {
+    /// Adds other lists behind these.
+    pub(crate) fn extend(&mut self, others: &Files) {
+        self.read.extend(others.read.iter().cloned());
+        self.written.extend(others.written.iter().cloned());
+        self.edited.extend(others.edited.iter().cloned());
+    }
 }
 
 /// Where a navigation meets and what it leaves.
@@ -73,6 +85,7 @@ impl Answer {
                 (Some(ours), Some(expected)) => ours.difference(expected),
                 (ours, expected) => value("preparation", ours, expected),
             })
+            .or_else(|| list("requests", &self.requests, &expected.requests))
     }
 }
 
@@ -88,7 +101,7 @@ impl Preparation {
     }
 }
 
-fn value<T: PartialEq + std::fmt::Debug>(name: &str, ours: &T, expected: &T) -> Option<String> {
+pub(crate) fn value<T: PartialEq + std::fmt::Debug>(name: &str, ours: &T, expected: &T) -> Option<String> {
     (ours != expected).then(|| format!("{name}\n    ours     {}\n    expected {}", short(ours), short(expected)))
 }
 

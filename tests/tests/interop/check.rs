@@ -7,6 +7,7 @@ use compactd_tests::generate::{self, Version, random::Random};
 use tempfile::TempDir;
 
 use super::answer::{Answer, list};
+use super::branches::{Branches, Way, WayFacts};
 use super::expected::expect;
 use super::files::{self, Rewritten};
 use super::ours;
@@ -48,7 +49,9 @@ impl Check {
         let file = self.write(0, "real", &files::for_us(text).text)?;
         let copy = self.write(0, "real-peer", &files::for_the_peer(text).text)?;
         let cases = |entries: usize| vec![(None, 20_000), (None, 60_000), (Some(entries / 2), 20_000)];
-        let questions = |entries| Questions { cases: cases(entries), pairs: vec![(entries - 1, entries / 2)] };
+        let way = |entries, budget| Way { from: entries - 1, to: entries / 2, budget };
+        let ways = |entries| vec![way(entries, None), way(entries, Some(20_000))];
+        let questions = |entries| Questions { cases: cases(entries), ways: ways(entries) };
         self.compare(Version::V1, &file, &copy, questions).map(|_| ())
     }
 
@@ -74,10 +77,11 @@ impl Check {
                 anyhow::bail!("at leaf {:?}, keeping {} tokens: {difference}", case.0, case.1);
             }
         }
-        for ((from, to), expected) in questions.pairs.iter().zip(&answers.pairs) {
-            let expected = expected.as_ref().map_err(|error| anyhow::anyhow!("from {from} to {to}: {error:#}"))?;
-            let ours = ours.navigation(*from, *to)?;
-            anyhow::ensure!(ours == *expected, "from {from} to {to}\n    ours     {ours:?}\n    expected {expected:?}");
+        let branches = Branches::open(file, ours.ids().to_vec())?;
+        for (way, facts) in questions.ways.iter().zip(&answers.ways) {
+            let facts = facts.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"));
+            let compared = facts.and_then(|facts| compare_way(&mut ours, &branches, way, facts, &mut self.seen));
+            compared.with_context(|| format!("{way:?}"))?;
         }
         ours.close()?;
         Ok(questions)
@@ -136,6 +140,32 @@ impl Check {
     }
 }
 
+/// Compares where a way meets, what it leaves, and what a summary of that is made from.
+fn compare_way(
+    ours: &mut ours::Session<'_>,
+    branches: &Branches,
+    way: &Way,
+    facts: &WayFacts,
+    seen: &mut Seen,
+) -> anyhow::Result<()> {
+    let (navigation, tokens) = ours.navigation(way.from, way.to)?;
+    let expected = &facts.navigation;
+    anyhow::ensure!(navigation == *expected, "\n    ours     {navigation:?}\n    expected {expected:?}");
+    for budget in [None, way.budget] {
+        let branch = branches.prepare(way.from, &navigation.entries, budget)?;
+        let expected = facts.expect(way, budget, seen)?;
+        if let Some(difference) = branch.difference(&expected) {
+            anyhow::bail!("within {budget:?} tokens: {difference}");
+        }
+        anyhow::ensure!(
+            budget.is_some() || tokens == branch.tokens,
+            "{tokens} tokens, in the library {}",
+            branch.tokens
+        );
+    }
+    Ok(())
+}
+
 /// Fails where the entries of both sides begin to differ. `text` is our file: entries at its end
 /// that cannot be read are known to us alone.
 pub(crate) fn same_ids(text: &str, ours: &[String], peer: &[String]) -> anyhow::Result<()> {
@@ -153,7 +183,7 @@ fn only_new(rules: &Seen, seen: &Seen) -> Option<super::Rule> {
 }
 
 fn differ(before: &Answers, after: &Answers) -> bool {
-    let text = |answers: &Answers| format!("{:?} {:?}", answers.cases, answers.pairs);
+    let text = |answers: &Answers| format!("{:?} {:?}", answers.cases, answers.ways);
     text(before) != text(after)
 }
 
@@ -164,6 +194,11 @@ fn questions(seed: u64, entries: usize) -> Questions {
     for _ in 0..3 {
         cases.push((Some(random.below(entries)), keep(&mut random)));
     }
-    let pairs = (0..4).map(|_| (random.below(entries), random.below(entries))).collect();
-    Questions { cases, pairs }
+    let way = |random: &mut Random| Way {
+        from: random.below(entries),
+        to: random.below(entries),
+        budget: random.chance(700).then(|| *random.pick(&KEEP_RECENT_TOKENS)),
+    };
+    let ways = (0..4).map(|_| way(&mut random)).collect();
+    Questions { cases, ways }
 }

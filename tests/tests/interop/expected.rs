@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use compaction_core::json::{self, Json};
+use compaction_core::text::utf16_len;
 
 use super::answer::{Answer, canonical};
 use super::facts::{Facts, Message};
 use super::model;
+use super::requests;
 use super::rules::{Rule, Seen};
 
 const PREPARATION_RULES: [Rule; 5] = [
@@ -30,6 +32,7 @@ pub(crate) fn expect(facts: &Facts, keep_recent_tokens: u64, ours: &Answer, seen
         "the test derives another preparation than the peer's own:\n    peer    {:?}\n    derived {derived:?}",
         facts.preparation
     );
+    requests::check_peer(facts)?;
     let preparation = prepare(&all);
     for rule in PREPARATION_RULES {
         let others: Seen = all.iter().copied().filter(|other| *other != rule).collect();
@@ -37,14 +40,18 @@ pub(crate) fn expect(facts: &Facts, keep_recent_tokens: u64, ours: &Answer, seen
             seen.insert(rule);
         }
     }
+    let texts = texts(facts, ours, seen);
+    let messages = facts.messages().map(|message| message.canonical.clone());
+    let text_of = messages.zip(texts.iter().cloned()).collect();
     Ok(Answer {
+        requests: requests::expect(preparation.as_ref(), &text_of),
         context: facts.messages().map(|message| message.canonical.clone()).collect(),
         thinking_level: facts.thinking_level.clone(),
         model: facts.model.clone(),
         tokens: facts.tokens,
         estimates: facts.messages().map(|message| message.tokens).collect(),
         llm: llm(facts, ours, seen),
-        texts: texts(facts, ours, seen),
+        texts,
         preparation,
     })
 }
@@ -143,22 +150,23 @@ fn reworded_command(message: &Message, text: &str, seen: &mut Seen) -> String {
     }
 }
 
-/// A cut result with our marker, cut before the surrogate pair that the peer cuts through.
+/// UTF-16 units of a tool result that both sides tell.
+const RESULT_UNITS: usize = 2000;
+
+/// A cut result with our marker, which counts the whole pair that the peer cuts before.
 fn cut_as_ours(text: &str, seen: &mut Seen) -> String {
-    let marker = || {
+    let parts = || {
         let (kept, marker) = text.rsplit_once("\n\n[... ")?;
         let left_out: usize = marker.strip_suffix(" more characters truncated]")?.parse().ok()?;
-        Some((kept, left_out))
+        Some((kept, utf16_len(kept.strip_prefix("[Tool result]: ")?), left_out))
     };
-    let Some((kept, left_out)) = marker() else {
+    let Some((kept, units, left_out)) = parts() else {
         return text.to_owned();
     };
     seen.insert(Rule::CutResultsSaySo);
-    match kept.strip_suffix('\u{fffd}') {
-        Some(whole) => {
-            seen.insert(Rule::CutResultsKeepCharactersWhole);
-            format!("{whole}\n\n[{} more characters]", left_out + 1)
-        }
-        None => format!("{kept}\n\n[{left_out} more characters]"),
+    let half = RESULT_UNITS.saturating_sub(units);
+    if half > 0 {
+        seen.insert(Rule::CutResultsCountWholeCharacters);
     }
+    format!("{kept}\n\n[{} more characters]", left_out + half)
 }

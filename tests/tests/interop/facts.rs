@@ -13,6 +13,8 @@ pub(crate) struct Facts {
     pub(crate) model: String,
     pub(crate) tokens: [u64; 3],
     pub(crate) preparation: Option<Preparation>,
+    /// What a model is asked for that.
+    pub(crate) prompts: Vec<String>,
 }
 
 /// One entry of the context.
@@ -70,6 +72,7 @@ impl Facts {
                 Json::Null => None,
                 prepared => Some(preparation(prepared)?),
             },
+            prompts: array(json, "prompts")?.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
         })
     }
 
@@ -81,7 +84,6 @@ impl Facts {
 
 impl Navigation {
     pub(crate) fn read(json: &Json<'_>) -> anyhow::Result<Self> {
-        refuse_error(json)?;
         let entries = array(json, "entries")?.iter().map(count).collect::<anyhow::Result<Vec<u64>>>()?;
         Ok(Self {
             common_ancestor: member(json, "commonAncestor")?.as_f64().map(|position| position as usize),
@@ -133,7 +135,7 @@ fn preparation(json: &Json<'_>) -> anyhow::Result<Preparation> {
     })
 }
 
-fn files(json: &Json<'_>) -> anyhow::Result<Files> {
+pub(crate) fn files(json: &Json<'_>) -> anyhow::Result<Files> {
     let paths = |key: &str| anyhow::Ok(array(json, key)?.iter().map(canonical).collect::<Vec<_>>());
     Ok(Files { read: paths("read")?, written: paths("written")?, edited: paths("edited")? })
 }

@@ -7,6 +7,7 @@
 //! first one.
 
 mod answer;
+mod branches;
 mod check;
 mod expected;
 mod facts;
@@ -14,6 +15,7 @@ mod files;
 mod model;
 mod ours;
 mod peer;
+mod requests;
 mod rules;
 mod server;
 mod written;
@@ -22,6 +24,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use check::Check;
+use compactd_tests::published_package;
 use rules::Rule;
 
 #[test]
@@ -63,7 +66,7 @@ fn a_real_session_gives_the_same_answers() -> anyhow::Result<()> {
 
 /// Whether the peer is missing; a failure where checks must be complete.
 fn is_skipped() -> anyhow::Result<bool> {
-    let Err(error) = peer::install() else {
+    let Err(error) = published_package::install() else {
         return Ok(false);
     };
     anyhow::ensure!(std::env::var_os("CI").is_none(), "failed to install the peer package: {error:#}");

@@ -156,23 +156,21 @@ fn files(previous: Option<&Projected>, summarised: &[Projected], rules: &Seen) -
     let branches = summarised.iter().filter(is_branch).filter(|_| rules.contains(&Rule::BranchSummariesNameFiles));
     let mut lists = Files::default();
     for summary in previous.into_iter().chain(branches) {
-        lists.read.extend(listed(summary, "readFiles", rules));
-        lists.edited.extend(listed(summary, "modifiedFiles", rules));
+        lists.read.extend(listed(&summary.entry, "readFiles", rules));
+        lists.edited.extend(listed(&summary.entry, "modifiedFiles", rules));
     }
     for Projected { files, .. } in summarised {
-        lists.read.extend(files.read.iter().cloned());
-        lists.written.extend(files.written.iter().cloned());
-        lists.edited.extend(files.edited.iter().cloned());
+        lists.extend(files);
     }
     Files { read: sorted(lists.read), written: sorted(lists.written), edited: sorted(lists.edited) }
 }
 
-fn listed(summary: &Projected, key: &str, rules: &Seen) -> Vec<String> {
+pub(crate) fn listed(entry: &Json<'_>, key: &str, rules: &Seen) -> Vec<String> {
     let takes_all = !rules.contains(&Rule::FileListsHoldStrings);
-    if summary.entry.get("fromHook") == Some(&Json::Bool(true)) {
+    if entry.get("fromHook") == Some(&Json::Bool(true)) {
         return Vec::new();
     }
-    match summary.entry.get("details").and_then(|details| details.get(key)) {
+    match entry.get("details").and_then(|details| details.get(key)) {
         Some(Json::Array(items)) => {
             items.iter().filter(|item| takes_all || item.as_str().is_some()).map(canonical).collect()
         }
@@ -181,7 +179,7 @@ fn listed(summary: &Projected, key: &str, rules: &Seen) -> Vec<String> {
 }
 
 /// Each path once, in the order of UTF-16 units of what JavaScript prints for it.
-fn sorted(paths: Vec<String>) -> Vec<String> {
+pub(crate) fn sorted(paths: Vec<String>) -> Vec<String> {
     let unique: BTreeSet<String> = paths.into_iter().collect();
     let mut paths: Vec<String> = unique.into_iter().collect();
     let printed = |path: &String| compaction_core::json::decode_string(path).unwrap_or_else(|| path.clone());

@@ -8,6 +8,7 @@ use compaction_core::json::{self, Json};
 
 use super::answer::{Answer, Files, Navigation, Preparation, canonical};
 use super::facts::{array, count, member};
+use super::requests::{self, FOCUS, Request};
 use super::server::{Server, object};
 
 /// A session that is open in the server.
@@ -82,6 +83,7 @@ impl<'a> Session<'a> {
         let llm = self.call("getContext", &[("leafId", &leaf), ("format", "\"llm\"")])?;
         let messages = array(&context, "messages")?;
         let tokens = member(&context, "tokens")?;
+        let (preparation, requests) = self.preparation(&leaf, keep_recent_tokens)?;
         Ok(Answer {
             context: messages.iter().map(canonical).collect(),
             thinking_level: member(&context, "thinkingLevel")?.as_str().context("a level")?.to_owned(),
@@ -94,7 +96,8 @@ impl<'a> Session<'a> {
             estimates: self.estimates(messages)?,
             llm: array(&llm, "messages")?.iter().map(canonical).collect(),
             texts: self.texts(messages)?,
-            preparation: self.preparation(&leaf, keep_recent_tokens)?,
+            preparation,
+            requests,
         })
     }
 
@@ -116,20 +119,25 @@ impl<'a> Session<'a> {
         Ok(texts)
     }
 
-    fn preparation(&mut self, leaf: &str, keep_recent_tokens: u64) -> anyhow::Result<Option<Preparation>> {
+    fn preparation(
+        &mut self,
+        leaf: &str,
+        keep_recent_tokens: u64,
+    ) -> anyhow::Result<(Option<Preparation>, Vec<Request>)> {
         let settings = object(&[("keepRecentTokens", &keep_recent_tokens.to_string())]);
-        let members = [("leafId", leaf), ("settings", &settings), ("include", "[\"messages\"]")];
+        let (include, focus) = ("[\"messages\",\"requests\"]", json::encode_string(FOCUS));
+        let members = [("leafId", leaf), ("settings", &settings), ("include", include), ("customInstructions", &focus)];
         let answer = self.call("prepareCompaction", &members)?;
         let prepared = member(&answer, "preparation")?;
         if *prepared == Json::Null {
             let reason = member(&answer, "reason")?.as_str();
             anyhow::ensure!(matches!(reason, Some("alreadyCompacted" | "nothingToCompact")), "reason {reason:?}");
-            return Ok(None);
+            return Ok((None, Vec::new()));
         }
         let messages = |key: &str| anyhow::Ok(array(prepared, key)?.iter().map(canonical).collect::<Vec<_>>());
         let files = member(prepared, "fileOps")?;
         let paths = |key: &str| anyhow::Ok(array(files, key)?.iter().map(canonical).collect::<Vec<_>>());
-        Ok(Some(Preparation {
+        let preparation = Preparation {
             first_kept: self.position(member(prepared, "firstKeptEntryId")?)?.context("an id")?,
             is_split_turn: member(prepared, "isSplitTurn")?.as_bool().context("isSplitTurn")?,
             history: messages("messagesToSummarize")?,
@@ -137,18 +145,20 @@ impl<'a> Session<'a> {
             tokens_before: count(member(prepared, "tokensBefore")?)?,
             previous_summary: member(prepared, "previousSummary")?.as_str().map(str::to_owned),
             files: Files { read: paths("read")?, written: paths("written")?, edited: paths("edited")? },
-        }))
+        };
+        Ok((Some(preparation), requests::ours(&answer)?))
     }
 
-    /// Where the way from one entry to another meets, and what it leaves.
-    pub(crate) fn navigation(&mut self, from: usize, to: usize) -> anyhow::Result<Navigation> {
+    /// Where the way from one entry to another meets, what it leaves, and the tokens of that.
+    pub(crate) fn navigation(&mut self, from: usize, to: usize) -> anyhow::Result<(Navigation, u64)> {
         let (from, to) = (json::encode_string(&self.ids[from]), json::encode_string(&self.ids[to]));
         let answer = self.call("prepareNavigation", &[("leafId", &from), ("targetId", &to)])?;
         let entries = array(&answer, "entriesToSummarize")?.iter();
-        Ok(Navigation {
+        let navigation = Navigation {
             common_ancestor: self.position(member(&answer, "commonAncestorId")?)?,
             entries: entries.map(|id| self.position(id)?.context("an id")).collect::<anyhow::Result<_>>()?,
-        })
+        };
+        Ok((navigation, count(member(&answer, "estimatedTokens")?)?))
     }
 
     /// The id at a position, or that of the leaf.

@@ -1,22 +1,23 @@
 //! The peer: the published package in a Node process.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
+use compactd_tests::published_package;
 use compaction_core::json::Json;
 
-use super::answer::Navigation;
+use super::branches::{Way, WayFacts};
 use super::facts::{self, Facts};
+use super::requests::FOCUS;
 
-/// What to ask of a session: at which leaves with how many tokens to keep, and which ways from a
-/// leaf to a target. Entries are positions in the file; no position means the leaf of the file.
+/// What to ask of a session: at which leaves with how many tokens to keep, and which ways in
+/// the tree. Entries are positions in the file; no position means the leaf of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Questions {
     pub(crate) cases: Vec<(Option<usize>, u64)>,
-    pub(crate) pairs: Vec<(usize, usize)>,
+    pub(crate) ways: Vec<Way>,
 }
 
 /// The peer's answers.
@@ -25,7 +26,7 @@ pub(crate) struct Answers {
     pub(crate) ids: Vec<String>,
     pub(crate) leaf: Option<usize>,
     pub(crate) cases: Vec<anyhow::Result<Facts>>,
-    pub(crate) pairs: Vec<anyhow::Result<Navigation>>,
+    pub(crate) ways: Vec<anyhow::Result<WayFacts>>,
 }
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Peer {
     /// Starts the peer, whose package must be installed.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let mut node = Command::new("node");
-        node.arg(directory().join("peer.mjs")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        node.arg(published_package::directory().join("peer.mjs")).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = node.spawn().context("failed to start node")?;
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().context("stdout was piped above")?);
@@ -56,7 +57,7 @@ impl Peer {
             ids: facts::array(&json, "ids")?.iter().map(id).collect(),
             leaf: facts::member(&json, "leaf")?.as_f64().map(|position| position as usize),
             cases: facts::array(&json, "cases")?.iter().map(Facts::read).collect(),
-            pairs: facts::array(&json, "pairs")?.iter().map(Navigation::read).collect(),
+            ways: facts::array(&json, "ways")?.iter().map(WayFacts::read).collect(),
         })
     }
 
@@ -80,31 +81,14 @@ impl Drop for Peer {
 
 fn request(file: &Path, questions: &Questions) -> String {
     let leaf = |leaf: &Option<usize>| leaf.map_or_else(|| "null".to_owned(), |leaf| leaf.to_string());
-    let case = |(at, keep): &(Option<usize>, u64)| format!("{{\"leaf\":{},\"keepRecentTokens\":{keep}}}", leaf(at));
+    let focus = compaction_core::json::encode_string(FOCUS);
+    let case = |(at, keep): &(Option<usize>, u64)| {
+        format!("{{\"leaf\":{},\"keepRecentTokens\":{keep},\"focus\":{focus}}}", leaf(at))
+    };
     let cases: Vec<String> = questions.cases.iter().map(case).collect();
-    let pairs: Vec<String> = questions.pairs.iter().map(|(from, to)| format!("[{from},{to}]")).collect();
+    // No budget is 0 there.
+    let way = |way: &Way| format!("[{},{},{}]", way.from, way.to, way.budget.unwrap_or(0));
+    let ways: Vec<String> = questions.ways.iter().map(way).collect();
     let file = compaction_core::json::encode_string(&file.to_string_lossy());
-    format!("{{\"file\":{file},\"cases\":[{}],\"pairs\":[{}]}}", cases.join(","), pairs.join(","))
-}
-
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("interop")
-}
-
-/// Installs the package where it is missing. Fails without node, npm or network.
-pub(crate) fn install() -> anyhow::Result<()> {
-    // Tests run side by side, and one installation serves them all.
-    static INSTALLING: Mutex<()> = Mutex::new(());
-    let _turn = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-    let directory = directory();
-    let package = directory.join("node_modules/@earendil-works/pi-coding-agent/dist/core/session-manager.js");
-    if package.exists() {
-        return Ok(());
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&directory);
-    let output = npm.output().context("failed to start npm")?;
-    let log = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success() && package.exists(), "npm ended with {}: {}", output.status, log.trim());
-    Ok(())
+    format!("{{\"file\":{file},\"cases\":[{}],\"ways\":[{}]}}", cases.join(","), ways.join(","))
 }

@@ -32,12 +32,22 @@ pub(crate) enum Rule {
     CutsKeepWaitingCalls,
     /// The peer forgets the files of branch summaries in the span; we list them.
     BranchSummariesNameFiles,
+    /// The peer tells all entries of a branch that is left, and the summary of a compaction among
+    /// them as well; we tell what the model saw of them at the end.
+    BranchesAreToldAsTheyWereSeen,
+    /// The peer fails on a branch that holds a message with null content; null content counts as empty.
+    /// The peer is asked with the empty content that it shows in contexts.
+    BranchesMayHoldNullContent,
+    /// The peer lists the files of those entries of a branch that it looks at until its room is
+    /// full, none that a compaction among them lists, and none of the calls that a tool made; we list all.
+    BranchFilesComeFromAllEntries,
     /// The peer takes whatever the lists of files hold; we take strings (field bug 134).
     FileListsHoldStrings,
     /// The peer's `[... N more characters truncated]` is `[N more characters]`.
     CutResultsSaySo,
-    /// The peer cuts results through a surrogate pair; we cut before it (field bug 59).
-    CutResultsKeepCharactersWhole,
+    /// Where a surrogate pair lies over the border, the peer cuts before it and counts from behind its
+    /// first half; we count all that is left out.
+    CutResultsCountWholeCharacters,
     /// Exit code, cancellation and path of a command are worded otherwise.
     CommandsAreWordedOtherwise,
     /// The introduction of a compaction's summary is our own.
@@ -53,7 +63,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 18] = [
+    pub(crate) const ALL: [Rule; 21] = [
         Rule::IntegersKeepTheirDigits,
         Rule::KeysStayInStoredOrder,
         Rule::HalfSurrogatesAreOneUnit,
@@ -63,9 +73,12 @@ impl Rule {
         Rule::CutsPartNoPair,
         Rule::CutsKeepWaitingCalls,
         Rule::BranchSummariesNameFiles,
+        Rule::BranchesAreToldAsTheyWereSeen,
+        Rule::BranchesMayHoldNullContent,
+        Rule::BranchFilesComeFromAllEntries,
         Rule::FileListsHoldStrings,
         Rule::CutResultsSaySo,
-        Rule::CutResultsKeepCharactersWhole,
+        Rule::CutResultsCountWholeCharacters,
         Rule::CommandsAreWordedOtherwise,
         Rule::CompactionSummariesAreIntroducedOtherwise,
         Rule::BranchSummariesAreIntroducedOtherwise,

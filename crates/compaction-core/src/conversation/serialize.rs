@@ -18,6 +18,19 @@ pub trait Redact: Debug {
     fn redact<'t>(&self, text: &'t str) -> Cow<'t, str>;
 }
 
+/// Whether a summarizer reads the model's thinking.
+///
+/// Providers give a summary of it at best, and a model often does not get its own thinking back. The
+/// answers, tool calls and results say what happened, in a smaller request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Thinking {
+    /// It does not.
+    #[default]
+    LeftOut,
+    /// It does, before each answer.
+    Told,
+}
+
 /// How much of a message is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail {
@@ -29,8 +42,10 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    /// All that the format tells.
-    pub(crate) const FULL: Self = Self { has_thinking: true, units: None };
+    /// All that the format tells, with or without thinking.
+    pub(crate) fn full(thinking: Thinking) -> Self {
+        Self { has_thinking: thinking == Thinking::Told, units: None }
+    }
 
     fn result_units(&self) -> usize {
         self.units.map_or(TOOL_RESULT_UNITS, |units| units.min(TOOL_RESULT_UNITS))
@@ -40,10 +55,10 @@ impl Detail {
 /// Messages as one text, so that a summarizer reads a conversation and does not continue it.
 ///
 /// Takes messages in either format. Parts are joined by a blank line; images are dropped.
-pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
+pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>, thinking: Thinking) -> String {
     let mut out = Parts::default();
     for message in messages {
-        out.add_message(message, &Detail::FULL);
+        out.add_message(message, &Detail::full(thinking));
     }
     out.text
 }

@@ -21,6 +21,8 @@ const NAMES_PERCENT: usize = 5;
 const DEEDS_PERCENT: usize = 15;
 /// Part of the budget in percent that is left where little was said.
 const QUIET_PERCENT: usize = 30;
+/// UTF-16 units that deeds may take where nothing else is known.
+const LEAST_DEEDS: usize = 1000;
 /// UTF-16 units of the shortest cut of an item.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
@@ -190,7 +192,8 @@ impl Chooser {
     /// Gives out what is left then, one item to each section in turn; deeds have a share of it.
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
-        let mut deeds = if is_quiet { self.budget / 100 * DEEDS_PERCENT } else { 0 };
+        let told = self.budget.saturating_sub(self.left);
+        let mut deeds = if is_quiet { (self.budget / 100 * DEEDS_PERCENT).min(told / 5).max(LEAST_DEEDS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
@@ -216,7 +219,7 @@ impl Chooser {
             packed.leave_out(texts.iter().copied());
         }
         for packed in &mut self.packed {
-            packed.take(NAMES_PERCENT, self.budget, &mut self.left);
+            packed.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
         }
     }
 

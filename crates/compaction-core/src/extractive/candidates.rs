@@ -6,12 +6,13 @@ use super::Style;
 use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::commands::purposes;
-use crate::ledger::cues::{goal_line, is_substantive};
+use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, WITHDRAWN, WORKING_ON};
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, TaskState, Voice};
+use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
+use crate::tools::PlanStatus;
 
 /// UTF-16 units of a request where it is told again.
 const LONGEST_REPEAT: usize = 120;
@@ -67,7 +68,7 @@ impl<'a> Telling<'a> {
         let first = self.first_request();
         if self.kind == SummaryKind::TurnPrefix {
             if let Some(first) = first {
-                let text = clip_middle(&first.text, MOST_UNITS);
+                let text = typed(&first.text, MOST_UNITS);
                 self.pool.add(Section::Goal, &text, origin(first), Rank::Must);
             }
             return;
@@ -76,11 +77,11 @@ impl<'a> Telling<'a> {
         let is_latest =
             |request: &Request| latest.is_some_and(|latest| one_line(&latest.text) == one_line(&request.text));
         if let Some(first) = first.filter(|first| !is_latest(first)) {
-            let whole = one_line(&clip_middle(&first.text, MOST_UNITS));
+            let whole = typed(&first.text, MOST_UNITS);
             self.pool.add_cut(Section::Goal, &goal_line(&first.text), Some(whole), origin(first), Rank::Must);
         }
         if let Some(latest) = latest {
-            let line = one_line(&clip_middle(&latest.text, MOST_UNITS));
+            let line = typed(&latest.text, MOST_UNITS);
             let answered = self.answered_question(latest);
             let item = match &answered {
                 Some(question) => format!("{LATEST}{line} (in answer to: {question})"),
@@ -191,17 +192,15 @@ impl<'a> Telling<'a> {
         let plan = &self.ledger.plan;
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
         let is_stale = later.filter(|request| is_substantive(&request.text)).count() > STALE_AFTER;
-        for (number, task) in plan.tasks.iter().enumerate() {
-            let section = match task.state {
-                TaskState::Done => Section::Done,
-                TaskState::InProgress => Section::InProgress,
-                TaskState::Pending => Section::NextSteps,
+        for item in &plan.items {
+            let section = match item.status {
+                PlanStatus::Completed => Section::Done,
+                PlanStatus::InProgress => Section::InProgress,
+                PlanStatus::Pending => Section::NextSteps,
+                PlanStatus::Cancelled => continue,
             };
-            let rank = if is_stale || task.state == TaskState::Done { Rank::Low } else { Rank::Normal };
-            // The first task that is left comes first among steps that stand newest first.
-            let origin = Origin { position: plan.position, times: 1, sources: None };
-            let _ = number;
-            self.pool.add(section, &task.text, origin, rank);
+            let rank = if is_stale || section == Section::Done { Rank::Low } else { Rank::Normal };
+            self.pool.add(section, &item.text, Origin::at(plan.position), rank);
         }
     }
 
@@ -217,7 +216,8 @@ impl<'a> Telling<'a> {
             self.pool.add(Section::NextSteps, &item, origin, Rank::Focus);
             return;
         }
-        if self.is_open() && self.kind != SummaryKind::TurnPrefix {
+        let is_begun = self.is_open() || newest.voice == Voice::Announcement;
+        if is_begun && self.kind != SummaryKind::TurnPrefix {
             let mut of_newest: Vec<&str> =
                 said.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
             of_newest.reverse();
@@ -256,11 +256,11 @@ impl<'a> Telling<'a> {
         let Some(latest) = self.latest() else { return };
         let said = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
-        let has_plan = self.ledger.plan.in_state(TaskState::Pending).next().is_some();
+        let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
         if has_plan || self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
             return;
         }
-        let request = clip(&one_line(&clip_middle(&latest.text, MOST_UNITS)), LONGEST_REPEAT);
+        let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
 }

@@ -79,6 +79,7 @@ fn label(voice: Voice) -> &'static str {
         Voice::Person => "User: ",
         Voice::Report | Voice::Remark | Voice::Announcement => "Assistant: ",
         Voice::Deed | Voice::Milestone => "Work: ",
+        Voice::Quote => "Quoted: ",
         Voice::Summary => "Earlier: ",
     }
 }

@@ -526,9 +526,9 @@ fn a_request_whose_work_failed_comes_next() {
         &messages,
         expect![[r#"
             Goal: Latest request: Build the whole project
+            InProgress: The assistant said last: That has errors. Let me look at the rules. Let me know what you think.
             Blocked: `make` failed: error: no rule
             NextSteps: Go on with: Build the whole project
-            CriticalContext: Assistant: That has errors. Let me look at the rules. Let me know what you think.
         "#]],
     );
 }

@@ -7,7 +7,7 @@ use super::budget::{self, Budget};
 use super::measure::{WEIGHT_PER_TOKEN, weight};
 use super::packing::{self, Rooms};
 use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, cut_redacted, frame, summary_room, weight_escaped};
-use crate::conversation::{Detail, Redact, serialize_message};
+use crate::conversation::{Detail, Redact, Thinking, serialize_message};
 use crate::message::{Block, Message};
 use crate::prompts::{RequestKind, Wording, escape_tags};
 
@@ -28,6 +28,7 @@ pub(super) struct Planner<'a> {
     budget: Budget,
     wanted_max_tokens: u64,
     model_max_tokens: Option<u64>,
+    thinking: Thinking,
     redact: Option<&'a dyn Redact>,
 }
 
@@ -41,6 +42,7 @@ impl<'a> Planner<'a> {
             budget: Budget::new(input.context_window, input.input_limit, wanted),
             wanted_max_tokens: wanted,
             model_max_tokens: input.limits.model_max_tokens,
+            thinking: input.thinking,
             redact: input.redact,
         }
     }
@@ -50,7 +52,8 @@ impl<'a> Planner<'a> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
         let fits = |detail: &Detail| packing::joined(&self.weights(detail)) <= room;
-        std::iter::once(Detail::FULL).chain(STEPS).find(fits)
+        let with_thinking = (self.thinking == Thinking::Told).then(|| Detail::full(self.thinking));
+        with_thinking.into_iter().chain(STEPS).find(fits)
     }
 
     pub(super) fn single(self, detail: &Detail) -> RequestPlan {
@@ -139,7 +142,9 @@ impl<'a> Planner<'a> {
     fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
         let lowered = self.budget.max_tokens < self.wanted_max_tokens;
         let fitting = Fitting {
-            dropped_thinking: !detail.has_thinking && self.messages.iter().any(|message| has_thinking(message)),
+            dropped_thinking: self.thinking == Thinking::Told
+                && !detail.has_thinking
+                && self.messages.iter().any(|message| has_thinking(message)),
             shrunk_to_units: detail.units,
             lowered_max_tokens: lowered.then_some(self.budget.max_tokens),
             ..Fitting::default()

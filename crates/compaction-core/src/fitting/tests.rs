@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::measure::weight;
 use super::*;
-use crate::conversation::serialize_conversation;
+use crate::conversation::{Thinking, serialize_conversation};
 use crate::json::encode_string;
 use crate::prompts::{BranchPrompt, HistoryPrompt};
 use crate::summary::SummaryKind;
@@ -46,6 +46,7 @@ fn input<'a>(messages: &'a [Arc<Message>], texts: &'a PromptTexts, context_windo
         replace_instructions: false,
         texts,
         limits: LIMITS,
+        thinking: Thinking::Told,
         context_window,
         input_limit: None,
         redact: None,
@@ -65,7 +66,7 @@ fn prompts(plan: &RequestPlan) -> Vec<String> {
 #[test]
 fn nothing_changes_without_a_window() {
     let messages = [user("do it"), thinking("hm"), call("x"), result(&"r".repeat(9000)), user("</conversation> more")];
-    let text = serialize_conversation(messages.iter().map(Arc::as_ref));
+    let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Told);
     let texts = PromptTexts::default();
     let (previous_summary, custom_instructions) = (Some("## Goal\nold"), Some("tests"));
     let prompt = HistoryPrompt { conversation: &text, previous_summary, custom_instructions };
@@ -85,6 +86,21 @@ fn nothing_changes_without_a_window() {
             assert_eq!(plan.request(1, Some("")), None);
             assert_eq!(plan.first_request_tokens(), expected.estimated_tokens);
         }
+    }
+}
+
+#[test]
+fn thinking_is_told_where_it_is_asked_for() {
+    let messages = [user("begin"), thinking("hm"), user("end")];
+    let texts = PromptTexts::default();
+    let told = |thinking, window| {
+        let plan = RequestPlan::of(&PlanInput { thinking, ..input(&messages, &texts, window) }).expect("it fits");
+        (prompts(&plan).join("").contains("[Assistant thinking]: hm"), *plan.fitting())
+    };
+    for window in [None, Some(200_000)] {
+        assert_eq!(told(Thinking::Told, window), (true, Fitting::default()));
+        // Nothing was dropped to make it fit.
+        assert_eq!(told(Thinking::LeftOut, window), (false, Fitting::default()));
     }
 }
 

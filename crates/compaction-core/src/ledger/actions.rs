@@ -5,16 +5,17 @@ use std::collections::{HashMap, HashSet};
 use super::commands::{core_command, is_lookup, purposes, succeeded_with};
 use super::error_forms::is_trailer;
 use super::error_line::{NO_OUTPUT, error_line};
-use super::errors::{Errors, ends_with_failure};
+use super::errors::Errors;
 use super::labels::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
 use super::notes::{NoteKind, Notes, Place};
-use super::outcomes::outcome;
+use super::outcomes::{outcome, said};
 use super::person::is_refusal;
 use super::subject::{Deed, Subject, shown, subject_of};
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
+use crate::tools::{ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, printed_text};
 
 /// Commands that are kept, the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
@@ -23,11 +24,19 @@ const LONGEST_FAILED: usize = 100;
 /// Files that are kept, the newest ones.
 const MOST_FILES: usize = 2000;
 
+/// A call that was noted.
+pub(super) struct Begun {
+    /// What it says in words.
+    pub(super) said: Vec<(Voice, String)>,
+    /// Whether it is to change files.
+    pub(super) changes_files: bool,
+}
+
 /// Calls and outcomes so far.
 #[derive(Debug, Default)]
 pub(super) struct Actions<'a> {
     /// Calls without a result, by id.
-    open: HashMap<&'a str, (Place<'a>, Subject)>,
+    open: HashMap<&'a str, (Place<'a>, Subject, ToolAction)>,
     files: HashMap<String, FileRecord>,
     commands: HashMap<String, CommandRecord>,
     /// What the messages themselves changed or ran with success, and what they read, as items name it.
@@ -36,6 +45,10 @@ pub(super) struct Actions<'a> {
     /// Position of the latest calls.
     last_call: u64,
     lookups: u64,
+    /// Files of edits that stand in answers.
+    proposed: Vec<(Place<'a>, &'a str)>,
+    /// Whether a tool was called, or an edit told to be done: then edits that stand in answers tell nothing.
+    has_deeds: bool,
 }
 
 impl<'a> Actions<'a> {
@@ -44,21 +57,24 @@ impl<'a> Actions<'a> {
         self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
     }
 
-    /// Notes a call; returns what it does.
-    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Deed {
+    /// Notes a call; returns what it says in words, and whether it is to change files.
+    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
         self.last_call = place.position;
-        let subject = subject_of(call, tools);
-        if subject.0.is_of_file() {
-            self.touch(&subject.1, place);
+        self.has_deeds = true;
+        let action = classify(call, tools);
+        if is_listed(call, tools) {
+            action.files().iter().for_each(|file| {
+                self.touch(&file.path, place);
+            });
         }
-        let deed = subject.0;
-        self.open.insert(&call.id, (place, subject));
-        deed
+        let begun = Begun { said: said(call, &action), changes_files: action.changes_files() };
+        self.open.insert(&call.id, (place, subject_of(call, &action), action));
+        begun
     }
 
     /// Whether the call puts a question to the person.
     pub(super) fn asks(&self, call_id: &str) -> bool {
-        self.open.get(call_id).is_some_and(|(_, subject)| asks(subject))
+        self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
     /// Pairs a result with its call, and returns what it tells in words. A result without a call
@@ -71,33 +87,40 @@ impl<'a> Actions<'a> {
         is_error: bool,
         errors: &mut Errors,
     ) -> Option<(Voice, String)> {
-        let (_, subject) = self.open.remove(call_id)?;
-        if is_error && is_refusal(output) {
+        let (_, subject, action) = self.open.remove(call_id)?;
+        if is_refusal(output) && (is_error || has_failed(&action, output, is_error)) {
             return None;
         }
-        let has_failed = is_error || subject.0 == Deed::Run && ends_with_failure(output);
-        let told = outcome(subject.0, &subject.1, output, has_failed).filter(|_| !asks(&subject));
-        if !has_failed {
+        let files = files_done(&action, output, is_error, || Box::new(self.files.keys().map(String::as_str)));
+        let of_files: Vec<Subject> = files.into_iter().map(|file| (Deed::of_file(file.deed), file.path)).collect();
+        let has_failed = has_failed(&action, output, is_error);
+        let mut told = outcome(&action, &subject, output, has_failed);
+        if has_failed {
+            let line = error_line(&printed_text(output));
+            let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
+            told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
+            self.fail(place, subject, &line, errors);
+        } else if !matches!(action, ToolAction::Files(_) | ToolAction::Plan(_) | ToolAction::Search) {
             self.succeed(place, subject, 1, errors);
-            return told;
         }
-        let line = error_line(output);
-        let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
-        let told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
-        self.fail(place, subject, &line, errors);
+        of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
         told
     }
 
     /// Whether the conversation went on after a call without a result.
     pub(super) fn has_waited(&self) -> bool {
-        self.open.values().any(|(place, _)| place.position != self.last_call)
+        self.open.values().any(|(place, ..)| place.position != self.last_call)
     }
 
     /// Takes all open calls for successes, where results are left out throughout.
     pub(super) fn end_all(&mut self, errors: &mut Errors) {
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by(|left, right| (left.1.0.position, left.0).cmp(&(right.1.0.position, right.0)));
-        open.into_iter().for_each(|(_, (place, subject))| self.succeed(place, subject, 1, errors));
+        for (_, (place, subject, action)) in open {
+            let files = action.files().iter().map(|file| (Deed::of_file(file.deed), file.path.clone()));
+            let subject = Some(subject).filter(|_| !matches!(action, ToolAction::Files(_)));
+            subject.into_iter().chain(files).for_each(|subject| self.succeed(place, subject, 1, errors));
+        }
     }
 
     /// A command that the person ran.
@@ -167,6 +190,24 @@ impl<'a> Actions<'a> {
                 _ => &mut file.read,
             };
             *count = count.saturating_add(times);
+        }
+    }
+
+    /// Notes the edits that an answer's text tells, or holds.
+    pub(super) fn note_edits(&mut self, text: &'a str, place: Place<'a>) {
+        for path in edits_told(text) {
+            self.has_deeds = true;
+            self.note_listed(Deed::Edit, path, place);
+        }
+        self.proposed.extend(edits_proposed(text).into_iter().map(|path| (place, path)));
+    }
+
+    /// Takes proposed edits for done, where nothing else tells what was done.
+    pub(super) fn take_proposals(&mut self) {
+        for (place, path) in std::mem::take(&mut self.proposed) {
+            if !self.has_deeds {
+                self.note_listed(Deed::Edit, path, place);
+            }
         }
     }
 
@@ -247,9 +288,9 @@ impl<'a> Actions<'a> {
         }
         // An older call without a result was cut off; whatever came after it went on without it.
         let last_call = self.last_call;
-        let mut open: Vec<_> = self.open.drain().filter(|(_, (place, _))| place.position == last_call).collect();
+        let mut open: Vec<_> = self.open.drain().filter(|(_, (place, ..))| place.position == last_call).collect();
         open.sort_by(|left, right| left.1.1.cmp(&right.1.1));
-        for (_, (place, (deed, target))) in open {
+        for (_, (place, (deed, target), _)) in open {
             notes.add(NoteKind::Open, &format!("{} {}{NO_RESULT}", deed.past(), quote_shown(&target)), place, false);
         }
     }
@@ -281,17 +322,6 @@ fn purposes_of(deed: Deed, target: &str) -> Vec<String> {
         Deed::Call => purposes(target.split('(').next().unwrap_or_default()),
         _ => Vec::new(),
     }
-}
-
-fn asks((deed, target): &Subject) -> bool {
-    *deed == Deed::Call && is_question(target)
-}
-
-/// Whether a call, as its subject names it, is one of a tool that asks the person.
-fn is_question(target: &str) -> bool {
-    let name: String = target.split('(').next().unwrap_or_default().to_lowercase();
-    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    name.contains("ask") && (name.contains("question") || name.contains("user") || name.contains("followup"))
 }
 
 fn quote_shown(target: &str) -> String {

@@ -8,17 +8,18 @@ use super::errors::Errors;
 use super::names::Names;
 use super::notes::{Notes, Place};
 use super::person;
-use super::plan::Plan;
+use super::plan::LatestPlan;
 use super::scan::NameKind;
 use super::speech::{self, Speech};
 use super::statements::Statements;
 use super::subject::{Deed, Subject};
-use super::{Ledger, Places, Voice, harvest, outcomes};
+use super::{Ledger, Places, harvest};
 use crate::entry::EntryId;
 use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
+use crate::tools::{names_path, plan_items};
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -39,7 +40,7 @@ pub struct Collector<'a> {
     pub(super) names: Names<'a>,
     pub(super) notes: Notes,
     pub(super) statements: Statements,
-    plan: Plan,
+    plan: LatestPlan,
     pinned: Vec<EntryId>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Collector<'a> {
             names: Names::default(),
             notes: Notes::default(),
             statements: Statements::default(),
-            plan: Plan::default(),
+            plan: LatestPlan::default(),
             pinned: Vec::new(),
         };
         match (previous, previous_summary) {
@@ -113,7 +114,7 @@ impl<'a> Collector<'a> {
                 self.read_names(content, place, Places::ANSWER);
             }
             Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
-            Body::ToolResult { tool_call_id, content, is_error, .. } => {
+            Body::ToolResult { tool_call_id, content, is_error, nested_calls, .. } => {
                 self.has_results = true;
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
@@ -123,6 +124,10 @@ impl<'a> Collector<'a> {
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, told)) = outcome {
                     self.statements.add_line(voice, place, &told);
+                }
+                for nested in nested_calls {
+                    self.actions.begin(place, &nested.call, self.tools);
+                    self.actions.end(place, &nested.call.id, "", nested.is_error, &mut self.errors);
                 }
             }
             Body::BashExecution(bash) if !bash.exclude_from_context => {
@@ -158,16 +163,20 @@ impl<'a> Collector<'a> {
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
+                self.actions.note_edits(text, place);
             }
         }
         self.plan.read_answer(&text, place.position);
         self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
         for call in message.tool_calls() {
-            let deed = self.actions.begin(place, call, self.tools);
-            if !self.plan.read_call(call, place.position) {
-                outcomes::said(call, deed).iter().for_each(|said| self.statements.add_line(Voice::Deed, place, said));
+            let begun = self.actions.begin(place, call, self.tools);
+            for (voice, said) in begun.said {
+                self.statements.add_line(voice, place, &said);
             }
-            self.read_arguments(call, place);
+            if let Some(plan) = plan_items(call) {
+                self.plan.take(&plan, place.position);
+            }
+            self.read_arguments(call, begun.changes_files, place);
         }
         self.note_failure(assistant, place);
     }
@@ -182,8 +191,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_arguments(&mut self, call: &'a ToolCall, place: Place<'a>) {
-        let is_edit = [&self.tools.write, &self.tools.edit].into_iter().any(|names| names.contains(&call.name));
+    /// Reads the names in a call; what an edit holds beside paths goes into a file.
+    fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: Place<'a>) {
         let mut values: Vec<(&'a Json<'static>, bool, usize)> =
             call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
         while let Some((value, is_text, depth)) = values.pop() {
@@ -195,7 +204,7 @@ impl<'a> Collector<'a> {
                     values.extend(items.iter().rev().map(|item| (item, is_text, depth + 1)));
                 }
                 Json::Object(members) if depth < DEEPEST => {
-                    let is_path = |key: &str| self.tools.path_arguments.iter().any(|name| name == key);
+                    let is_path = |key: &str| names_path(key, self.tools);
                     let members = members.iter().rev();
                     values.extend(members.map(|(key, value)| (value, is_edit && !is_path(key), depth + 1)));
                 }
@@ -225,6 +234,7 @@ impl<'a> Collector<'a> {
             // Branches are told without results; what was called there has been done.
             self.actions.end_all(&mut self.errors);
         }
+        self.actions.take_proposals();
         self.actions.settle(self.first, self.speech.answered >= self.first, &mut self.notes);
         self.actions.report(&mut self.notes);
         self.speech.report(&mut self.notes);

@@ -1,5 +1,6 @@
 //! Words by which sentences are told apart, and the items that they become.
 
+use super::sentences::{is_prose, sentences};
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -327,6 +328,33 @@ const LONGEST_SENTENCE: usize = 400;
 /// as what is pasted between is not part of the request.
 pub(crate) fn goal_line(text: &str) -> String {
     one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
+}
+
+/// The words of a request without most of what was pasted into it: its beginning, what is prose, and its
+/// end, in at most `units` UTF-16 units. A short one is told whole.
+pub(crate) fn typed(text: &str, units: usize) -> String {
+    let line = one_line(text);
+    if utf16_len(&line) <= LONGEST_SENTENCE.min(units) {
+        return line;
+    }
+    let mut out = String::new();
+    let mut is_cut = false;
+    let mut pasted: Option<&str> = None;
+    for sentence in sentences(text) {
+        // The first words tell what was pasted.
+        if out.is_empty() || is_prose(sentence) {
+            out.push_str(if is_cut { " \u{2026} " } else { " " });
+            out.push_str(&clip_middle(sentence, LONGEST_SENTENCE));
+            (is_cut, pasted) = (false, None);
+        } else {
+            (is_cut, pasted) = (true, Some(sentence));
+        }
+    }
+    if let Some(last) = pasted {
+        out.push_str(" \u{2026} ");
+        out.push_str(&clip_middle(last, LONGEST_SENTENCE / 2));
+    }
+    one_line(&clip_middle(&out, units))
 }
 
 /// Whether a sentence is long enough to tell something and short enough for an item.

@@ -1,25 +1,16 @@
-//! Errors: whether an output tells of a failure, and what failed so far.
+//! Errors: what failed so far.
 
 use std::collections::HashMap;
 
 use super::ErrorRecord;
 use super::commands::purposes;
-use super::error_forms::is_trailer;
 use super::notes::Place;
-use crate::text::suffix_utf16;
 
 /// Requests that follow an error without it, and successes, after which it blocks nothing any more.
 const REQUESTS_WITHOUT: u64 = 3;
 const SUCCESSES_WITHOUT: u64 = 24;
 /// Errors that are kept; the oldest resolved ones go first.
 const MOST_ERRORS: usize = 400;
-
-/// Whether an output that is not marked as failed ends with a code other than 0.
-pub(super) fn ends_with_failure(output: &str) -> bool {
-    let last = suffix_utf16(output, 200).trim_end().lines().next_back().unwrap_or_default();
-    let code = || last.rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.parse::<u32>().ok();
-    is_trailer(last) && last.len() < 80 && code().is_some_and(|code| code != 0)
-}
 
 /// The errors collected so far.
 #[derive(Debug, Default)]
@@ -129,22 +120,4 @@ impl Errors {
 /// A request to the model has no subject, and no path or command is a lone line end.
 fn subject_key(subject: Option<&str>) -> String {
     subject.unwrap_or("\n").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_output_may_say_that_it_failed() {
-        for (output, fails) in [
-            ("x\n\nCommand exited with code 2", true),
-            ("x\nProcess exited with status: 0", false),
-            ("exit code: 1\n", true),
-            ("the exit code is told below", false),
-            ("", false),
-        ] {
-            assert_eq!(ends_with_failure(output), fails, "{output}");
-        }
-    }
 }

@@ -4,11 +4,12 @@
 use super::Voice;
 use super::commands::{looks_up, purposes};
 use super::sentences::sentences;
-use super::subject::Deed;
+use super::subject::Subject;
 use super::text::{clip_middle, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::tools::{ToolAction, printed_text};
 
 /// UTF-16 units of a result that is told whole.
 const SHORT_RESULT: usize = 240;
@@ -73,6 +74,12 @@ const NOT_SAID: &[&str] = &[
     "script",
     "instructions",
 ];
+/// Parts of names of tools that make something on a server.
+const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "publish", "comment", "set_"];
+/// Members by which a thing is named.
+const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
+/// Bytes of a result that is read as JSON.
+const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
 const SAID_OPTIONS: &[&str] = &[
     "-m",
@@ -89,15 +96,21 @@ const SAID_OPTIONS: &[&str] = &[
 ];
 
 /// What a call that succeeded or failed came to, where its output tells that in a line.
-pub(super) fn outcome(deed: Deed, target: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
-    match deed {
-        Deed::Run => of_command(target, output, has_failed),
-        Deed::Call if !has_failed => of_call(target, output).map(|told| (Voice::Deed, told)),
+pub(super) fn outcome(
+    action: &ToolAction,
+    (_, target): &Subject,
+    output: &str,
+    has_failed: bool,
+) -> Option<(Voice, String)> {
+    match action {
+        ToolAction::Run { command, .. } => of_command(command, output, has_failed),
+        ToolAction::Other if !has_failed => of_call(target, output),
         _ => None,
     }
 }
 
 fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, String)> {
+    let output = &*printed_text(output);
     if let Some(commit) = committed(output).filter(|_| command.contains("commit")) {
         return Some((Voice::Milestone, commit));
     }
@@ -170,30 +183,63 @@ fn counted(output: &str) -> Option<String> {
     Some(one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT)))
 }
 
-/// A short result of another tool, with the call.
-fn of_call(target: &str, output: &str) -> Option<String> {
+/// A short result of another tool with the tool's name, or what names the thing that it made.
+fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     let name = target.split('(').next().unwrap_or(target);
     let output = output.trim();
-    let is_said =
-        utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1 && !output.starts_with(['{', '[', '<']);
-    is_said.then(|| format!("`{name}`: {}", one_line(output)))
+    if let Some(made) = made(name, output) {
+        return Some((Voice::Milestone, format!("`{name}` made {made}")));
+    }
+    let is_said = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
+    let is_said = is_said && !output.starts_with(['{', '[', '<']);
+    is_said.then(|| (Voice::Deed, format!("`{name}`: {}", one_line(output))))
 }
 
-/// What a call says in sentences: the prose among its arguments and in the options of its command.
-pub(super) fn said(call: &ToolCall, deed: Deed) -> Vec<String> {
-    let Some(arguments) = &call.arguments else { return Vec::new() };
-    let mut out = Vec::new();
-    match deed {
-        Deed::Run => {
-            let command =
-                ["command", "cmd", "script"].iter().find_map(|name| arguments.get(name).and_then(Json::as_str));
-            command.into_iter().for_each(|command| options(command, &mut out));
-        }
-        Deed::Call => prose(arguments, 0, &mut out),
-        _ => {}
+/// The names by which the result of a tool that makes something tells what it made.
+fn made(name: &str, output: &str) -> Option<String> {
+    let name = name.to_lowercase();
+    if !MAKING.iter().any(|verb| name.contains(verb)) || !output.starts_with(['{', '[']) {
+        return None;
     }
+    let json = Json::parse(Some(output).filter(|output| output.len() <= LONGEST_JSON)?).ok()?;
+    let object = match &json {
+        Json::Array(items) => items.first()?,
+        object => object,
+    };
+    let value = |name: &&str| match object.get(name) {
+        Some(Json::String(text)) if !text.is_empty() && text.len() <= 200 => Some(text.to_string()),
+        Some(Json::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let values: Vec<String> = MADE_NAMES.iter().filter_map(value).collect();
+    (!values.is_empty()).then(|| one_line(&values.join(", ")))
+}
+
+/// What a call says in words: questions, a closing report, the prose among its arguments and in the
+/// options of its command.
+pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
+    let mut out = Vec::new();
+    let voice = match action {
+        ToolAction::Run { command, .. } => {
+            options(command, &mut out);
+            Voice::Deed
+        }
+        ToolAction::Other => {
+            call.arguments.iter().for_each(|arguments| prose(arguments, 0, &mut out));
+            Voice::Deed
+        }
+        ToolAction::Ask(questions) => {
+            out.extend(questions.iter().map(|question| one_line(question)));
+            Voice::Report
+        }
+        ToolAction::Finish(report) => {
+            out.extend(sentences(report).map(one_line));
+            Voice::Report
+        }
+        _ => return Vec::new(),
+    };
     out.truncate(MOST_SENTENCES);
-    out
+    out.into_iter().map(|said| (voice, said)).collect()
 }
 
 fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
@@ -306,11 +352,8 @@ mod tests {
             ("ls", "a\nb\nc", None),
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
-            assert_eq!(
-                outcome(Deed::Run, command, output, false).map(|(_, told)| told).as_deref(),
-                expected,
-                "{command}"
-            );
+            let told = of_command(command, output, false).map(|(_, told)| told);
+            assert_eq!(told.as_deref(), expected, "{command}");
         }
     }
 

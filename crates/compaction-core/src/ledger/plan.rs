@@ -1,139 +1,75 @@
 //! The plan: what the newest list of tasks says is done, begun and left.
-//!
-//! Lists are known by their shape: an argument that is a list of objects with a text and a state,
-//! whatever the tool is called, or the boxes of a list in an answer.
 
-use super::sentences::{prose, without_marker};
+use super::sentences::prose;
 use super::text::{clip_middle, one_line};
-use crate::json::Json;
-use crate::message::ToolCall;
+use crate::tools::{Plan, PlanItem, PlanStatus};
 
-/// Items of a plan.
+/// Items of a plan that are kept.
 const MOST_ITEMS: usize = 60;
 /// UTF-16 units of an item.
 const LONGEST_ITEM: usize = 200;
-const TEXTS: &[&str] = &["content", "step", "title", "description", "task", "text", "subject", "name"];
-const STATES: &[&str] = &["status", "state"];
 
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskState {
-    /// It has not been begun.
-    Pending,
-    /// It has been begun.
-    InProgress,
-    /// It is finished.
-    Done,
-}
-
-/// A task of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Task {
-    /// Its name in the list, where the list names it.
-    pub id: String,
-    /// What is to do.
-    pub text: String,
-    /// How far it is.
-    pub state: TaskState,
-}
-
-/// The newest plan.
+/// The newest plan, of a tool or of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct LatestPlan {
     /// Its tasks, in their order.
-    pub tasks: Vec<Task>,
+    pub items: Vec<PlanItem>,
     /// Position of the message that told it last; 0 for none.
     pub position: u64,
 }
 
-impl Plan {
-    /// Takes over the plan that a call sets, if it sets one. Lists that change some tasks alone change
-    /// those of the plan that they name.
-    pub(super) fn read_call(&mut self, call: &ToolCall, position: u64) -> bool {
-        let Some(Json::Object(members)) = &call.arguments else { return false };
-        let lists = members.iter().filter_map(|(_, value)| match value {
-            Json::Array(items) => tasks(items),
-            _ => None,
-        });
-        let Some(tasks) = lists.max_by_key(Vec::len) else { return false };
-        let merges = call.arguments.as_ref().and_then(|arguments| arguments.get("merge")).and_then(Json::as_bool);
-        if merges == Some(true) {
-            self.merge(tasks);
+impl LatestPlan {
+    /// Takes over the plan that a call writes down.
+    pub(super) fn take(&mut self, plan: &Plan, position: u64) {
+        let items = plan.items.iter().map(|item| PlanItem { text: shortened(&item.text), ..item.clone() });
+        if plan.merges {
+            items.for_each(|item| self.merge(item));
         } else {
-            self.tasks = tasks;
+            self.items = items.filter(|item| !item.text.is_empty()).collect();
         }
-        self.tasks.truncate(MOST_ITEMS);
+        self.items.truncate(MOST_ITEMS);
         self.position = position;
-        true
     }
 
-    fn merge(&mut self, tasks: Vec<Task>) {
-        for task in tasks {
-            match self.tasks.iter_mut().find(|known| !known.id.is_empty() && known.id == task.id) {
-                Some(known) if task.text.is_empty() => known.state = task.state,
-                Some(known) => *known = task,
-                None if task.text.is_empty() => {}
-                None => self.tasks.push(task),
-            }
+    fn merge(&mut self, item: PlanItem) {
+        let known = self.items.iter_mut().find(|known| known.id.is_some() && known.id == item.id);
+        match known {
+            Some(known) if item.text.is_empty() => known.status = item.status,
+            Some(known) => *known = item,
+            None if item.text.is_empty() => {}
+            None => self.items.push(item),
         }
     }
 
     /// Takes over the boxes of an answer, where it has more than one.
     pub(super) fn read_answer(&mut self, text: &str, position: u64) {
+        let is_box = |line: &&str| {
+            let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();
+            ["[ ]", "[x]", "[X]"].iter().any(|mark| line.starts_with(mark))
+        };
         if !text.contains("[ ]") && !text.contains("[x]") && !text.contains("[X]") {
             return;
         }
-        let boxes: Vec<Task> = prose(text).filter_map(boxed).take(MOST_ITEMS).collect();
+        let boxes: Vec<&str> = prose(text).filter(is_box).collect();
         if boxes.len() > 1 {
-            *self = Self { tasks: boxes, position };
+            self.take(&Plan::of_text(&boxes.join("\n")), position);
         }
     }
 
-    /// The tasks in `state`.
-    pub fn in_state(&self, state: TaskState) -> impl Iterator<Item = &Task> {
-        self.tasks.iter().filter(move |task| task.state == state)
+    /// The tasks in a state.
+    pub fn in_state(&self, status: PlanStatus) -> impl Iterator<Item = &PlanItem> {
+        self.items.iter().filter(move |item| item.status == status)
     }
 }
 
-fn boxed(line: &str) -> Option<Task> {
-    let text = without_marker(line);
-    let (state, rest) = match text.get(..3)? {
-        "[ ]" => (TaskState::Pending, &text[3..]),
-        "[x]" | "[X]" => (TaskState::Done, &text[3..]),
-        "[~]" | "[-]" | "[>]" => (TaskState::InProgress, &text[3..]),
-        _ => return None,
-    };
-    let text = clip_middle(&one_line(rest), LONGEST_ITEM);
-    (!text.is_empty()).then(|| Task { id: String::new(), text, state })
+fn shortened(text: &str) -> String {
+    clip_middle(&one_line(text), LONGEST_ITEM)
 }
 
-/// The tasks in a list of objects; `None` unless all of them have a state.
-fn tasks(items: &[Json<'_>]) -> Option<Vec<Task>> {
-    let tasks: Option<Vec<Task>> = items.iter().map(task).collect();
-    tasks.filter(|tasks| !tasks.is_empty())
-}
-
-fn task(item: &Json<'_>) -> Option<Task> {
-    let text = |names: &[&str]| names.iter().find_map(|name| item.get(name).and_then(Json::as_str));
-    let state = state_of(text(STATES)?)?;
-    let id = match item.get("id") {
-        Some(Json::String(id)) => id.to_string(),
-        Some(number) => number.to_compact(),
-        None => String::new(),
-    };
-    let words = text(TEXTS).map(|words| clip_middle(&one_line(words), LONGEST_ITEM)).unwrap_or_default();
-    (!id.is_empty() || !words.is_empty()).then_some(Task { id, text: words, state })
-}
-
-/// A state as the tools of agents call it.
-pub(super) fn state_of(name: &str) -> Option<TaskState> {
-    let name: String = name.to_lowercase().chars().filter(char::is_ascii_alphabetic).collect();
-    Some(match name.as_str() {
-        "pending" | "todo" | "open" | "notstarted" | "planned" | "queued" => TaskState::Pending,
-        "inprogress" | "doing" | "active" | "started" | "current" => TaskState::InProgress,
-        "completed" | "complete" | "done" | "finished" | "closed" | "cancelled" | "canceled" | "skipped" => {
-            TaskState::Done
-        }
-        _ => return None,
-    })
-}
+/// The states with their names as stored.
+pub(super) const STATES: [(PlanStatus, &str); 4] = [
+    (PlanStatus::Pending, "pending"),
+    (PlanStatus::InProgress, "inProgress"),
+    (PlanStatus::Completed, "completed"),
+    (PlanStatus::Cancelled, "cancelled"),
+];

@@ -1,13 +1,14 @@
 //! Reading a stored ledger: item by item, whatever else the details hold.
 
 use super::notes::{Note, NoteKind};
-use super::plan::state_of;
+use super::plan::STATES;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Outcome, Places, Plan, Request, RequestWeight, Sources,
-    Statement, Task, VERSION, Voice,
+    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, NameRecord, Outcome, Places, Request, RequestWeight,
+    Sources, Statement, VERSION, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::Json;
+use crate::tools::PlanItem;
 
 /// Items of one list that are read.
 const MOST_ITEMS: usize = 4096;
@@ -82,13 +83,14 @@ fn statements(json: &Json<'_>) -> Vec<Statement> {
     statements
 }
 
-fn plan(json: &Json<'_>) -> Plan {
-    let Some(plan) = json.get("plan") else { return Plan::default() };
-    let task = |json: &Json<'_>| {
-        let state = state_of(&text(json, "state")?)?;
-        Some(Task { id: text(json, "id").unwrap_or_default(), text: text(json, "text")?, state })
+fn plan(json: &Json<'_>) -> LatestPlan {
+    let Some(plan) = json.get("plan") else { return LatestPlan::default() };
+    let item = |json: &Json<'_>| {
+        let name = text(json, "state")?;
+        let (status, _) = STATES.iter().find(|(_, own)| *own == name)?;
+        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status })
     };
-    Plan { tasks: list(plan, "tasks", task), position: number(plan, "at") }
+    LatestPlan { items: list(plan, "tasks", item), position: number(plan, "at") }
 }
 
 fn note(kind: NoteKind, json: &Json<'_>) -> Option<Note> {

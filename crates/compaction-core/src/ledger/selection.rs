@@ -91,6 +91,7 @@ impl Selection<'_> {
         let mut heap: BinaryHeap<Ranked> =
             candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
         let mut has_label: HashSet<u64> = HashSet::new();
+        let mut said: HashSet<&str> = HashSet::new();
         let mut chosen = Vec::new();
         let mut left = self.units;
         while let Some(top) = heap.pop() {
@@ -101,7 +102,8 @@ impl Selection<'_> {
                 continue;
             }
             let position = statements[top.index].position;
-            if told.iter().any(|text| text.contains(statements[top.index].text.as_str())) {
+            let text = statements[top.index].text.as_str();
+            if said.contains(text) || told.iter().any(|told| told.contains(text)) {
                 candidate.tell(&mut is_told);
                 continue;
             }
@@ -112,6 +114,7 @@ impl Selection<'_> {
             }
             left -= cost;
             has_label.insert(position);
+            said.insert(text);
             candidate.tell(&mut is_told);
             chosen.push(top.index);
         }
@@ -132,6 +135,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Announcement => 0.45,
         Voice::Deed => 0.7,
         Voice::Milestone => 1.1,
+        Voice::Quote => 0.3,
         Voice::Summary => 1.6,
     };
     let place = match statement.number {

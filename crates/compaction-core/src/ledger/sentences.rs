@@ -41,6 +41,76 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| Sentences { rest: without_marker(line) })
 }
 
+/// A part of a text.
+pub(crate) enum Part<'a> {
+    /// A sentence.
+    Said(&'a str),
+    /// What stands between fences.
+    Code(&'a str),
+}
+
+/// The sentences of `text` and the code between them, in their order.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    Parts { rest: text, line: Sentences { rest: "" } }
+}
+
+struct Parts<'a> {
+    rest: &'a str,
+    line: Sentences<'a>,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        loop {
+            if let Some(sentence) = self.line.next() {
+                return Some(Part::Said(sentence));
+            }
+            if self.rest.is_empty() {
+                return None;
+            }
+            let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+            self.rest = rest;
+            if !line.trim_start().starts_with("```") {
+                self.line = Sentences { rest: without_marker(line) };
+                continue;
+            }
+            let is_fence = |line: &str| line.trim_start().starts_with("```");
+            let mut end = 0;
+            let close = rest.split_inclusive('\n').find(|line| {
+                let is_close = is_fence(line);
+                end += if is_close { 0 } else { line.len() };
+                is_close
+            });
+            let (code, after) = rest.split_at(end);
+            self.rest = close.map_or("", |close| &after[close.len()..]);
+            if !code.trim().is_empty() {
+                return Some(Part::Code(code));
+            }
+        }
+    }
+}
+
+/// Whether a sentence is made of words, not of code, data or the lines of a log.
+pub(crate) fn is_prose(sentence: &str) -> bool {
+    let (mut marks, mut letters, mut all) = (0usize, 0usize, 0usize);
+    for character in sentence.chars() {
+        all += 1;
+        match character {
+            _ if character.is_alphabetic() || character == ' ' => letters += 1,
+            '{' | '}' | '=' | '<' | '>' | '|' | '[' | ']' | '\\' | '_' | '*' | ';' | '\u{2500}'..='\u{259f}' => {
+                marks += 1
+            }
+            _ => {}
+        }
+    }
+    let longest = sentence.split_whitespace().map(str::len).max().unwrap_or(0);
+    let is_unspaced = sentence.chars().any(|character| ('\u{2E80}'..='\u{FFDC}').contains(&character));
+    let starts_plain = !sentence.starts_with(['{', '}', '[', '"', '<', '|', '\u{2502}', '+', '$', '>', '(', '\'']);
+    letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || longest <= 48)
+}
+
 /// The lines of `text` without code between fences.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
@@ -141,6 +211,41 @@ mod tests {
         ] {
             assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn words_are_told_from_logs_and_code() {
+        for prose in [
+            "please make the button blue, and add a test",
+            "I think the error message is a red herring.",
+            "Vérifie que le sitemap est bien généré lors du build (import du package si besoin).",
+            "请先测试！",
+        ] {
+            assert!(is_prose(prose), "{prose}");
+        }
+        for pasted in [
+            "[02/26/25 23:13:29] DEBUG Overriding num_results=5 with n=4 cli.py:297",
+            "\"snippet\": \"Aug 23, 2023\",",
+            "│ 235 │ │ skipkeys=skipkeys, ensure_ascii=ensure_ascii, │",
+            "at AppInner (App.tsx:141:27)",
+            "const x = { a: 1 };",
+        ] {
+            assert!(!is_prose(pasted), "{pasted}");
+        }
+    }
+
+    #[test]
+    fn code_is_a_part_of_its_own() {
+        let told = |text| {
+            let part = |part| match part {
+                Part::Said(sentence) => format!("s:{sentence}"),
+                Part::Code(code) => format!("c:{}", code.trim_end()),
+            };
+            parts(text).map(part).collect::<Vec<_>>()
+        };
+        assert_eq!(told("One. Two\n```sh\nmake\nls\n```\n- Three"), ["s:One.", "s:Two", "c:make\nls", "s:Three"]);
+        assert_eq!(told("```\nopen"), ["c:open"]);
+        assert!(told("```\n```").is_empty());
     }
 
     proptest::proptest! {

@@ -6,13 +6,15 @@ use std::collections::VecDeque;
 use super::cues::{decision, goal_line, is_trivial};
 use super::notes::{NoteKind, Notes, Place};
 use super::requests::Topics;
-use super::sentences::sentences;
+use super::sentences::{is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::clip_middle;
 use super::wishes::constraints;
 use super::{Request, RequestWeight};
 use crate::text::utf16_len;
 
+/// UTF-16 units of a message that somebody types; what is longer has something pasted in it.
+const LONGEST_TYPED: usize = 420;
 /// Messages of the model, counted from the end, whose plans still stand.
 const RECENT_ANSWERS: usize = 3;
 /// UTF-16 units of a request that is not the last.
@@ -43,7 +45,8 @@ pub(super) struct Speech<'a> {
 
 /// Reads what a person wants to hold, and what holds no more, sentence by sentence.
 pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
-    for sentence in sentences(text) {
+    let is_pasted = |sentence: &&str| utf16_len(text) > LONGEST_TYPED && !is_prose(sentence);
+    for sentence in sentences(text).filter(|sentence| !is_pasted(sentence)) {
         notes.withdraw(sentence, place);
         constraints(sentence).for_each(|wish| notes.add(NoteKind::Constraint, wish, place, false));
     }

@@ -6,7 +6,7 @@
 use super::Sources;
 use super::cues::is_announcement;
 use super::notes::Place;
-use super::sentences::sentences;
+use super::sentences::{Part, is_prose, parts};
 use super::text::{clip_middle, one_line};
 use crate::text::{prefix_utf16, utf16_len};
 
@@ -14,6 +14,8 @@ use crate::text::{prefix_utf16, utf16_len};
 pub(super) const LONGEST: usize = 420;
 /// UTF-16 units of the longest message of a person that is one statement.
 const LONGEST_MESSAGE: usize = 420;
+/// UTF-16 units of code where it is told.
+const LONGEST_QUOTE: usize = 240;
 /// Bytes of all statements that are held while messages are read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Statements of one message.
@@ -34,19 +36,22 @@ pub enum Voice {
     Deed,
     /// The result of a call tells that something was finished: a commit, a push, a run of tests.
     Milestone,
+    /// It is code, or was pasted: a log, a trace, data.
+    Quote,
     /// An earlier summary told it.
     Summary,
 }
 
 impl Voice {
     /// Every voice with its name as stored.
-    pub(super) const ALL: [(Self, &'static str); 7] = [
+    pub(super) const ALL: [(Self, &'static str); 8] = [
         (Self::Person, "person"),
         (Self::Report, "report"),
         (Self::Remark, "remark"),
         (Self::Announcement, "announcement"),
         (Self::Deed, "deed"),
         (Self::Milestone, "milestone"),
+        (Self::Quote, "quote"),
         (Self::Summary, "summary"),
     ];
 }
@@ -99,7 +104,7 @@ impl Statements {
             self.push(Voice::Person, line, 0, place);
             return;
         }
-        self.add_parts(place, text, |_| Voice::Person);
+        self.add_parts(place, text, |sentence| if is_prose(sentence) { Voice::Person } else { Voice::Quote });
     }
 
     /// Adds an answer of the model.
@@ -131,12 +136,17 @@ impl Statements {
 
     fn add_parts(&mut self, place: Place<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
         let mut number = 0;
-        for sentence in sentences(text).take(MOST_OF_ONE) {
-            let line = one_line(sentence).replace("**", "");
+        for part in parts(text).take(MOST_OF_ONE) {
+            let (own, line) = match part {
+                Part::Said(sentence) => {
+                    let line = one_line(sentence).replace("**", "");
+                    (voice(&line), line)
+                }
+                Part::Code(code) => (Voice::Quote, clip_middle(&one_line(code), LONGEST_QUOTE)),
+            };
             if !line.contains(char::is_alphanumeric) {
                 continue;
             }
-            let own = voice(&line);
             let pieces = if own == Voice::Person { pieces(&line) } else { vec![clip_middle(&line, LONGEST)] };
             for piece in pieces {
                 self.push(own, piece, number, place);

@@ -2,17 +2,22 @@
 
 use std::cmp::Reverse;
 
+use super::plan::STATES;
 use super::selection::Selection;
 use super::text::clip_middle;
 use super::{
     CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Note, NoteKind, Outcome, Request, RequestWeight,
-    Sources, Statement, Task, TaskState, VERSION, Voice,
+    Sources, Statement, VERSION, Voice,
 };
 use crate::json::write_string;
 use crate::text::utf16_len;
+use crate::tools::{PlanItem, PlanStatus};
 
 /// Bytes that names of members and brackets take.
 const FRAME: usize = 400;
+
+/// Bytes of the pinned entries.
+const PINNED_BYTES: usize = 64 * 16;
 
 /// Part of the bytes in percent that each list may use before what is left is given out, in the
 /// order in which it is given out.
@@ -42,6 +47,8 @@ struct List {
     preferred: Vec<usize>,
     /// How many of the preferred ones are stored.
     taken: usize,
+    /// How many further ones were never among the items.
+    unchosen: usize,
 }
 
 impl List {
@@ -54,6 +61,12 @@ impl List {
             *room -= cost;
             self.taken += 1;
         }
+    }
+
+    /// How many items are not stored, as a member.
+    fn left_out(&self) -> Option<String> {
+        let count = (self.items.len() - self.taken).saturating_add(self.unchosen);
+        (count > 0).then(|| format!("\"{}\":{count}", self.name))
     }
 
     fn write(&self, out: &mut String) {
@@ -88,10 +101,10 @@ impl Ledger {
             room -= share - left;
         }
         lists.iter_mut().for_each(|list| list.take(&mut room));
-        self.write(&plan, &lists)
+        self.write(&plan, &lists, max_bytes)
     }
 
-    fn write(&self, plan: &str, lists: &[List]) -> String {
+    fn write(&self, plan: &str, lists: &[List], max_bytes: usize) -> String {
         let mut head = Members::default().number("version", VERSION).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
         let mut out = head.open();
@@ -101,6 +114,12 @@ impl Ledger {
             out.push_str(list.name);
             out.push_str("\":");
             list.write(&mut out);
+        }
+        let left_out: Vec<String> = lists.iter().filter_map(List::left_out).collect();
+        let left_out = format!(",\"leftOut\":{{{}}}", left_out.join(","));
+        let has_room = out.len() + left_out.len() + PINNED_BYTES.min(self.pinned.len() * 16) < max_bytes;
+        if lists.iter().any(|list| list.left_out().is_some()) && has_room {
+            out.push_str(&left_out);
         }
         if !self.pinned.is_empty() {
             out.push_str(",\"pinned\":");
@@ -112,21 +131,17 @@ impl Ledger {
 
     /// The plan as a member, with as many of its tasks as `max_bytes` hold, those that are left first.
     fn plan_json(&self, max_bytes: usize) -> String {
-        let state = |task: &Task| match task.state {
-            TaskState::Pending => "pending",
-            TaskState::InProgress => "inProgress",
-            TaskState::Done => "done",
-        };
-        let item = |task: &Task| {
-            let mut members = Members::default().text("text", &task.text).text("state", state(task));
-            if !task.id.is_empty() {
-                members = members.text("id", &task.id);
+        let state = |item: &PlanItem| STATES.iter().find(|(own, _)| *own == item.status).map_or("", |(_, name)| *name);
+        let item = |item: &PlanItem| {
+            let mut members = Members::default().text("text", &item.text).text("state", state(item));
+            if let Some(id) = &item.id {
+                members = members.text("id", id);
             }
             members.open() + "}"
         };
-        let items: Vec<String> = self.plan.tasks.iter().map(item).collect();
+        let items: Vec<String> = self.plan.items.iter().map(item).collect();
         let mut order: Vec<usize> = (0..items.len()).collect();
-        order.sort_by_key(|index| self.plan.tasks[*index].state == TaskState::Done);
+        order.sort_by_key(|index| self.plan.items[*index].status == PlanStatus::Completed);
         let mut left = max_bytes;
         order.retain(|index| match left.checked_sub(items[*index].len() + 1) {
             Some(rest) => {
@@ -166,7 +181,8 @@ impl Ledger {
                         )
                     }
                 };
-                List { name, items, preferred, taken: 0 }
+                let told = if *name == "statements" { self.statements.len() } else { items.len() };
+                List { name, unchosen: told.saturating_sub(items.len()), items, preferred, taken: 0 }
             })
             .collect()
     }

@@ -115,7 +115,8 @@ fn everything_that_matters_is_collected_with_its_entries() {
               {"name":"src/legacy/old.rs","in":"p","at":1,"from":["00000001"]},
               {"name":"docs/grammar.md","in":"a","at":8,"from":["00000008"]}],
             "commands":[{"command":"cargo test -p parser","failed":1,"outcome":"failed","lastError":"error[E0308]: mismatched types in nextToken","at":7,"from":["00000007"]},
-              {"command":"npm run lint","succeeded":1,"failed":1,"outcome":"succeeded","lastError":"SyntaxError: Unexpected token (12:4)","at":12,"from":["0000000a","0000000c"]}]}"#]],
+              {"command":"npm run lint","succeeded":1,"failed":1,"outcome":"succeeded","lastError":"SyntaxError: Unexpected token (12:4)","at":12,"from":["0000000a","0000000c"]}],
+            "leftOut":{"statements":1}}"#]],
     );
 }
 

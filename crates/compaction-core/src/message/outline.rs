@@ -20,6 +20,8 @@ pub(super) struct Outline {
     pub(super) calls: Vec<String>,
     /// The call that a tool result answers.
     pub(super) answered: Option<String>,
+    /// Whether it is an answer that failed or was aborted.
+    pub(super) has_failed: bool,
     /// Whether content is missing or null.
     pub(super) lacks_content: bool,
 }
@@ -43,9 +45,18 @@ impl Outline {
             Body::ToolResult { tool_call_id, .. } => Some(tool_call_id.clone()),
             _ => None,
         };
+        let stop_reason = match body {
+            Body::Assistant(assistant) => assistant.stop_reason.as_deref(),
+            _ => None,
+        };
+        let has_failed = is_failure(stop_reason);
         let role = body.role().map(|role| Cow::Owned(role.to_owned()));
-        Self { role, timestamp, calls, answered, lacks_content }
+        Self { role, timestamp, calls, answered, has_failed, lacks_content }
     }
+}
+
+fn is_failure(stop_reason: Option<&str>) -> bool {
+    matches!(stop_reason, Some("error" | "aborted"))
 }
 
 fn call_id(block: &Block) -> Option<String> {
@@ -61,6 +72,7 @@ struct Members {
     role: Scalar,
     timestamp: Scalar,
     tool_call_id: Scalar,
+    stop_reason: Scalar,
     content: Content,
 }
 
@@ -73,12 +85,13 @@ impl Members {
             _ => None,
         };
         let answered = is_role("toolResult").then(|| self.tool_call_id.text().unwrap_or_default());
+        let has_failed = is_role("assistant") && is_failure(self.stop_reason.text().as_deref());
         let (calls, lacks_content) = match self.content {
             Content::Missing => (Vec::new(), true),
             Content::Present(calls) if is_role("assistant") => (calls, false),
             Content::Present(_) => (Vec::new(), false),
         };
-        Outline { role: role.map(known_role), timestamp, calls, answered, lacks_content }
+        Outline { role: role.map(known_role), timestamp, calls, answered, has_failed, lacks_content }
     }
 }
 
@@ -184,6 +197,7 @@ impl<'de> Visitor<'de> for Value {
                 "role" => members.role = access.next_value_seed(ScalarValue)?,
                 "timestamp" => members.timestamp = access.next_value_seed(ScalarValue)?,
                 "toolCallId" => members.tool_call_id = access.next_value_seed(ScalarValue)?,
+                "stopReason" => members.stop_reason = access.next_value_seed(ScalarValue)?,
                 "content" => members.content = access.next_value_seed(ContentValue)?,
                 _ => {
                     access.next_value::<IgnoredAny>()?;

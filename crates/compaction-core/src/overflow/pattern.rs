@@ -52,33 +52,73 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// The numbers that stand right before one of `followers`.
-pub(super) fn counts_before<'a>(text: &'a str, followers: &'a [&'a str]) -> impl Iterator<Item = u64> + 'a {
-    numbers(text).filter_map(move |(number, after)| {
-        let after = after.trim_start();
-        followers.iter().any(|follower| after.starts_with(follower)).then_some(number)
+/// A number in a text, with what stands around it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number<'a> {
+    /// Its value; the largest one where it has too many digits.
+    pub(super) value: u64,
+    before: &'a str,
+    after: &'a str,
+}
+
+/// What may stand between a number and the words that it belongs to.
+const BETWEEN: &[char] = &[' ', '(', ')', '`', '\'', '"', ':', '=', '*'];
+/// Bytes before a number in which words may say what it is.
+const NEAR: usize = 100;
+
+impl Number<'_> {
+    /// Whether one of `words` ends right before it.
+    pub(super) fn follows(&self, words: &[&str]) -> bool {
+        let before = self.before.trim_end_matches(BETWEEN);
+        words.iter().any(|word| before.ends_with(word.trim_end_matches(BETWEEN)))
+    }
+
+    /// Whether one of `words` begins right behind it.
+    pub(super) fn is_followed_by(&self, words: &[&str]) -> bool {
+        let after = self.after.trim_start_matches(BETWEEN);
+        words.iter().any(|word| after.starts_with(word))
+    }
+
+    /// Whether `words` stand shortly before it.
+    pub(super) fn is_near(&self, words: &str) -> bool {
+        self.before.rfind(words).is_some_and(|at| self.before.len() - at <= NEAR)
+    }
+
+    /// Whether `sign` stands before it, and a number or its unit before that.
+    pub(super) fn follows_number_before(&self, sign: &str) -> bool {
+        let rest = self.before.trim_end_matches(BETWEEN).strip_suffix(sign).unwrap_or_default();
+        let rest = rest.trim_end_matches(BETWEEN);
+        let rest = rest.strip_suffix("tokens").unwrap_or(rest).trim_end_matches(BETWEEN);
+        rest.ends_with(|last: char| last.is_ascii_digit())
+    }
+}
+
+/// The two sides of a sum that is over a limit.
+pub(super) struct Sum {
+    pub(super) input: u64,
+    pub(super) output: u64,
+}
+
+/// The sum of `input + output > limit`, also where the sign of the sum was lost on the way.
+pub(super) fn sum(text: &str) -> Option<Sum> {
+    let numbers: Vec<Number<'_>> = numbers(text).collect();
+    numbers.windows(2).find_map(|pair| {
+        let between = &text[text.len() - pair[0].after.len()..pair[1].before.len()];
+        let is_sum = matches!(between.trim(), "" | "+");
+        let rest = pair[1].after.trim_start();
+        let is_over = rest.starts_with('>') || rest.starts_with("is greater than") || rest.starts_with("exceeds");
+        (is_sum && is_over).then_some(Sum { input: pair[0].value, output: pair[1].value })
     })
 }
 
-/// The input of `input + output > limit`.
-pub(super) fn summed_input(text: &str) -> Option<u64> {
-    let mut found = numbers(text).filter(|(_, after)| {
-        let Some(output) = after.trim_start().strip_prefix('+') else { return false };
-        let output = output.trim_start();
-        let length = number_length(output);
-        length > 0 && output[length..].trim_start().starts_with('>')
-    });
-    found.next().map(|(number, _)| number)
-}
-
-/// Every number in `text` with what follows it.
-fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
-    let mut rest = text;
+/// Every number in `text`, in order. Digits within a word are none.
+pub(super) fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
+    let mut at = 0;
     std::iter::from_fn(move || {
-        let start = rest.find(|character: char| character.is_ascii_digit())?;
-        let length = number_length(&rest[start..]);
-        let digits: String = rest[start..start + length].chars().filter(char::is_ascii_digit).collect();
-        rest = &rest[start + length..];
-        Some((digits.parse().unwrap_or(u64::MAX), rest))
+        let start = at + text[at..].find(|character: char| character.is_ascii_digit())?;
+        let end = start + number_length(&text[start..]);
+        at = end;
+        let digits: String = text[start..end].chars().filter(char::is_ascii_digit).collect();
+        Some(Number { value: digits.parse().unwrap_or(u64::MAX), before: &text[..start], after: &text[end..] })
     })
 }

@@ -9,7 +9,7 @@ pub(super) struct Status {
     pub(super) is_bodyless: bool,
 }
 
-const INTRODUCTIONS: [&str; 13] = [
+const INTRODUCTIONS: [&str; 14] = [
     "status code: ",
     "status code ",
     "status: ",
@@ -23,7 +23,12 @@ const INTRODUCTIONS: [&str; 13] = [
     "error: ",
     "exception - ",
     "http/2 ",
+    "failed: ",
 ];
+
+/// How a client names the status of a request that was too large, where another number in parentheses
+/// would be a count.
+const IN_PARENTHESES: [&str; 2] = ["(413)", "[413]"];
 
 impl Status {
     /// Reads `text`, which is in lower case.
@@ -34,7 +39,11 @@ impl Status {
                 text.match_indices(introduction).find_map(|(at, found)| code_at(text[at + found.len()..].trim_start()))
             })
         };
-        Self { code: code_at(at_start).or_else(introduced), is_bodyless: text.contains("(no body)") }
+        let in_parentheses = || IN_PARENTHESES.iter().any(|status| text.contains(status)).then_some(413);
+        Self {
+            code: code_at(at_start).or_else(introduced).or_else(in_parentheses),
+            is_bodyless: text.contains("(no body)"),
+        }
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) const RATE_LIMIT: &[Pattern] = &[
     &["resource exhausted"],
     &["resource has been exhausted"],
     &["concurrency limit"],
+    &["rate of input tokens"],
+    &["usage increase rate"],
 ];
 
 /// Budgets and balances that are used up.
@@ -44,6 +46,7 @@ pub(super) const QUOTA: &[Pattern] = &[
     &["spending limit"],
     &["billing"],
     &["payment required"],
+    &["more credits"],
 ];
 
 /// Whether the text names a budget of money beside words of a rate limit, so that waiting is no use.
@@ -54,6 +57,7 @@ pub(super) fn is_hard_quota(text: &str) -> bool {
 /// Texts that mean a context too large, whoever sends them.
 pub(super) const OVERFLOW: &[Pattern] = &[
     // Codes that mean nothing else.
+    &["tokens_limit_reached"],
     &["context_length_exceeded"],
     &["context_window_exceeded"],
     &["contextwindowexceeded"],
@@ -113,6 +117,27 @@ pub(super) const OVERFLOW: &[Pattern] = &[
     &["too many tokens", "context"],
     &["too many tokens in", "prompt"],
     &["too many tokens in", "request"],
+    // LM Studio.
+    &["reached context length"],
+    &["when context the overflows"],
+    // SambaNova.
+    &["maximum context length of", "will take # tokens"],
+    // Hugging Face.
+    &["inputs` tokens + `max_new_tokens` must be <"],
+    // TabbyAPI.
+    &["request length # + # is greater than"],
+    // Limits of bytes: HTTP, gateways, Google, Amazon.
+    &["request entity too large"],
+    &["entity too large"],
+    &["payload too large"],
+    &["content too large"],
+    &["request too large"],
+    &["request body too large"],
+    &["request body is too large"],
+    &["maximum request body size"],
+    &["payload size exceeds"],
+    &["malformed input request: expected maxlength"],
+    &["'body' failed to satisfy constraint", "length less than or equal to"],
 ];
 
 /// The provider or its servers cannot answer now.
@@ -178,6 +203,7 @@ pub(super) const INPUT_COUNTS: &[&str] = &[
     "in your prompt",
     "in the prompt",
     "input tokens",
+    "inputs` tokens",
     "tokens from the input",
     "tokens of input",
 ];
@@ -188,13 +214,190 @@ pub(super) const OUTPUT_COUNTS: &[&str] = &[
     "in the completion",
     "for the completion",
     "output tokens",
+    "max_new_tokens",
     "tokens for the completion",
     "tokens in the completion",
 ];
 
+/// What a count of output tokens follows.
+pub(super) const BEFORE_OUTPUT: &[&str] =
+    &["(max_tokens", "max_tokens is too large", "max_completion_tokens' is too large"];
+
+/// What a count of input tokens follows.
+pub(super) const BEFORE_INPUT: &[&str] = &[
+    "prompt is too long",
+    "prompt too long",
+    "input token count",
+    "token count of",
+    "prompt contains",
+    "prompt has",
+    "request contains",
+    "request (",
+    "the input (",
+    "input length",
+    "prompt (length",
+    "prompt length",
+    "prompt_tokens",
+    "keep the first",
+    "resulted in",
+    "tokens. given",
+];
+
+/// What a count of all tokens of a request follows.
+pub(super) const BEFORE_TOTAL: &[&str] = &[
+    "you requested about",
+    "you requested a total of",
+    "you requested",
+    "requested",
+    "requested tokens",
+    "current length is",
+    "received",
+    "max_total_tokens",
+    "will take",
+    "number of tokens",
+];
+
+/// What a limit of tokens follows.
+pub(super) const BEFORE_LIMIT: &[&str] = &[
+    "context length is",
+    "context length of",
+    "context length of only",
+    "context length",
+    "context size is",
+    "context size of",
+    "context size",
+    "context window is",
+    "context window of",
+    "context window",
+    "token limit",
+    "tokens allowed",
+    "prompt length is",
+    "exceeds the limit of",
+    "exceed the limit of",
+    "while limit is",
+    "input length should be [1,",
+    "maximum input length",
+    "allowed input length of",
+    "allowed input length",
+    "allowed length",
+    "allowed token size",
+    "model length of",
+    "must be <",
+    "must have less than",
+    "max_seq_len",
+    "max_model_len",
+    "n_ctx",
+    "cannot exceed",
+    "max size",
+    "sequence length",
+];
+
+/// What follows a limit of tokens.
+pub(super) const AFTER_LIMIT: &[&str] = &["maximum context length"];
+
+/// The words behind which a limit comes, with the name of a model between them.
+pub(super) const NAMED_LIMIT: &str = "maximum context length of";
+
+/// What follows a number that counts no tokens.
+pub(super) const OTHER_UNITS: &[&str] =
+    &["bytes", "byte", "kb", "mb", "gb", "characters", "chars", "pixels", "ms", "seconds"];
+
 /// Names of the parameter that bounds the output.
 pub(super) const OUTPUT_PARAMETERS: &[&str] =
-    &["max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens", "maxtokens"];
+    &["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxoutputtokens", "maxtokens"];
 
 /// Words for what goes in. `message` alone is none: every JSON error has one.
 pub(super) const INPUT_WORDS: &[&str] = &["input", "prompt", "messages", "in the request", "you requested"];
+
+/// Words that say that there is more of something than there may be.
+pub(super) const EXCESS: &[&str] = &[
+    "exceed",
+    "too long",
+    "too large",
+    "too big",
+    "too many",
+    "longer than",
+    "larger than",
+    "greater than",
+    "bigger than",
+    "more than",
+    "must be less than",
+    "must be smaller than",
+    "must have less than",
+    "must be <",
+    "less than or equal to",
+    "over the limit",
+    "above the limit",
+    "ran out of",
+    "run out of",
+    "overflow",
+    "not fit",
+    "not enough",
+    "is full",
+];
+
+/// Words for the window of a model, or for all that goes into it.
+pub(super) const WINDOW: &[&str] = &[
+    "context length",
+    "context window",
+    "context size",
+    "context limit",
+    "context_length",
+    "context_window",
+    "context overflow",
+    "max_seq_len",
+    "max_model_len",
+    "model length",
+    "sequence length",
+    "maximum prompt",
+    "prompt length",
+    "prompt size",
+    "prompt limit",
+    "input length",
+    "input size",
+    "input limit",
+    "input token",
+    "prompt token",
+    "prompt_tokens",
+    "token limit",
+    "tokens limit",
+    "token count",
+    "number of tokens",
+    "tokens in request",
+    "n_ctx",
+];
+
+/// Words for what a person and an agent send, which mean a model's window beside [`OF_MODELS`].
+pub(super) const CONVERSATION: &[&str] = &["prompt", "conversation", "messages", "message", "input"];
+/// Words that tell a limit of a model from one of something else.
+pub(super) const OF_MODELS: &[&str] = &["token", "model", "context"];
+
+/// Words for what is too large in other ways, which no smaller context cures. An error that says so
+/// of anything but the window names it in the same sentence.
+pub(super) const OTHER_THINGS: &[&str] = &[
+    "image",
+    "pixel",
+    "audio",
+    "video",
+    "pdf",
+    "file",
+    "string too long",
+    "array too long",
+    "string should have",
+    "tool_calls",
+    "response exceed",
+    "response (",
+    "output token",
+    "function",
+    "embedding",
+    "call stack",
+    "redirect",
+    "memory",
+    "timeout",
+    "timed out",
+    "deadline",
+    "stop sequence",
+];
+
+/// How frameworks introduce any error of a request; the words say nothing of its input.
+pub(super) const INTRODUCTIONS: &[&str] = &["input validation error", "validation error"];

@@ -119,7 +119,8 @@ fn read_block(lines: &[&str], start: usize, index: usize, files: &mut Vec<String
 fn push_file(line: &str, files: &mut Vec<String>) {
     let path = line.trim();
     if !path.is_empty() && !is_more(path) {
-        files.push(path.to_owned());
+        // Written so, since it would have ended the block.
+        files.push(path.replace("<\\/", "</"));
     }
 }
 

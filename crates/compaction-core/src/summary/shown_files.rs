@@ -8,7 +8,7 @@ use crate::entry::FileLists;
 use crate::text::utf16_len;
 
 /// Tokens that file blocks may take whatever is reserved.
-const LEAST_TOKENS: u64 = 256;
+const LEAST_TOKENS: u64 = 64;
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
 /// UTF-16 units that the tags of both blocks take with the blank lines before them.
@@ -39,7 +39,7 @@ impl<'a> ShownFiles<'a> {
     }
 
     /// The files that a summary names of a conversation for which `reserve_tokens` are reserved: all
-    /// of them, unless their blocks would take more than half of that, as a summary that grows with
+    /// of them, unless their blocks would take more than a tenth of that, as a summary that grows with
     /// every file could never make a context small. Then the modified files come before those that
     /// were only read, and what was touched last before the rest; each list stays in its order.
     ///
@@ -49,10 +49,10 @@ impl<'a> ShownFiles<'a> {
         Self::in_tokens(lists, last_touched, Self::most_tokens(reserve_tokens))
     }
 
-    /// Tokens that file blocks may take where `reserve_tokens` are reserved: half of that, and a few
+    /// Tokens that file blocks may take where `reserve_tokens` are reserved: a tenth of that, and a few
     /// at least.
     pub fn most_tokens(reserve_tokens: u64) -> u64 {
-        (reserve_tokens / 2).max(LEAST_TOKENS)
+        (reserve_tokens / 10).max(LEAST_TOKENS)
     }
 
     /// As [`ShownFiles::within`], in blocks of `max_tokens` at most; no files at all, nor how many
@@ -148,10 +148,10 @@ mod tests {
         // Lines of 13 or 17 units, and 72 for the tags: 1024 tokens.
         let lists = lists(303, 5);
         let whole = append_file_blocks("S", &lists.read_files, &lists.modified_files);
-        for reserve in [2048, 16_384, u64::MAX] {
+        for reserve in [10_240, 16_384, u64::MAX] {
             assert_eq!(shown(&lists, &[], reserve), whole);
         }
-        assert_ne!(shown(&lists, &[], 2047), whole);
+        assert_ne!(shown(&lists, &[], 10_239), whole);
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn modified_files_that_are_too_many_leave_no_room_for_others() {
-        let text = shown(&lists(7, 10_000), &["modified/0004.rs"], 1024);
+        let text = shown(&lists(7, 10_000), &["modified/0004.rs"], 5120);
         assert!(
             text.starts_with("S\n\n<read-files>\n(and 7 more)\n</read-files>\n\n<modified-files>\nmodified/0004.rs\n")
         );

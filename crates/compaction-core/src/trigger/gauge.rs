@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::overflowing::overflow_of;
+use super::truncated::{may_be_part, read_tokens};
 use super::{EffectiveLimits, TriggerModel};
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::message::{Body, Message};
@@ -24,6 +25,10 @@ pub struct Gauge {
     /// Whether the numbers are those of the context as it is.
     is_known: bool,
     last_answer: Option<Arc<Message>>,
+    /// Estimated tokens of the messages, whatever a provider counted.
+    estimated: u64,
+    /// Whether the last answer may have been given to a part of the context.
+    may_be_truncated: bool,
     /// What edits of the context are about, as that may be an entry that comes later.
     edited: Arc<HashSet<EntryId>>,
 }
@@ -43,11 +48,16 @@ impl Gauge {
             _ => None,
         });
         let answers = projection.shared_messages().filter(|message| message.as_assistant().is_some());
+        let last_answer = answers.last().cloned();
+        let estimated = projection.messages().map(Message::tokens).sum();
+        let read = projection.messages().last().and_then(read_tokens);
         Some(Self {
             leaf_id: leaf.entry.id().clone(),
             tokens: tokens::context_tokens(projection),
             is_known: tokens::known_context_tokens(projection).is_some(),
-            last_answer: answers.last().cloned(),
+            may_be_truncated: read.is_some_and(|read| may_be_part(read, estimated)),
+            last_answer,
+            estimated,
             edited: Arc::new(edited.collect()),
         })
     }
@@ -80,9 +90,13 @@ impl Gauge {
             }
         };
         self.is_known |= tokens::is_success(&message);
+        let tokens = message.tokens();
+        // What follows an answer says nothing new about it, and looking costs the whole context.
+        self.may_be_truncated = read_tokens(&message).is_some_and(|read| may_be_part(read, self.estimated));
         if message.as_assistant().is_some() {
             self.last_answer = Some(message);
         }
+        self.estimated = self.estimated.saturating_add(tokens);
         Some(())
     }
 
@@ -99,11 +113,9 @@ impl Gauge {
     /// Whether [`super::check_compaction`] could say anything but that there is nothing to do, about
     /// an answer or a result that stands at the leaf. If so, it has to be asked.
     pub fn may_be_due(&self, model: &TriggerModel<'_>, settings: &CompactionSettings) -> bool {
-        if !settings.enabled || model.context_window == 0 {
-            return false;
-        }
-        let threshold = EffectiveLimits::for_window(model.context_window, settings).threshold;
-        let overflowed = |answer: &Arc<Message>| overflow_of(answer, model.context_window, threshold).is_some();
-        self.tokens.tokens > threshold || self.last_answer.as_ref().is_some_and(overflowed)
+        let threshold = EffectiveLimits::for_window(model.effective_window(), settings).threshold;
+        let overflowed = |answer: &Arc<Message>| overflow_of(answer, model, threshold).is_some();
+        let is_over = self.tokens.tokens > threshold || self.may_be_truncated;
+        settings.enabled && is_over || self.last_answer.as_ref().is_some_and(overflowed)
     }
 }

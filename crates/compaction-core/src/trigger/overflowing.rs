@@ -1,7 +1,8 @@
 //! Whether one assistant message shows that the context did not fit.
 
+use super::TriggerModel;
 use crate::message::{Assistant, Message, Usage};
-use crate::overflow::{is_overflow, reported_input_tokens};
+use crate::overflow::{Reported, refused_size};
 
 /// How a message overflowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,38 +15,62 @@ pub(super) enum Overflow {
     OutputTooLarge,
 }
 
-/// How `message` overflowed `window` tokens, if it did. A refused request whose input is at most
-/// `threshold` tokens by the provider's own count was refused for its output (field bug 90).
-pub(super) fn overflow_of(message: &Message, window: u64, threshold: u64) -> Option<Overflow> {
+/// How a message overflowed, with the numbers that the provider named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Overflowed {
+    pub(super) kind: Overflow,
+    /// What the provider named; nothing where no error told it.
+    pub(super) reported: Reported,
+    /// Whether an error said so, and not the usage of an answer.
+    pub(super) is_refused: bool,
+}
+
+impl Overflowed {
+    fn by_usage(kind: Overflow) -> Self {
+        Self { kind, reported: Reported::default(), is_refused: false }
+    }
+}
+
+/// How `message` overflowed the window of `model`, if it did. A request whose output alone fills what
+/// the provider takes was refused for its output (field bug 90), unless its input is more than
+/// `threshold` tokens by the provider's own count.
+pub(super) fn overflow_of(message: &Message, model: &TriggerModel<'_>, threshold: u64) -> Option<Overflowed> {
     let assistant = message.as_assistant()?;
     match assistant.stop_reason.as_deref() {
         Some("aborted") => None,
         Some("error") => overflow_of_error(assistant, threshold),
-        Some("length") if is_cut_by_window(assistant, window) => Some(Overflow::Unfinished),
+        Some("length") if is_cut_early(assistant, model) => Some(Overflowed::by_usage(Overflow::Unfinished)),
         stop_reason => {
+            let window = model.context_window;
             let exceeds = assistant.usage.as_ref().is_some_and(|usage| input_tokens(usage) > window);
             // Also one that calls tools: hidden, its calls would be made a second time.
             let kind = if stop_reason == Some("length") { Overflow::Unfinished } else { Overflow::Finished };
-            exceeds.then_some(kind)
+            exceeds.then_some(Overflowed::by_usage(kind))
         }
     }
 }
 
-fn overflow_of_error(assistant: &Assistant, threshold: u64) -> Option<Overflow> {
+fn overflow_of_error(assistant: &Assistant, threshold: u64) -> Option<Overflowed> {
     let error = assistant.error_message.as_deref()?;
-    if !is_overflow(assistant.provider.as_deref(), error) {
-        return None;
-    }
-    let fits = reported_input_tokens(error).is_some_and(|input| input <= threshold);
-    Some(if fits { Overflow::OutputTooLarge } else { Overflow::Unfinished })
+    let reported = refused_size(assistant.provider.as_deref(), error)?;
+    let is_large = reported.input.is_some_and(|input| input > threshold);
+    let kind = if reported.is_curable() || is_large { Overflow::Unfinished } else { Overflow::OutputTooLarge };
+    Some(Overflowed { kind, reported, is_refused: true })
 }
 
-/// Whether the window was full before a single token of answer: from 99 % of it on, as providers
-/// count a few tokens of their own.
-fn is_cut_by_window(assistant: &Assistant, window: u64) -> bool {
-    assistant.usage.as_ref().is_some_and(|usage| usage.output == 0 && input_tokens(usage) >= window - window / 100)
+/// Whether an answer was cut off before the model had written what it can: the window was full (from
+/// 99 % of it on, as providers count a few tokens of their own), or fewer tokens came than the model
+/// writes at most. A context that leaves more room may cure that, once.
+fn is_cut_early(assistant: &Assistant, model: &TriggerModel<'_>) -> bool {
+    let Some(usage) = assistant.usage.as_ref() else {
+        return false;
+    };
+    let (window, used) = (model.context_window, input_tokens(usage).saturating_add(usage.output));
+    let is_short = model.max_output_tokens.is_some_and(|most| usage.output < most);
+    used > 0 && (used >= window - window / 100 || is_short)
 }
 
-fn input_tokens(usage: &Usage) -> u64 {
+/// Tokens of the request that an answer was given to, as its provider counted.
+pub(super) fn input_tokens(usage: &Usage) -> u64 {
     usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
 }

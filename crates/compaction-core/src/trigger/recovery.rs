@@ -47,7 +47,7 @@ fn is_over(input: &TriggerInput<'_>, depth: usize, threshold: u64) -> bool {
 fn went_through(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> bool {
     // Who aborts an answer may have done so before the model saw anything.
     let is_answer = is_success(message);
-    let overflowed = || overflow_of(message, input.model.context_window, threshold).is_some();
+    let overflowed = || overflow_of(message, &input.model, threshold).is_some();
     is_answer && !(is_from_model(message, &input.model) && overflowed())
 }
 

@@ -10,6 +10,8 @@ use crate::tokens;
 pub(super) struct Subject<'a> {
     /// The assistant message, if there is one.
     pub(super) message: Option<&'a Message>,
+    /// The depth of its entry, if it is in the context.
+    pub(super) depth: Option<usize>,
     /// Whether it was given as the message that has just come.
     pub(super) is_after_run: bool,
     /// Whether it is older than the last compaction.
@@ -36,6 +38,7 @@ impl<'a> Subject<'a> {
         let pending = input.message.filter(|_| is_new && !(given.is_some() && is_stale));
         Self {
             message,
+            depth: position.map(|entry| entry.depth),
             is_after_run: given.is_some(),
             is_stale,
             context_tokens: context_tokens(projection, pending),

@@ -10,7 +10,8 @@ mod attempts;
 mod gauges;
 mod recoveries;
 
-const MODEL: TriggerModel<'static> = TriggerModel { provider: "p", id: "m", context_window: 100_000 };
+const MODEL: TriggerModel<'static> =
+    TriggerModel { provider: "p", id: "m", context_window: 100_000, max_output_tokens: None, room: None };
 
 /// A session that grows line by line; every entry follows the one before and has its own second.
 #[derive(Default)]
@@ -306,6 +307,81 @@ fn a_request_refused_for_its_output_is_not_compacted() {
         as_it_is,
         expect!["Compact Some(Overflow) retry=true tokens=1 threshold=83616 skipped=None"],
     );
+}
+
+#[test]
+fn what_a_provider_names_goes_before_the_window() {
+    let session = Session::default().user(45_000);
+    let refused = "input length and max_tokens exceed context limit: 45100 + 20000 > 64000";
+    check_after(
+        &session,
+        &error(refused),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
+    );
+    // One number for the whole request: what it has over the context is no room.
+    let refused = "maximum context length is 64000 tokens. However, you requested 65000 tokens";
+    check_after(
+        &session,
+        &error(refused),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
+    );
+    // Without numbers there is less room than the context took; half of it is enough.
+    check_after(
+        &session,
+        &error("Input is too long for requested model."),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=16875 skipped=None"],
+    );
+    let known = |input: &mut TriggerInput<'_>| input.model.room = Some(44_000);
+    check_before(
+        &session,
+        known,
+        expect!["Compact Some(Threshold) retry=false tokens=45000 threshold=27616 skipped=None"],
+    );
+}
+
+#[test]
+fn an_answer_that_was_cut_before_its_length_is_asked_for_once_more() {
+    let session = Session::default().user(1);
+    let cut = answer("length", "\"input\":50000,\"output\":900", "", 50);
+    let writes = |most| move |input: &mut TriggerInput<'_>| input.model.max_output_tokens = Some(most);
+    check_after(
+        &session,
+        &cut,
+        writes(8000),
+        expect!["Compact Some(Overflow) retry=true tokens=50900 threshold=83616 skipped=None"],
+    );
+    check_after(
+        &session,
+        &cut,
+        writes(900),
+        expect!["None None retry=false tokens=50900 threshold=83616 skipped=None"],
+    );
+}
+
+/// Field bug 96.
+#[test]
+fn an_answer_to_a_part_of_the_context_shows_what_is_read() {
+    let words = "plain words of a person ".repeat(4000);
+    let session = Session::default().message(&format!("{{\"role\":\"user\",\"content\":\"{words}\"}}"));
+    let read = |tokens: u64| {
+        answer("stop", &format!("\"input\":{tokens},\"output\":5,\"totalTokens\":{}", tokens + 5), "", 50)
+    };
+    check_after(
+        &session,
+        &read(8192),
+        as_it_is,
+        expect!["Compact Some(Overflow) retry=false tokens=8197 threshold=6144 skipped=None"],
+    );
+    // Counts that may be of the whole, and those of a cache that held the rest.
+    for tokens in [18_000, 300] {
+        let projection = session.projection();
+        let message = Message::from_json(&read(tokens)).expect("the message is made here");
+        let decision = check_compaction(&input(&projection, Some(&message)));
+        assert_eq!((decision.action, decision.has_overflowed), (TriggerAction::None, false), "{tokens}");
+    }
 }
 
 #[test]

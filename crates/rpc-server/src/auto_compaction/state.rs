@@ -13,6 +13,9 @@ use crate::wire::Model;
 #[derive(Debug, Default)]
 pub(crate) struct AutoCompaction {
     model: Mutex<Option<Model>>,
+    /// Tokens of input that the model's provider takes, where it has shown that it takes less than the
+    /// window.
+    room: Mutex<Option<u64>>,
     /// A compaction may have become due while another operation ran.
     is_check_missed: AtomicBool,
     /// The answer whose overflow was to be compacted away last, if that failed.
@@ -28,6 +31,7 @@ impl AutoCompaction {
         let old = std::mem::replace(&mut *locked(&self.model), model.clone());
         if old != model {
             *locked(&self.failed_recovery) = None;
+            *locked(&self.room) = None;
         }
         self.forget_context();
     }
@@ -76,6 +80,31 @@ impl AutoCompaction {
     /// Keeps in mind that the overflow of `answer` could not be compacted away.
     pub(crate) fn note_failed_recovery(&self, answer: EntryId) {
         *locked(&self.failed_recovery) = Some(answer);
+    }
+
+    /// Keeps in mind that the model's provider takes no more than `tokens` of input.
+    pub(super) fn learn_room(&self, tokens: u64) {
+        let mut room = locked(&self.room);
+        *room = Some(room.map_or(tokens, |room| room.min(tokens)));
+    }
+
+    /// Keeps in mind that the model's provider has read `tokens`, which may be more than was known.
+    pub(super) fn learn_read(&self, tokens: u64) {
+        let mut room = locked(&self.room);
+        *room = room.map(|room| room.max(tokens));
+    }
+
+    /// Tokens of input that `model` takes, where its provider has shown it.
+    pub(crate) fn room_of(&self, model: &Model) -> Option<u64> {
+        let is_same = locked(&self.model).as_ref() == Some(model);
+        if is_same { *locked(&self.room) } else { None }
+    }
+
+    /// The model of the next requests with the window that its provider has shown, if it is known.
+    pub(crate) fn effective_model(&self) -> Option<Model> {
+        let model = self.model()?;
+        let context_window = self.room_of(&model).map_or(model.context_window, |room| room.min(model.context_window));
+        Some(Model { context_window, ..model })
     }
 
     /// The model of the next requests, if it is known.

@@ -1,7 +1,7 @@
 //! The account of a compaction: what the compacted part held, what of it the new context lacks, and
 //! what is brought back (decision 0021).
 
-use compaction_core::ledger::{self, Brief, Check, Ledger, LossReport, Retention, STORED_BYTES};
+use compaction_core::ledger::{self, Brief, Check, Ledger, LossReport, Retention};
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::summary::{ShownFiles, append_shown_files};
 use compaction_core::tokens::estimate_text;
@@ -12,8 +12,8 @@ use crate::convert;
 use crate::redaction::Redactor;
 use crate::wire;
 
-/// Bytes that every stored ledger may take.
-const LEAST_STORED_BYTES: usize = 8 * 1024;
+/// Tokens of a summary that is short, whatever it stands for.
+const SHORT_SUMMARY: u64 = 1000;
 
 /// What is known of a compacted part and of a summary of it.
 pub(super) struct Account {
@@ -50,16 +50,18 @@ impl Account {
 
     /// Takes the account of a summary's text and completes the summary: with the facts that it
     /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
-    /// Where the window is known, both fit under its threshold. What `redactor` takes out of a
-    /// model's words is not brought back.
-    pub(super) fn complete(part: &Part<'_>, text: &str, redactor: Option<&Redactor>) -> (Self, String) {
+    /// Where the window is known, both fit under its threshold. `part` holds no secrets any more, so that
+    /// neither do the facts; what was cut from two texts is looked at once more by `redactor`. A text that
+    /// was made from the ledger itself (`is_own`) lacks what had no room, so that nothing is added to it.
+    pub(super) fn complete(part: &Part<'_>, text: &str, is_own: bool, redactor: Option<&Redactor>) -> (Self, String) {
         let ledger = part.preparation.ledger();
         let files = part.preparation.file_operations.lists();
         let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), part.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
         let loss = part.loss(&ledger, &with_files(text));
-        let budget =
-            part.order.settings.repair_tokens().map(|most| most.min(part.room_for_facts(text, &with_files(text))));
+        let most = part.order.settings.repair_tokens().filter(|_| !is_own);
+        let most = most.map(|most| most.min(most_facts(estimate_text(text))));
+        let budget = most.map(|most| most.min(part.room_for_facts(text, &with_files(text))));
         let repair = budget.and_then(|budget| loss.repair(budget));
         let mut account = Self::new(part, ledger, loss);
         let Some(repair) = repair else {
@@ -75,7 +77,7 @@ impl Account {
     fn new(part: &Part<'_>, ledger: Ledger, loss: LossReport) -> Self {
         Self {
             retention: loss.retention,
-            stored_bytes: stored_bytes(part.preparation.settings.reserve_tokens),
+            stored_bytes: part.order.settings.ledger_bytes(),
             messages: part.preparation.evicted().count(),
             tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
             ledger,
@@ -106,11 +108,10 @@ impl Account {
     }
 }
 
-/// What a ledger may take in the file: as much as the largest summary about, so that sessions of
-/// models with small windows, which are compacted often, do not grow by their ledgers.
-fn stored_bytes(reserve_tokens: u64) -> usize {
-    let bytes = usize::try_from(reserve_tokens.saturating_mul(4)).unwrap_or(usize::MAX);
-    bytes.clamp(LEAST_STORED_BYTES, STORED_BYTES)
+/// Tokens of facts behind a summary of `text` tokens: a tenth of it, as a good summary has said the rest in
+/// other words; what a short one lacks may fill it up.
+fn most_facts(text: u64) -> u64 {
+    (text / 10).max(SHORT_SUMMARY.saturating_sub(text))
 }
 
 /// A block without secrets. Its lines are looked at one by one, as a secret that is cut off would

@@ -67,7 +67,8 @@ mod tests {
         let of_model = json!({ "compaction": { "modelOverrides": { "p/m": { "keepRecentTokens": 15_000 } } } });
         let settings =
             Settings::default().with(&of_model).and_then(|settings| settings.with_compaction(of_call)).unwrap();
-        let model = Model { provider: "p".to_owned(), id: "m".to_owned(), context_window: window };
+        let model =
+            Model { provider: "p".to_owned(), id: "m".to_owned(), context_window: window, max_output_tokens: None };
         let found = Fitted::of(&settings, Some(&model))
             .map(|fitted| (fitted.compaction.reserve_tokens, fitted.compaction.keep_recent_tokens, fitted.threshold));
         assert_eq!(found, expected, "{window} {of_call:?}");

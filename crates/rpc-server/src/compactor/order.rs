@@ -8,6 +8,7 @@ use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::summary::{ShownFiles, append_file_blocks};
+use compaction_core::system_state;
 use compaction_core::tokens::estimate_text;
 use compaction_core::trigger;
 
@@ -22,6 +23,9 @@ use crate::wire::{CompactParams, CompactionReason, CompactionResult, GivenSummar
 const ALWAYS_ALLOWED_TOKENS: u64 = 256;
 /// Tokens that any summary has: its headings alone take more.
 const LEAST_SUMMARY_TOKENS: u64 = 24;
+
+/// Tokens that a provider counts for an estimated one at most: text in Chinese comes to four.
+const MOST_PER_ESTIMATE: u64 = 5;
 
 /// How often a little less is tried to be kept before it is half as much each time.
 const SMALL_STEPS: usize = 4;
@@ -50,8 +54,29 @@ pub(crate) struct Order {
     pub(crate) first_kept: Option<EntryId>,
     /// More tokens than this are too many for the model of the session, where its window is known.
     pub(crate) threshold: Option<u64>,
+    /// Tokens of the context by the provider's own count, where an error named them.
+    pub(crate) counted: Option<u64>,
     /// The answer that overflowed, if one did.
     pub(crate) overflowed: Option<EntryId>,
+}
+
+/// The end of a context that no compaction makes smaller.
+pub(crate) struct Tail {
+    /// Its first entry; `None` where nothing can go before it.
+    pub(crate) first_kept: Option<EntryId>,
+    /// Estimated tokens that it may have.
+    pub(crate) room: u64,
+    /// Tokens of the whole context.
+    pub(crate) tokens: u64,
+    threshold: u64,
+    measure: Measure,
+}
+
+impl Tail {
+    /// Whether the whole context fits once it is `saved` estimated tokens smaller.
+    pub(crate) fn fits_without(&self, saved: u64) -> bool {
+        self.measure.to_counted(self.measure.estimated.saturating_sub(saved)) <= self.threshold
+    }
 }
 
 impl Order {
@@ -69,13 +94,14 @@ impl Order {
             settings,
             first_kept: params.first_kept_entry_id.map(EntryId::new),
             threshold: fitted.map(|fitted| fitted.threshold),
+            counted: None,
             overflowed: None,
         }
     }
 
     /// Entries of the failed attempt that the next context shall not have; none where the answer is
     /// there. Results may come while the summary is written, so that they are looked for each time.
-    pub(super) fn hidden(&self, projection: &Projection) -> Vec<EntryId> {
+    pub(crate) fn hidden(&self, projection: &Projection) -> Vec<EntryId> {
         let failed = self.overflowed.as_ref().filter(|_| self.will_retry);
         failed.map(|answer| trigger::attempt(projection, answer)).unwrap_or_default()
     }
@@ -89,24 +115,51 @@ impl Order {
         leaf: Option<&EntryId>,
         pins: &Pins,
     ) -> Result<Preparation, Refusal> {
-        let (tools, mut compaction) = (self.settings.file_tools(), self.compaction_of(projection));
+        let (tools, compaction) = (self.settings.file_tools(), self.compaction_of(projection));
         let Some(threshold) = self.target() else {
             return match self.threshold {
                 Some(threshold) => Fitted { compaction, threshold }.prepare(&self.settings, projection, leaf),
                 None => Preparation::of(projection, leaf, compaction, &tools),
             };
         };
-        let measure = Measure::of(projection);
+        let measure = self.measure(projection);
+        // What a provider counts over the estimate may lie outside of the messages, and stays then. After a
+        // refusal that is taken for granted, where the context can be made small enough at all.
+        let counts: &[Count] = match self.reason {
+            CompactionReason::Overflow => &[Count::Outside, Count::InMessages],
+            _ => &[Count::InMessages],
+        };
+        let mut last = None;
+        for count in counts {
+            let (preparation, is_reached) = self.prepare_by(*count, threshold, (projection, measure), leaf, pins);
+            if is_reached {
+                return preparation;
+            }
+            last = Some(preparation);
+        }
+        last.unwrap_or_else(|| Preparation::of(projection, leaf, compaction, &tools))
+    }
+
+    /// The same by one way to count; with whether the threshold is reached.
+    fn prepare_by(
+        &self,
+        count: Count,
+        threshold: u64,
+        (projection, measure): (&Projection, Measure),
+        leaf: Option<&EntryId>,
+        pins: &Pins,
+    ) -> (Result<Preparation, Refusal>, bool) {
+        let (tools, mut compaction) = (self.settings.file_tools(), self.compaction_of(projection));
         let mut preparation = Preparation::of(projection, leaf, compaction, &tools);
         let mut small_steps = 0..SMALL_STEPS;
         while compaction.keep_recent_tokens > 0 {
             let weighed = preparation.as_ref().ok().map(|prepared| {
                 let balance = Balance::of(projection, &prepared.first_kept_entry_id, pins, measure);
-                Forecast::of(prepared, &balance, &self.settings)
+                Forecast::of(prepared, &balance, &self.settings, count)
             });
             let keep = compaction.keep_recent_tokens;
             compaction.keep_recent_tokens = match weighed {
-                Some(forecast) if forecast.tokens <= threshold && forecast.is_worth => break,
+                Some(forecast) if forecast.tokens <= threshold && forecast.is_worth => return (preparation, true),
                 // A little too much is cured by a little less.
                 Some(forecast) if forecast.is_worth && small_steps.next().is_some() => {
                     let step = forecast.tokens.saturating_sub(threshold).max(keep / 8);
@@ -117,7 +170,33 @@ impl Order {
             let smaller = Preparation::of(projection, leaf, compaction, &tools);
             preparation = smaller.or(preparation);
         }
-        preparation
+        (preparation, false)
+    }
+
+    /// What a context weighs, by the count of the provider that refused it where it named one.
+    pub(super) fn measure(&self, projection: &Projection) -> Measure {
+        let measure = Measure::of(projection);
+        // A count of many times the estimate is of something else than these messages.
+        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MOST_PER_ESTIMATE);
+        let counted = self.counted.filter(is_plausible).unwrap_or(0).max(measure.counted);
+        Measure { counted, ..measure }
+    }
+
+    /// The end of a context that stays however little is kept: the last answer with the results of its
+    /// calls. `None` where no threshold has to be reached.
+    pub(crate) fn tail(&self, projection: &Projection, leaf: Option<&EntryId>) -> Option<Tail> {
+        let threshold = self.target()?;
+        let shown = projection.hiding(&self.hidden(projection));
+        let compaction = self.compaction_of(&shown);
+        let least = CompactionSettings { keep_recent_tokens: 1, ..compaction };
+        let prepared = Preparation::of(&shown, leaf, least, &self.settings.file_tools());
+        let first_kept = prepared.ok().map(|prepared| prepared.first_kept_entry_id);
+        let measure = self.measure(&shown);
+        let prompt = system_state::replay(shown.messages(), 0).map_or(0, |message| message.tokens());
+        let has_summary = first_kept.is_some() || shown.compaction().is_some();
+        let summary = if has_summary { compaction.reserve_tokens } else { 0 };
+        let room = measure.to_estimated(threshold).saturating_sub(prompt.saturating_add(summary));
+        Some(Tail { first_kept, room, tokens: measure.counted, threshold, measure })
     }
 
     /// The threshold that the compaction has to reach, if it has to: what nobody asked for shall
@@ -194,6 +273,15 @@ impl Order {
     }
 }
 
+/// Where the tokens lie that a provider counts over the estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Count {
+    /// In the messages, which weigh more than estimated.
+    InMessages,
+    /// Outside of the session, as a prompt and tools do.
+    Outside,
+}
+
 /// What a compaction may come to.
 struct Forecast {
     /// Tokens of the context afterwards, with the largest summary, as the provider counts.
@@ -203,14 +291,20 @@ struct Forecast {
 }
 
 impl Forecast {
-    fn of(preparation: &Preparation, balance: &Balance, settings: &Settings) -> Self {
+    fn of(preparation: &Preparation, balance: &Balance, settings: &Settings, count: Count) -> Self {
         let reserve_tokens = preparation.settings.reserve_tokens;
         let limits = OutputLimits { reserve_tokens, model_max_tokens: None };
         let largest = |kind| limits.max_tokens(kind).max(extractive::MINIMUM_TOKENS);
         let prefix = if preparation.is_split_turn { largest(RequestKind::TurnPrefix) } else { 0 };
         let summary = largest(RequestKind::History).saturating_add(prefix);
-        let staying = [balance.kept, balance.pinned, additions(preparation, settings)];
-        let staying = balance.measure.to_counted(staying.into_iter().fold(0, u64::saturating_add));
+        let added = additions(preparation, settings);
+        let staying = match count {
+            Count::InMessages => {
+                let staying = [balance.kept, balance.pinned, added].into_iter().fold(0, u64::saturating_add);
+                balance.measure.to_counted(staying)
+            }
+            Count::Outside => balance.staying_at_most().saturating_add(added),
+        };
         Self {
             tokens: staying.saturating_add(summary),
             is_worth: balance.gain().is_none_or(|gain| gain > ALWAYS_ALLOWED_TOKENS.min(summary)),

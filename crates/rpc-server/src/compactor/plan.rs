@@ -11,7 +11,7 @@ use compaction_core::projection::Projection;
 
 use super::Order;
 use super::account::Part;
-use super::balance::{Balance, Measure};
+use super::balance::Balance;
 use crate::call::change;
 use crate::errors::RpcError;
 use crate::handlers::compaction::chosen_cut;
@@ -21,6 +21,7 @@ use crate::handlers::pins::pins_of;
 use crate::hooks;
 use crate::operation::{self, SummaryOperation};
 use crate::session::SessionAccess;
+use crate::summarizers::Redactions;
 use crate::wire::GivenSummary;
 
 /// What is to be summarised, or what the client has summarised, and where the cut is.
@@ -34,6 +35,24 @@ pub(super) struct Plan {
     pub(super) balance: Balance,
     /// The messages that stay.
     pub(super) kept: Vec<PreparedMessage>,
+}
+
+/// A plan without secrets.
+pub(super) struct Told {
+    /// What goes.
+    pub(super) preparation: Preparation,
+    /// What stays.
+    kept: Vec<PreparedMessage>,
+    balance: Balance,
+    /// Secrets that were taken out of what goes.
+    pub(super) redactions: Redactions,
+}
+
+impl Told {
+    /// What goes and what stays.
+    pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
+        Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
+    }
 }
 
 impl Plan {
@@ -55,7 +74,7 @@ impl Plan {
         };
         match &order.summary {
             None => {
-                let plan = Self::prepared(preparation?, &projection, &pins);
+                let plan = Self::prepared(order, preparation?, &projection, &pins);
                 order.check_worth(&plan.balance)?;
                 Ok(plan)
             }
@@ -79,18 +98,26 @@ impl Plan {
         })
     }
 
-    /// What goes and what stays.
-    pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
-        Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
+    /// What goes and what stays, as summarizers and facts may tell of it. It reads all messages, so that
+    /// it belongs on a thread for blocking work.
+    pub(super) fn told(&self, order: &Order) -> Told {
+        let Some(redactor) = order.settings.redaction().redactor() else {
+            let (preparation, kept) = (self.preparation.clone(), self.kept.clone());
+            return Told { preparation, kept, balance: self.balance, redactions: Redactions::new() };
+        };
+        let (preparation, redactions) = redactor.preparation(&self.preparation);
+        let mut kept = self.kept.clone();
+        redactor.messages(&mut kept);
+        Told { preparation, kept, balance: self.balance, redactions }
     }
 
-    fn prepared(preparation: Preparation, projection: &Projection, pins: &Pins) -> Self {
+    fn prepared(order: &Order, preparation: Preparation, projection: &Projection, pins: &Pins) -> Self {
         let first_kept = &preparation.first_kept_entry_id;
         Self {
             first_kept_entry_id: preparation.first_kept_entry_id.clone(),
             leaf_id: preparation.leaf_id.clone(),
             tokens_before: preparation.tokens_before,
-            balance: Balance::of(projection, first_kept, pins, Measure::of(projection)),
+            balance: Balance::of(projection, first_kept, pins, order.measure(projection)),
             kept: kept(projection, first_kept),
             preparation,
         }
@@ -106,7 +133,7 @@ impl Plan {
     ) -> Result<Self, RpcError> {
         check_given(given)?;
         let (Some(first_kept), Some(leaf)) = (&given.first_kept_entry_id, access.session().leaf_id()) else {
-            return Ok(Self::prepared(preparation?, projection, pins));
+            return Ok(Self::prepared(order, preparation?, projection, pins));
         };
         let first_kept = EntryId::new(first_kept.as_str());
         check_first_kept(access, &first_kept, leaf, &order.hidden(projection))?;
@@ -121,7 +148,8 @@ impl Plan {
         first_kept: &EntryId,
     ) -> Self {
         let (compaction, tools) = (order.compaction_of(projection), order.settings.file_tools());
-        Self::prepared(Preparation::of_given(projection, leaf, first_kept, compaction, &tools), projection, pins)
+        let given = Preparation::of_given(projection, leaf, first_kept, compaction, &tools);
+        Self::prepared(order, given, projection, pins)
     }
 
     /// Takes over the cut that a hook chose, once it is checked.

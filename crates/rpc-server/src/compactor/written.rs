@@ -7,7 +7,8 @@ use compaction_core::ledger::remove_retained_facts;
 use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
-use compaction_core::summary::{join_split_turn, remove_file_blocks};
+use compaction_core::summary::{ShownFiles, append_shown_files, join_split_turn, remove_file_blocks};
+use compaction_core::tokens::estimate_text;
 use serde_json::json;
 
 use super::Order;
@@ -17,6 +18,7 @@ use crate::call::blocking;
 use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
+use crate::settings::Settings;
 use crate::summarizers::{Redactions, SummaryJob, extractive};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
@@ -60,8 +62,9 @@ impl Written {
     }
 
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
-        let files = plan.preparation.file_operations.lists();
-        let account = Account::of_given(&plan.part(order), &given.summary);
+        let told = plan.told(order);
+        let files = told.preparation.file_operations.lists();
+        let account = Account::of_given(&told.part(order), &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
@@ -82,15 +85,21 @@ impl Written {
         plan: &Arc<Plan>,
         order: &Arc<Order>,
     ) -> Result<Self, RpcError> {
-        let preparation = &plan.preparation;
+        let told = {
+            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
+            let redacting = blocking(move || Ok(Arc::new(plan.told(&order))));
+            operation.unless_cancelled(redacting).await?
+        };
+        let preparation = &told.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, order.settings.citations());
+        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
         let written = operation.summarize(&jobs).await?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
         let usages = written.summaries.iter().map(|summary| summary.usage.clone());
         let usage = usages.fold(written.failed_usage, operation::sum_usage);
-        let redactions = operation::sum_redactions(&written.summaries);
+        let mut redactions = told.redactions.clone();
+        operation::add_redactions(&mut redactions, &written.summaries);
         let mut texts = written.summaries.into_iter().map(|summary| summary.text);
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
         let summary = match texts.next() {
@@ -101,10 +110,11 @@ impl Written {
         let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         operation::checked(&summary)?;
         let (account, summary) = {
-            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            // Decision 13: what never leaves the process keeps its facts exact.
-            let redactor = order.settings.redaction().redactor().filter(|_| written.summarizer != extractive::NAME);
-            let completing = blocking(move || Ok(Account::complete(&plan.part(&order), &summary, redactor.as_deref())));
+            let (told, order) = (Arc::clone(&told), Arc::clone(order));
+            let is_own = written.summarizer == extractive::NAME;
+            let redactor = order.settings.redaction().redactor();
+            let completing =
+                blocking(move || Ok(Account::complete(&told.part(&order), &summary, is_own, redactor.as_deref())));
             operation.unless_cancelled(completing).await?
         };
         let files = preparation.file_operations.lists();
@@ -141,30 +151,52 @@ pub(crate) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
     texts: &Arc<PromptTexts>,
-    citations: bool,
+    settings: &Settings,
 ) -> Vec<SummaryJob> {
     let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
     let previous_ledger = preparation.previous_ledger().map(Arc::new);
+    let (has_history, has_prefix) =
+        (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
+    let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
+    let prefix_room = if has_history { room / PREFIX_PART } else { room };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
+        local_tokens: match (is_history, has_prefix) {
+            (true, true) => room - prefix_room,
+            (true, false) => room,
+            (false, _) => prefix_room,
+        },
         kind,
         messages: prepared.to_vec(),
         previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(without_facts),
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
-        citations,
+        citations: settings.citations(),
         custom_instructions: custom_instructions.map(str::to_owned),
         replace_instructions: false,
         texts: Arc::clone(texts),
         limits,
+        thinking: settings.thinking(),
     };
     let mut jobs = Vec::new();
-    if !preparation.messages_to_summarize.is_empty() {
+    if has_history {
         jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, true));
     }
-    if !preparation.turn_prefix_messages.is_empty() {
+    if has_prefix {
         jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, false));
     }
     jobs
+}
+
+/// Part of a whole summary that the beginning of a split turn may take where a history stands before it.
+const PREFIX_PART: u64 = 4;
+
+/// Tokens that the text of a summary without a model may take, so that it stays within `whole` with the
+/// lists of files behind it.
+fn local_room(preparation: &Preparation, whole: u64) -> u64 {
+    let files = preparation.file_operations.lists();
+    let most = ShownFiles::most_tokens(preparation.settings.reserve_tokens);
+    let shown = ShownFiles::in_tokens(&files, &preparation.file_operations.last_touched(), most);
+    whole.saturating_sub(estimate_text(&append_shown_files("", &shown)))
 }
 
 /// A summary without the facts that were brought back: those are in the ledger.

@@ -32,7 +32,7 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
         let failed_recovery = open.auto_compaction.failed_recovery();
         let decision = check_compaction(&TriggerInput {
             projection: &projection,
-            model: auto_compaction::trigger_model(model),
+            model: auto_compaction::trigger_model(model, open.auto_compaction.room_of(model)),
             settings: auto_compaction::compaction(model, &settings),
             message: message.as_ref(),
             failed_recovery: failed_recovery.as_ref(),
@@ -64,6 +64,7 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
         reserve_tokens: limits.map(|limits| limits.reserve_tokens),
         keep_recent_tokens: limits.map(|limits| limits.keep_recent_tokens),
         skipped: decision.skipped.map(str::to_owned),
+        refused: convert::refused_size(&decision.reported),
     }
 }
 
@@ -84,7 +85,7 @@ pub(crate) async fn prepare(
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let projection = project(session, open, leaf.as_ref())?;
-        let fitted = Fitted::of(&settings, open.auto_compaction.model().as_ref());
+        let fitted = Fitted::of(&settings, open.auto_compaction.effective_model().as_ref());
         let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
         let tools = settings.file_tools();
         let preparation = match (params.first_kept_entry_id.map(EntryId::new), fitted) {
@@ -146,7 +147,7 @@ fn requests(
     limits: ModelLimits,
 ) -> Result<Vec<wire::SummaryRequest>, RpcError> {
     let mut requests = Vec::new();
-    for job in compactor::jobs(preparation, focus, &Arc::new(prompt_texts(settings)), settings.citations()) {
+    for job in compactor::jobs(preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
         let plan = job.plan(limits, None, None).map_err(|error| RpcError::SummarizerFailed {
             cause: format!("failed to {error}"),
             retryable: false,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use compaction_core::conversation::{self, llm_message};
+use compaction_core::conversation::{self, LlmContext};
 use compaction_core::entry::{EntryBody, EntryId};
 use compaction_core::message::Message;
 use compaction_core::projection::{PathState, ProjectedEntry, Projection};
@@ -23,12 +23,11 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
         let context = session.context(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
         let projection = &context.projection;
         let after = params.after.map(EntryId::new);
-        let delta = after.as_ref().map(|after| position_after(projection, after));
         let format = params.format.unwrap_or_default();
-        let messages = match delta.flatten() {
-            Some(position) => messages_from(projection, position, format),
-            None => whole_context(projection, format),
-        };
+        let later = |after: &EntryId| messages_from(projection, position_after(projection, after)?, format);
+        let delta = after.as_ref().map(later);
+        let is_delta = delta.as_ref().map(Option::is_some);
+        let messages = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
         let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
         Ok(GetContextResult {
             messages: messages.iter().map(convert::message).collect(),
@@ -36,7 +35,7 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
             thinking_level: projection.thinking_level().to_owned(),
             model: convert::model(projection),
             tokens: convert::tokens(tokens::context_tokens(projection)),
-            delta: delta.map(|position| position.is_some()),
+            delta: is_delta,
             diagnostics: context.diagnostics.iter().map(convert::diagnostic).chain(found).collect(),
         })
     })
@@ -74,31 +73,16 @@ fn whole_context(projection: &Projection, format: ContextFormat) -> Vec<Arc<Mess
     }
 }
 
-/// Messages of the entries from `position` on. Tool results keep their calls: an entry that holds
-/// a result without a call in the context is left out wherever the context starts.
-fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Vec<Arc<Message>> {
-    let later = projection.entries()[position..].iter().flat_map(|entry| &entry.messages);
+/// Messages of the entries from `position` on; `None` where these change what was given for the entries
+/// before.
+fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<Vec<Arc<Message>>> {
     match format {
-        ContextFormat::Agent => later.cloned().collect(),
-        ContextFormat::Llm => {
-            let whole = conversation::llm_context(projection);
-            let before = projection.entries()[..position].iter().flat_map(|entry| &entry.messages);
-            let known = before.filter(|message| llm_message(message).is_some());
-            let orphans = orphans_before(projection, position);
-            whole[known.count() - orphans..].to_vec()
+        ContextFormat::Agent => {
+            let later = projection.entries()[position..].iter().flat_map(|entry| &entry.messages);
+            Some(later.cloned().collect())
         }
+        ContextFormat::Llm => LlmContext::of(projection).since(position),
     }
-}
-
-/// Tool results before `position` that the `llm` format leaves out.
-fn orphans_before(projection: &Projection, position: usize) -> usize {
-    let is_before =
-        |entry_id: &EntryId| projection.entries()[..position].iter().any(|projected| projected.entry.id() == entry_id);
-    let orphans = projection.diagnostics().iter().filter(|diagnostic| match diagnostic {
-        compaction_core::projection::ProjectionDiagnostic::OrphanToolResult { entry_id, .. } => is_before(entry_id),
-        _ => false,
-    });
-    orphans.count()
 }
 
 /// The position in the context that follows entry `after`, if the context up to that entry is the
@@ -162,12 +146,13 @@ pub(crate) async fn estimate_tokens(
 
 /// Gives messages as the text that a summarizer reads.
 pub(crate) async fn serialize(
-    _: CallContext,
+    call: CallContext,
     params: SerializeConversationParams,
 ) -> Result<SerializeConversationResult, RpcError> {
+    let thinking = call.server.settings_now().await?.thinking();
     blocking(move || {
         let messages = convert::read_messages(&params.messages, "messages")?;
-        let text = conversation::serialize_conversation(messages.iter().map(Arc::as_ref));
+        let text = conversation::serialize_conversation(messages.iter().map(Arc::as_ref), thinking);
         Ok(SerializeConversationResult { text })
     })
     .await

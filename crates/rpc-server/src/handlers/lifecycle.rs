@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -75,7 +76,9 @@ pub(crate) async fn update_settings(
         None => None,
         Some(options) => Some((session_to_compact(&call, &params).await?, auto_model(options.as_ref())?)),
     };
-    blocking(move || {
+    let server = Arc::clone(&call.server);
+    let changed = session.as_ref().map(|(session, _)| Arc::clone(session));
+    let updating = blocking(move || {
         let layers = &call.server.configuration()?.settings;
         let settings = match &params.settings {
             Some(layer) => layers.update(&read_settings(layer)?)?,
@@ -88,8 +91,13 @@ pub(crate) async fn update_settings(
             settings: convert::free_object(settings.as_json()),
             diagnostics: layers.diagnostics(),
         })
-    })
-    .await
+    });
+    let updated = updating.await?;
+    // The window of the model may be smaller than the context by now.
+    if let Some(session) = changed {
+        auto_compaction::check_size(&server, &session).await;
+    }
+    Ok(updated)
 }
 
 fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {

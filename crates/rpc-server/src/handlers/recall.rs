@@ -1,10 +1,10 @@
 //! `recall`.
 
 use compaction_core::entry::{Entry, EntryId};
-use compaction_core::recall::{RecallQuery, cut_to};
+use compaction_core::recall::{Place, RecallQuery, choose, cut_to};
 use compaction_core::tokens::estimate_text;
-use compaction_core::verbatim::entry_text;
-use session_store::Session;
+use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
+use session_store::{Recalled, Session};
 
 use super::entries::branch_end;
 use crate::call::CallContext;
@@ -23,7 +23,7 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
         return Err(RpcError::invalid_params("maxTokens", "a whole number, 1 or more"));
     }
     let wish = Wish::of(params.query, params.entry_ids)?;
-    let cancel = call.cancel.clone();
+    let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let mut answer = Filling { room: max_tokens, result: empty() };
@@ -35,11 +35,9 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
             }
             Wish::Question(query) => {
                 let is_cancelled = || cancel.is_cancelled();
-                let found = session.recall(leaf.as_ref(), &query, &is_cancelled);
+                let found = session.recall(leaf.as_ref(), &query, &tools, &is_cancelled);
                 let found = found.map_err(|error| open.store_error(&error))?.ok_or(RpcError::Cancelled)?;
-                for found in found {
-                    answer.offer_found(session, open, &found)?;
-                }
+                answer.take_found(session, open, &found)?;
             }
         }
         Ok(answer.result)
@@ -81,43 +79,38 @@ struct Filling {
 }
 
 impl Filling {
-    /// Takes an entry that was asked for by its id.
+    /// Takes an entry that was asked for by its id, if it fits; the first one always does, as it is cut.
     fn offer_asked(&mut self, session: &Session, open: &OpenSession, id: &EntryId) -> Result<(), RpcError> {
         let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
         let text = entry_text(&entry);
-        if self.has_place_for(estimate_text(&text)) {
-            self.take(&entry, text, None);
-        }
-        Ok(())
-    }
-
-    /// Takes an entry that was found; one that does not fit is not even read.
-    fn offer_found(
-        &mut self,
-        session: &Session,
-        open: &OpenSession,
-        found: &session_store::RecalledEntry,
-    ) -> Result<(), RpcError> {
-        if self.has_place_for(found.tokens) {
-            let entry = session.entry(&found.entry_id).map_err(|error| open.store_error(&error))?;
-            self.take(&entry, entry_text(&entry), Some(found.score));
-        }
-        Ok(())
-    }
-
-    /// Whether a text fits; the first one always does, as it is cut. Counts those that do not.
-    fn has_place_for(&mut self, tokens: u64) -> bool {
         let is_first = self.result.entries.is_empty() && self.result.omitted == 0;
-        let fits = is_first || tokens <= self.room;
-        self.result.omitted += u64::from(!fits);
-        fits
-    }
-
-    fn take(&mut self, entry: &Entry, text: String, score: Option<f64>) {
+        if !is_first && estimate_text(&text) > self.room {
+            self.result.omitted += 1;
+            return Ok(());
+        }
         let cut = cut_to(&text, self.room);
         let truncated = cut.is_some();
-        let text = cut.unwrap_or(text);
-        let tokens = estimate_text(&text);
+        self.take(&entry, RecalledText { text: cut.unwrap_or(text), truncated, passages: None, score: None });
+        Ok(())
+    }
+
+    /// Takes as much of what was found as fits.
+    fn take_found(&mut self, session: &Session, open: &OpenSession, found: &Recalled) -> Result<(), RpcError> {
+        let (choices, omitted) = choose(&found.passages, self.room);
+        self.result.omitted = omitted as u64;
+        for choice in choices {
+            let id = &found.entry_ids[choice.document];
+            let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
+            let excerpt = choice.excerpt(&Verbatim::of(&entry));
+            let passages = Some(excerpt.places.iter().map(passage).collect());
+            let (text, truncated) = (excerpt.text, excerpt.is_partial);
+            self.take(&entry, RecalledText { text, truncated, passages, score: Some(choice.score) });
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, entry: &Entry, recalled: RecalledText) {
+        let tokens = estimate_text(&recalled.text);
         self.room = self.room.saturating_sub(tokens);
         self.result.tokens += tokens;
         self.result.entries.push(RecalledEntry {
@@ -125,10 +118,32 @@ impl Filling {
             entry_type: entry.kind_name().to_owned(),
             role: entry.message().map(|message| message.role().to_owned()),
             timestamp: entry.timestamp().to_owned(),
-            text,
+            text: recalled.text,
             tokens,
-            truncated,
-            score,
+            truncated: recalled.truncated,
+            passages: recalled.passages,
+            score: recalled.score,
         });
     }
+}
+
+/// What is given of an entry.
+struct RecalledText {
+    text: String,
+    truncated: bool,
+    passages: Option<Vec<Passage>>,
+    score: Option<f64>,
+}
+
+fn passage(place: &Place) -> Passage {
+    let part = match place.kind {
+        PartKind::Text => PassagePart::Text,
+        PartKind::ToolCall => PassagePart::ToolCall,
+        PartKind::Image => PassagePart::Image,
+        PartKind::Command => PassagePart::Command,
+        PartKind::Output => PassagePart::Output,
+        PartKind::Summary => PassagePart::Summary,
+    };
+    let (start, end, offset) = (place.range.start as u64, place.range.end as u64, place.offset as u64);
+    Passage { part, block: place.block.map(|block| block as u64), start, end, offset }
 }

@@ -20,7 +20,13 @@ pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Re
     let limit = read_limit(params.limit)?;
     let found = match (params.session_id, params.all) {
         (Some(_), false) => search_one(&call, query, limit).await?,
-        (None, true) => search_all(&call, query, limit).await?,
+        (None, true) => match search_all(&call, &query, limit).await? {
+            found if found.is_empty() => match query.loosened() {
+                Some(loosened) => search_all(&call, &loosened, limit).await?,
+                None => found,
+            },
+            found => found,
+        },
         (Some(_), true) => return Err(RpcError::invalid_params("all", "false where `sessionId` names a session")),
         (None, false) => {
             return Err(RpcError::invalid_params("sessionId", "the id of an open session, or `all` as true"));
@@ -39,14 +45,20 @@ fn read_limit(limit: Option<u64>) -> Result<usize, RpcError> {
 async fn search_one(call: &CallContext, query: SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
     let cancel = call.cancel.clone();
     call.read(move |session, open| {
-        let found = session.search(&query, limit, &|| cancel.is_cancelled());
-        found.map_err(|error| open.store_error(&error))
+        let search = |query: &SearchQuery| {
+            let found = session.search(query, limit, &|| cancel.is_cancelled());
+            found.map_err(|error| open.store_error(&error))
+        };
+        match (search(&query)?, query.loosened()) {
+            (found, Some(loosened)) if found.is_empty() => search(&loosened),
+            (found, _) => Ok(found),
+        }
     })
     .await
 }
 
 /// Open sessions are searched as they are in memory, one after the other, and all others as files.
-async fn search_all(call: &CallContext, query: SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
+async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     // One that is open for reading alone may lag behind its file.
@@ -54,11 +66,11 @@ async fn search_all(call: &CallContext, query: SearchQuery, limit: usize) -> Res
     let mut parts = Vec::new();
     let mut searched = HashSet::new();
     for open in open {
-        let Some(part) = call.unless_cancelled(search_open(call, &open, &query, limit)).await? else { continue };
+        let Some(part) = call.unless_cancelled(search_open(call, &open, query, limit)).await? else { continue };
         parts.push(part);
         searched.extend(open.path.clone());
     }
-    let (server, cancel) = (Arc::clone(&call.server), call.cancel.clone());
+    let (server, cancel, query) = (Arc::clone(&call.server), call.cancel.clone(), query.clone());
     let files = blocking(move || {
         let directory = server.configuration()?.session_dir.as_deref();
         let found = server.store()?.search(directory, &searched, &query, limit, &|| cancel.is_cancelled());
@@ -96,5 +108,6 @@ fn hit(hit: session_store::SearchHit) -> wire::SearchHit {
         timestamp: hit.timestamp,
         preview: hit.preview,
         evicted: hit.is_evicted,
+        score: hit.score,
     }
 }

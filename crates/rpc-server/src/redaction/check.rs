@@ -1,9 +1,67 @@
 //! Telling secrets from what has their form.
 
-use super::rules::Check;
+use std::ops::Range;
 
-/// Words that stand where a secret would.
-const PLACEHOLDERS: [&str; 17] = [
+/// What must hold of a match besides its form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    /// Nothing.
+    None,
+    /// It is the block of a private key.
+    PrivateKey,
+    /// It is not a piece of a longer word, as forms occur within encoded data by chance, and was issued
+    /// by somebody, not made up for a document.
+    Issued,
+    /// It is a value and no placeholder for one.
+    NoPlaceholder,
+    /// The same, and no word: it has digits, signs, or the case of encoded data.
+    Credential,
+    /// It is a value with a digit or a sign, and neither a path nor a name in a program.
+    Password,
+    /// The same, for a value behind a name that must not be a part of another word.
+    NamedPassword,
+    /// The value of a variable in the style of environments, where words are passwords as well.
+    VariablePassword,
+    /// The same for what looks drawn by chance, with all signs.
+    VariableSecret,
+    /// The value of an option of a command line.
+    OptionPassword,
+    /// The password of OpenSSL's options.
+    OpenSslPassword,
+    /// It looks drawn by chance.
+    Random,
+    /// The same, for a value behind a name.
+    NamedSecret,
+    /// The same, for what somebody calls a secret in a sentence.
+    SaidSecret,
+    /// The same, for the value of an option of a command line.
+    OptionSecret,
+    /// A short value that a person made up.
+    ShortSecret,
+    /// A user's name and a password, encoded as base64.
+    BasicAuth,
+    /// One of the pairs looks drawn by chance.
+    Cookie,
+    /// It looks drawn by chance, and is no id of this program's own kind.
+    SessionCookie,
+}
+
+/// A match: the text, where the keyword stands in it, and where the secret does.
+#[derive(Debug, Clone)]
+pub(super) struct Found<'t> {
+    pub(super) text: &'t str,
+    pub(super) keyword: usize,
+    pub(super) secret: Range<usize>,
+}
+
+/// Bytes of the longest name that is looked at.
+const LONGEST_NAME: usize = 48;
+
+/// Bytes of the longest password that a person would choose.
+const LONGEST_PASSWORD: usize = 200;
+
+/// Words that stand where a secret would, within longer ones too.
+const PLACEHOLDERS: [&str; 24] = [
     "xxxx",
     "****",
     "....",
@@ -13,7 +71,11 @@ const PLACEHOLDERS: [&str; 17] = [
     "example",
     "placeholder",
     "changeme",
-    "password",
+    "change-me",
+    "change_me",
+    "change-this",
+    "replace",
+    "insert_",
     "redacted",
     "dummy",
     "sample",
@@ -21,61 +83,345 @@ const PLACEHOLDERS: [&str; 17] = [
     "environ",
     "getenv",
     "secrets.",
+    "env.",
+    "todo",
+    "<",
+];
+/// Words that are no secret, but for digits and signs behind them.
+const WORDS: [&str; 40] = [
+    "password",
+    "passwd",
+    "passwort",
+    "passphrase",
+    "pass",
+    "pwd",
+    "secret",
+    "secrets",
+    "mysecret",
+    "token",
+    "mytoken",
+    "key",
+    "mykey",
+    "apikey",
+    "credentials",
+    "changeit",
+    "test",
+    "testing",
+    "testpassword",
+    "testpass",
+    "string",
+    "str",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "hidden",
+    "user",
+    "username",
+    "admin",
+    "root",
+    "foo",
+    "bar",
+    "foobar",
+    "text",
+    "value",
+    "required",
+    "optional",
+];
+/// What a name of a key says of it when it is a secret.
+const KEY_OWNERS: [&str; 47] = [
+    "api",
+    "access",
+    "auth",
+    "private",
+    "secret",
+    "signing",
+    "encryption",
+    "encrypt",
+    "decryption",
+    "master",
+    "account",
+    "storage",
+    "shared",
+    "sharedaccess",
+    "subscription",
+    "service",
+    "client",
+    "app",
+    "application",
+    "license",
+    "consumer",
+    "bot",
+    "deploy",
+    "webhook",
+    "session",
+    "jwt",
+    "hmac",
+    "admin",
+    "root",
+    "db",
+    "database",
+    "redis",
+    "ssh",
+    "function",
+    "functions",
+    "preshared",
+    "pre_shared",
+    "cookie",
+    "aes",
+    "host",
+    "write",
+    "ingest",
+    "rest",
+    "server",
+    "security",
+    "wp",
+    "logged_in",
+];
+/// What a name says of a token that is none: it tells where reading goes on, or is known to all.
+const OPEN_TOKENS: [&str; 12] = [
+    "next",
+    "page",
+    "nextpage",
+    "next_page",
+    "continuation",
+    "continue",
+    "cursor",
+    "sync",
+    "resume",
+    "public",
+    "pagination",
+    "id_of",
 ];
 
 impl Check {
-    /// Whether the piece of `text` from `start` to `end` passes.
-    pub(super) fn passes(self, text: &str, start: usize, end: usize) -> bool {
-        let secret = &text[start..end];
+    /// Whether the match passes. Of one that is cut, more follows than was looked at so far.
+    pub(super) fn passes(self, found: &Found<'_>, is_cut: bool) -> bool {
+        let (secret, after) = (&found.text[found.secret.clone()], &found.text[found.secret.end..]);
         let is_value = || !is_placeholder(secret);
-        let is_no_code = || !starts_call(&text[end..]) && !secret.starts_with(['/', '~', '.', '-']);
+        let is_password = || is_value() && !is_code(secret, after) && is_unlike_words(secret);
+        let is_random = || is_value() && !is_code(secret, after) && looks_random(secret);
         match self {
-            Self::None => true,
-            Self::Whole => is_whole(text, start, end),
-            Self::HoldsData => longest_run(secret, is_base64) >= 24,
+            Self::None | Self::PrivateKey => true,
+            Self::Issued => (is_cut || is_whole(found)) && !is_made_up(secret),
             Self::NoPlaceholder => is_value(),
-            Self::Password => is_value() && is_no_code() && is_mixed(secret, 1),
-            Self::Random => {
-                let is_long = longest_run(secret, char::is_alphanumeric) >= 12;
-                is_value() && is_no_code() && is_long && is_mixed(secret, 2) && entropy(secret) >= 3.0
+            Self::Credential => is_value() && (is_unlike_words(secret) || is_encoded(secret)),
+            Self::Password => is_password(),
+            Self::NamedPassword => secret.len() <= LONGEST_PASSWORD && names_password(found) && is_password(),
+            Self::VariablePassword => {
+                is_variable(found)
+                    && is_value()
+                    && !is_code(secret, "")
+                    && (is_unlike_words(secret) || secret.len() >= 10)
+                    && secret.contains(|character: char| character.is_ascii_alphabetic())
             }
+            Self::VariableSecret => is_variable(found) && names_secret(found) && is_value() && looks_random(secret),
+            Self::OptionPassword => is_option(found) && is_password(),
+            Self::OpenSslPassword => {
+                found.text[..found.keyword].trim_end_matches(['i', 'n', 'o', 'u', 't', ' ', '=']).ends_with("-pass")
+                    && is_value()
+            }
+            Self::Random => is_random(),
+            Self::NamedSecret => names_secret(found) && is_random(),
+            Self::SaidSecret => {
+                is_random() && (names_secret(found) || !secret.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            }
+            Self::OptionSecret => {
+                is_option(found)
+                    && is_value()
+                    && !is_code(secret, after)
+                    && is_unlike_words(secret)
+                    && count(secret, |byte| byte.is_ascii_digit()) >= 2
+            }
+            Self::ShortSecret => {
+                let signs = count(secret, |byte| {
+                    byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')
+                });
+                names_secret(found)
+                    && is_password()
+                    && !secret.to_ascii_lowercase().contains("secret")
+                    && count(secret, |byte| byte.is_ascii_digit()) >= 2
+                    && (signs > 0 || count(secret, |byte| byte.is_ascii_uppercase()) > 0)
+            }
+            Self::BasicAuth => is_basic_auth(secret),
+            Self::Cookie => {
+                secret.split([';', '&']).filter_map(|pair| pair.split_once('=')).any(|(_, value)| looks_random(value))
+            }
+            Self::SessionCookie => is_random() && !is_hyphenated(secret),
         }
     }
 }
 
-/// Whether no letter, digit or underscore touches the piece. The letter of an escape (`\n`) is a
-/// line break to whoever wrote it.
-fn is_whole(text: &str, start: usize, end: usize) -> bool {
+/// Whether no letter, digit or underscore touches the piece.
+fn is_whole(found: &Found<'_>) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
-    let mut before = text[..start].chars().rev();
-    let touches = match before.next() {
-        Some('n' | 'r' | 't') if before.next() == Some('\\') => false,
-        previous => previous.is_some_and(is_word),
-    };
-    !touches && !text[end..].starts_with(is_word)
+    !found.text[..found.secret.start].ends_with(is_word) && !found.text[found.secret.end..].starts_with(is_word)
+}
+
+/// Whether a token is one of a document: filled with one letter, or called an example.
+fn is_made_up(secret: &str) -> bool {
+    let lower = secret.to_ascii_lowercase();
+    ["xxxxxx", "......", "******", "0000000000", "example", "your"].iter().any(|word| lower.contains(word))
+        || entropy(secret) < 2.5
 }
 
 fn is_placeholder(secret: &str) -> bool {
     let text = secret.to_ascii_lowercase();
-    text.starts_with(['$', '%', '{', '<', '*']) || PLACEHOLDERS.iter().any(|word| text.contains(word))
+    let word = text.trim_matches(|character: char| !character.is_alphabetic());
+    text.starts_with(['$', '%', '{', '<', '*', '[', '!'])
+        || PLACEHOLDERS.iter().any(|word| text.contains(word))
+        || WORDS.contains(&word)
+        || text.contains("${")
+        || text.contains("{{")
 }
 
-fn starts_call(after: &str) -> bool {
-    after.starts_with(['(', '[', '{', '<'])
+/// Whether a value is a path, a call, an option or an expression.
+fn is_code(secret: &str, after: &str) -> bool {
+    after.starts_with(['(', '[', '{', '<']) && !after.starts_with("</")
+        || secret.starts_with(['/', '~', '.', '-', '(', '\\', '&'])
+        || secret.contains("://")
+        || secret.contains("::")
+        || secret.contains('|') && secret.contains(':')
+        || secret.ends_with(['(', '[', '{'])
+        || ["self.", "this.", "args.", "config.", "request.", "options.", "params.", "opts."]
+            .iter()
+            .any(|start| secret.starts_with(start))
+        || (secret.contains('(') && secret.ends_with([')', ';', ',']))
 }
 
-/// Whether there are letters and at least `digits` digits.
-fn is_mixed(secret: &str, digits: usize) -> bool {
-    secret.contains(|character: char| character.is_ascii_alphabetic())
-        && secret.bytes().filter(u8::is_ascii_digit).count() >= digits
+/// Whether there is a letter, and a digit or a sign that words do not have.
+fn is_unlike_words(secret: &str) -> bool {
+    let is_sign = |byte: u8| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'~');
+    secret.contains(char::is_alphabetic) && count(secret, |byte| byte.is_ascii_digit() || is_sign(byte)) > 0
 }
 
-fn is_base64(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '=')
+/// Whether letters are of both cases like those of encoded data, and not like those of names.
+fn is_encoded(secret: &str) -> bool {
+    let cases: Vec<bool> =
+        secret.chars().filter(|character| character.is_alphabetic()).map(char::is_uppercase).collect();
+    let changes = cases.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    secret.ends_with('=') || changes * 3 >= cases.len().max(9)
 }
 
-fn longest_run(text: &str, is_part: fn(char) -> bool) -> usize {
-    text.split(|character| !is_part(character)).map(str::len).max().unwrap_or(0)
+fn looks_random(secret: &str) -> bool {
+    let is_long = longest_run(secret) >= 12;
+    let digits = count(secret, |byte| byte.is_ascii_digit());
+    let signs = count(secret, |byte| byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
+    let has_letters = secret.contains(|character: char| character.is_ascii_alphabetic());
+    let by_length = is_long && digits >= 2 && entropy(secret) >= 3.0;
+    let by_signs =
+        secret.len() >= 16 && digits + signs >= 4 && signs >= 1 && entropy(secret) >= 3.5 && !secret.contains("->");
+    has_letters && (by_length || by_signs)
+}
+
+fn is_hyphenated(secret: &str) -> bool {
+    secret.len() == 36 && secret.bytes().filter(|byte| *byte == b'-').count() == 4
+}
+
+/// The name that ends at the keyword, without it, in lower case.
+fn name_before(found: &Found<'_>) -> String {
+    last_word(found, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).to_ascii_lowercase()
+}
+
+/// The bytes of one kind that end at the keyword, as far as names go.
+fn last_word<'t>(found: &Found<'t>, is_part: impl Fn(u8) -> bool) -> &'t str {
+    let before = &found.text.as_bytes()[..found.keyword];
+    let length = before.iter().rev().take(LONGEST_NAME).take_while(|byte| is_part(**byte)).count();
+    &found.text[found.keyword - length..found.keyword]
+}
+
+/// Whether the keyword is a word or ends one: `bypass`, `compass` and `tests` are none.
+fn is_word_of_name(found: &Found<'_>) -> bool {
+    let before = found.text[..found.keyword].chars().next_back();
+    let is_upper = found.text[found.keyword..].starts_with(char::is_uppercase);
+    match before {
+        Some(previous) if previous.is_lowercase() => is_upper,
+        Some(previous) => !previous.is_uppercase() || is_upper,
+        None => true,
+    }
+}
+
+fn names_password(found: &Found<'_>) -> bool {
+    let keyword = &found.text.as_bytes()[found.keyword..];
+    // Long names are telling within others too: `dbpassword`.
+    let is_long = keyword.len() >= 5
+        && (keyword[..5].eq_ignore_ascii_case(b"passw") || keyword[..5].eq_ignore_ascii_case(b"passp"));
+    let is_directory = name_before(found).ends_with("old") || name_before(found).is_empty();
+    let is_pwd = keyword.len() >= 3 && keyword[..3].eq_ignore_ascii_case(b"pwd") && is_directory;
+    (is_long || is_word_of_name(found)) && !(is_pwd && found.text[found.secret.clone()].contains('/'))
+}
+
+fn names_secret(found: &Found<'_>) -> bool {
+    let keyword = &found.text[found.keyword..];
+    let name = name_before(found);
+    let owner = name.trim_end_matches(['_', '-', '.']);
+    let starts = |word: &str| keyword.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    if starts("key") {
+        // `API Key: …` in prose.
+        let spaced = found.text[..found.keyword].trim_end().to_ascii_lowercase();
+        return KEY_OWNERS.iter().any(|word| owner.ends_with(word))
+            || (name.is_empty() && spaced.ends_with("api"))
+            || (name.is_empty() && spaced.ends_with("secret"));
+    }
+    if starts("salt") {
+        return owner.ends_with("auth")
+            || owner.ends_with("secure")
+            || owner.ends_with("nonce")
+            || owner.ends_with("in");
+    }
+    !(starts("token") && OPEN_TOKENS.iter().any(|word| owner.ends_with(word)))
+}
+
+/// Whether the keyword stands in a variable that is written in capitals, as environments have them.
+fn is_variable(found: &Found<'_>) -> bool {
+    let name = &found.text[found.keyword..found.secret.start];
+    let name = name.trim_end_matches(['=', '"', '\'', ' ', '\t']);
+    let owner = last_word(found, |byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let before = found.text[..found.keyword - owner.len()].trim_end_matches([' ', '\t']);
+    let is_upper = |text: &str| !text.contains(|character: char| character.is_lowercase());
+    let is_assigned = found.text[..found.secret.start].trim_end_matches(['"', '\'']).ends_with('=');
+    let is_set = ["ENV", "ARG", "setenv"].iter().any(|word| before.ends_with(word));
+    is_upper(name) && is_upper(owner) && is_word_of_name(found) && (is_assigned || is_set)
+}
+
+/// Whether the keyword ends the name of an option: `--password`, `-Password`.
+fn is_option(found: &Found<'_>) -> bool {
+    let name = name_before(found);
+    let before = &found.text[..found.keyword - name.len()];
+    name.starts_with('-') && !before.ends_with(|character: char| character.is_alphanumeric())
+}
+
+/// Whether base64 holds a text with a colon in it.
+fn is_basic_auth(secret: &str) -> bool {
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0u32, 0);
+    for byte in secret.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => break,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xffff;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count & 0xff) as u8);
+        }
+    }
+    bytes.contains(&b':') && bytes.iter().all(|byte| byte.is_ascii_graphic())
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|character: char| !character.is_alphanumeric()).map(str::len).max().unwrap_or(0)
+}
+
+fn count(text: &str, is_one: impl Fn(u8) -> bool) -> usize {
+    text.bytes().filter(|byte| is_one(*byte)).count()
 }
 
 /// Bits of information that each byte holds, by how often each occurs.

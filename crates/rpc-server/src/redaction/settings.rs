@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::rules::RULES;
+use super::rules::rules;
 use super::{Redactor, is_name_part};
 
 /// Bytes that a compiled pattern of the settings may take.
@@ -89,11 +89,12 @@ fn list<'v>(value: &'v Value, path: &str, expected: &str) -> Result<&'v [Value],
 
 fn read_names(value: &Value) -> Result<Vec<String>, WrongRedaction> {
     let names = list(value, "rules.disable", "a list of names of rules")?.iter().enumerate();
-    let known = |name: &&str| RULES.iter().any(|rule| rule.name == *name);
+    let known = |name: &&str| rules().any(|rule| rule.name == *name);
     let read = |(index, name): (usize, &Value)| match name.as_str().filter(known) {
         Some(name) => Ok(name.to_owned()),
         None => {
-            let mut names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+            let mut names: Vec<&str> = rules().map(|rule| rule.name).collect();
+            names.sort_unstable();
             names.dedup();
             let expected = format!("the name of a rule: {}", names.join(", "));
             Err(WrongRedaction { path: format!("rules.disable.{index}"), expected })

@@ -130,9 +130,8 @@ fn every_form_is_redacted() {
         assert_eq!(redacted.text, format!("before {prefix}[redacted:{rule}]{suffix} after"));
         assert_eq!(redacted.counts, counts(rule));
     }
-    for rule in RULES {
-        assert!(secrets().iter().any(|(name, ..)| *name == rule.name), "{}", rule.name);
-        assert!(Regex::new(rule.pattern).is_ok(), "{}", rule.name);
+    for rule in rules() {
+        assert!(Regex::new(&format!("^(?:{})", rule.pattern)).is_ok(), "{}", rule.name);
     }
 }
 

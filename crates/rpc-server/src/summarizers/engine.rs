@@ -1,6 +1,7 @@
 //! The summarizer over any model: requests that fit, retries, and checks of what comes back
 //! (compaction spec, Summaries).
 
+mod read;
 mod retries;
 
 use std::sync::Arc;
@@ -114,6 +115,8 @@ fn no_request() -> Failure {
 enum Failure {
     /// The model called the request too large.
     Overflow(ModelError),
+    /// The server has read a part of the request: so many tokens.
+    Truncated(ModelError, u64),
     /// Anything that a smaller request would not cure.
     Final(RpcError),
 }
@@ -128,8 +131,18 @@ impl Run<'_> {
             match self.write_planned(&plan, job.kind.summary_kind()).await {
                 Ok(text) => return Ok(text),
                 Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Overflow(error)) if shrinkings == MAX_SHRINKINGS => return Err(self.failed(&error)),
+                Err(Failure::Overflow(error) | Failure::Truncated(error, _)) if shrinkings == MAX_SHRINKINGS => {
+                    return Err(self.failed(&error));
+                }
                 Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
+                Err(Failure::Truncated(error, tokens)) => {
+                    let smaller = read::smaller(plan.largest_input_tokens(), tokens);
+                    // The first reason is the one that helps, where no smaller request can be made.
+                    if self.plan(&job, Some(smaller)).await.is_err() {
+                        return Err(self.failed(&error));
+                    }
+                    input_limit = Some(smaller);
+                }
             }
             shrinkings += 1;
         }
@@ -191,7 +204,7 @@ impl Run<'_> {
             return self.checked(answer).await;
         }
         let max_tokens = part.plan.largest_answer(&request);
-        if max_tokens <= request.max_tokens {
+        if max_tokens <= request.max_tokens && !is_early(&answer, request.max_tokens) {
             return Err(self.cut_off(request.max_tokens, "and the window leaves no room to ask for more"));
         }
         self.occasion.progress.add_requests(1);
@@ -232,7 +245,13 @@ impl Run<'_> {
     }
 
     async fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
-        let text = checked(answer, self.cost.attempts)?;
+        let text = checked(answer, self.cost.attempts).map_err(|failure| match failure {
+            Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts }) => {
+                let cause = self.without_secrets_in(&cause);
+                Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts })
+            }
+            failure => failure,
+        })?;
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(text);
         };
@@ -258,7 +277,10 @@ impl Run<'_> {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
-                    return Ok(answer);
+                    return match read::missing(request, &answer) {
+                        None => Ok(answer),
+                        Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
+                    };
                 }
                 Err(error) => error,
             };
@@ -276,11 +298,26 @@ impl Run<'_> {
 
     fn failed(&self, error: &ModelError) -> RpcError {
         RpcError::SummarizerFailed {
-            cause: error.cause.clone(),
+            cause: self.without_secrets_in(&error.cause),
             retryable: error.kind.is_retryable(),
             attempts: self.cost.attempts,
         }
     }
+}
+
+impl Run<'_> {
+    /// What others said of a failure: they repeat what they were sent.
+    fn without_secrets_in(&self, cause: &str) -> String {
+        let redactor = self.summarizer.redactor.as_ref();
+        redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
+    }
+}
+
+/// Whether an answer was cut off before it had the tokens that were asked for: the provider's doing, which
+/// another try may avoid.
+fn is_early(answer: &Answer, max_tokens: u64) -> bool {
+    let output = answer.usage.as_ref().and_then(|usage| usage.get("output")?.as_u64());
+    output.is_some_and(|output| output < max_tokens)
 }
 
 fn add(redactions: &mut Redactions, more: Redactions) {

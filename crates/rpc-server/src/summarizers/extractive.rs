@@ -40,8 +40,8 @@ impl Summarizer for Extractive {
                 tools: &job.file_tools,
                 style: Style {
                     custom_instructions: job.custom_instructions.as_deref(),
-                    // A summary that is not smaller than what it replaces would be in vain.
-                    max_tokens: job.max_tokens().min(job.tokens() / 4 * 3).max(MINIMUM_TOKENS),
+                    // A summary that is not clearly smaller than what it replaces would be in vain.
+                    max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
                     citations: job.citations,
                 },
             };

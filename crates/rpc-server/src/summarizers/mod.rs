@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use compaction_core::conversation::Redact;
+use compaction_core::conversation::{Redact, Thinking};
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
@@ -58,6 +58,11 @@ pub struct SummaryJob {
     pub texts: Arc<PromptTexts>,
     /// Output tokens.
     pub limits: OutputLimits,
+    /// Tokens of a summary that is written without a model: with what is put beside it, it stays within
+    /// the bound of the whole summary.
+    pub local_tokens: u64,
+    /// Whether models read thinking.
+    pub thinking: Thinking,
 }
 
 impl SummaryJob {
@@ -89,6 +94,7 @@ impl SummaryJob {
             replace_instructions: self.replace_instructions,
             texts: &self.texts,
             limits: OutputLimits { model_max_tokens: limits.max_output_tokens, ..self.limits },
+            thinking: self.thinking,
             context_window: limits.context_window,
             input_limit,
             redact,

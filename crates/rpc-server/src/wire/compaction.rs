@@ -31,6 +31,9 @@ pub struct Model {
     pub id: String,
     /// Size of the window in tokens.
     pub context_window: u64,
+    /// The longest answer that is asked of it, in tokens. An answer that stops for its length before it
+    /// is a reason to compact and ask again, once.
+    pub max_output_tokens: Option<u64>,
 }
 
 /// What to do.
@@ -77,9 +80,43 @@ pub struct CheckCompactionResult {
     /// if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_recent_tokens: Option<u64>,
-    /// Why nothing is done although something might seem due.
+    /// Why nothing is done although something might seem due: as `skipped` of `appendMessage`, or
+    /// `unknownWindow`, `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// What the provider named of the request that it refused.
+    #[serde(flatten)]
+    pub refused: RefusedSize,
+}
+
+/// Sizes of a refused request in tokens, as far as the provider's text names them. They go before the
+/// window of the settings.
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedSize {
+    /// The most that the provider takes, of input or of input and output together. After an answer that a
+    /// server gave to a part of the context: what it read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// The input. After an answer that a server gave to a part of the context: the least that the context
+    /// has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// The output that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_output_tokens: Option<u64>,
+}
+
+/// A tool result that was shortened in the context, because it is larger than what the window leaves.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClippedResult {
+    /// The entry of the result, which keeps the whole of it.
+    pub entry_id: String,
+    /// Its tokens before.
+    pub tokens_before: u64,
+    /// Its tokens afterwards.
+    pub tokens_after: u64,
 }
 
 /// Parts of a preparation that can be asked for.

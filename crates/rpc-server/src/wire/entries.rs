@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::compaction::CompactionReason;
+use super::compaction::{ClippedResult, CompactionReason, RefusedSize};
 use super::json::{Entry, Message, NewEntry, nullable_string, optional_text};
+use super::notifications::ErrorBody;
 
 /// Parameters of `appendMessage`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -46,14 +47,29 @@ pub struct AutomaticCompaction {
     pub reason: CompactionReason,
     /// Whether the request that failed is worth another try once the compaction is done.
     pub will_retry: bool,
-    /// Why it was not begun: `operationInProgress` (it is looked at again when that operation ends),
-    /// `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person), or
-    /// `overflowRecoveryTried` (a `compactionEnd` tells a person what to do).
+    /// Why nothing is done: `operationInProgress` (it is looked at again when that operation ends),
+    /// `failedRepeatedly`, `undone` (a compaction was undone since the last request of a person),
+    /// `overflowRecoveryTried` (a `compactionEnd` tells a person what to do), `outputTooLarge` (the output
+    /// that was asked for fills the limit, so that no context is small enough), `otherModel` (another model
+    /// refused it), `olderThanCompaction`, `alreadyCompacted`, or `disabled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Until when it is not tried, after several failures in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// Why it could not begin, as `compactionEnd` tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+    /// Tool results that were shortened in the context at once; their entries keep the whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clipped: Vec<ClippedResult>,
+    /// Tokens of the context.
+    pub context_tokens: u64,
+    /// More tokens than this are too many.
+    pub threshold: u64,
+    /// What the provider named of the request that it refused.
+    #[serde(flatten)]
+    pub refused: RefusedSize,
 }
 
 /// Parameters of `appendEntry`.
@@ -158,7 +174,9 @@ pub enum ContextFormat {
     /// Stored roles, and synthetic `compactionSummary`, `branchSummary` and `custom` messages.
     #[default]
     Agent,
-    /// User, assistant and toolResult alone, ready to send to a model.
+    /// User, assistant and toolResult alone, ready to send to a model: answers that failed or were aborted
+    /// are left out with the results of their calls, and every call has its result right behind it. The
+    /// calls of the last answer stay open, as their results may still come.
     Llm,
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::compaction::{CompactionReason, CompactionResult};
+use super::compaction::{ClippedResult, CompactionReason, CompactionResult};
 use super::json::{Entry, FreeObject};
 use super::navigation::NavigationResult;
 
@@ -98,9 +98,12 @@ pub struct CompactionEnd {
     pub operation_id: String,
     /// Why it happened.
     pub reason: CompactionReason,
-    /// What came of it.
+    /// What came of it; absent where shortening tool results was enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<CompactionResult>,
+    /// Tool results that were shortened in the context where that was enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clipped: Vec<ClippedResult>,
     /// Whether it was cancelled.
     pub aborted: bool,
     /// Whether the failed request is worth another try.

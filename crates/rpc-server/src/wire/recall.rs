@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct RecallParams {
     /// The session.
     pub session_id: String,
-    /// Words that evicted entries are looked for with; those that answer best come first.
+    /// Words that evicted entries are looked for with; those that answer best come first. Words that carry
+    /// nothing do not count; a name of a file finds the calls that changed it first.
     pub query: Option<String>,
     /// Entries that are wanted as they are, evicted or not, in this order.
     pub entry_ids: Option<Vec<String>>,
@@ -27,7 +28,7 @@ pub struct RecallResult {
     pub entries: Vec<RecalledEntry>,
     /// Estimated tokens of their texts.
     pub tokens: u64,
-    /// Entries that would answer as well, or were asked for, and do not fit.
+    /// Entries that would answer as well, or were asked for, and of which nothing fits.
     pub omitted: u64,
 }
 
@@ -45,13 +46,53 @@ pub struct RecalledEntry {
     pub role: Option<String>,
     /// When it was written, ISO 8601.
     pub timestamp: String,
-    /// What it says.
+    /// What it says. Of a question's answer the passages that answer, in their order, with a line `[…]`
+    /// where something is left out.
     pub text: String,
     /// Estimated tokens of the text.
     pub tokens: u64,
-    /// Whether the text is cut in its middle.
+    /// Whether anything of what it says is left out.
     pub truncated: bool,
+    /// Where the pieces of the text stand in the entry; with a question alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passages: Option<Vec<Passage>>,
     /// How well it answers; comparable within one result alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+}
+
+/// Where a piece of an entry stands. A piece that crosses the border of two parts counts as two.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Passage {
+    /// The part of the entry that it is of.
+    pub part: PassagePart,
+    /// The part's place in the list of the message's content blocks, from 0; absent where the content is
+    /// no list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<u64>,
+    /// Where it begins in the entry's whole text, in UTF-16 units.
+    pub start: u64,
+    /// Where it ends there, in UTF-16 units.
+    pub end: u64,
+    /// Where it begins in `text`, in UTF-16 units.
+    pub offset: u64,
+}
+
+/// A part of an entry.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PassagePart {
+    /// Text, that of a tool result as well.
+    Text,
+    /// A tool call: its name and arguments.
+    ToolCall,
+    /// An image, of which a mark is left.
+    Image,
+    /// A command that the person ran.
+    Command,
+    /// What that command printed.
+    Output,
+    /// A summary.
+    Summary,
 }

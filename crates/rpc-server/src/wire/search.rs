@@ -12,7 +12,8 @@ pub struct SearchSessionParams {
     /// Whether to search all sessions, open or not, in place of one.
     #[serde(default)]
     pub all: bool,
-    /// Words that must all occur, whatever their case; a phrase in double quotes counts as one word.
+    /// Words that must all occur, whatever their case; a phrase in double quotes counts as one word. Where no
+    /// entry has all of three words or more, those that have the most of them are found.
     pub query: String,
     /// Hits at most, from 1 to 1000; 50 by default.
     pub limit: Option<u64>,
@@ -21,7 +22,7 @@ pub struct SearchSessionParams {
 /// Result of `searchSession`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SearchSessionResult {
-    /// Entries whose text matches, newest first.
+    /// Entries whose text has all words, newest first; where there are none, those that answer best.
     pub hits: Vec<SearchHit>,
     /// Whether there are more.
     pub truncated: bool,
@@ -51,4 +52,7 @@ pub struct SearchHit {
     /// Whether the entry is not in the context at its session's leaf: compacted or edited away, or on
     /// another branch.
     pub evicted: bool,
+    /// How well it answers, where no entry has all words; comparable within one session alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
 }

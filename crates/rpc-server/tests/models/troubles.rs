@@ -155,3 +155,29 @@ fn an_address_may_be_of_the_sixth_version() {
     let error = failure(&json!({ "provider": "openai", "model": "m", "baseUrl": address }));
     assert!(error.cause.contains("refused"), "{error}");
 }
+
+#[test]
+fn an_answer_that_says_nothing_starves_nobody() {
+    let mut script = stream(format!("{}data: [DONE]\n\n", delta("").repeat(60_000)).into_bytes());
+    script.piece = script.body.len();
+    let model = model("tested", &chat(&Server::start(script)));
+    let longest = run(async {
+        let (request, occasion) = (request(), occasion());
+        let mut asking = model.complete(&request, &occasion, &|_| {});
+        let (mut longest, mut last) = (Duration::ZERO, std::time::Instant::now());
+        loop {
+            tokio::select! {
+                outcome = &mut asking => {
+                    assert!(outcome.is_err(), "{outcome:?}");
+                    return longest.max(last.elapsed());
+                }
+                () = tokio::time::sleep(Duration::from_millis(1)) => {
+                    longest = longest.max(last.elapsed());
+                    last = std::time::Instant::now();
+                }
+            }
+        }
+    });
+    // Long enough for a busy machine; without turns it takes as long as the answer.
+    assert!(longest < Duration::from_millis(400), "{longest:?}");
+}

@@ -58,18 +58,18 @@ impl FileStore {
     }
 }
 
-/// Whether a line of the file may match, so that it is worth to open the session.
+/// Whether the lines of the file make it worth to open the session.
 fn may_match(
     path: &Path,
     reader: &mut LineReader,
     query: &SearchQuery,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<bool, StoreError> {
-    let mut may_match = false;
+    let (mut may_match, mut seen) = (false, query.seen());
     let file = File::open(path);
     let scanned = file.and_then(|file| {
         reader.visit(&file, 0..u64::MAX, is_cancelled, |line| {
-            may_match = query.may_match(line.bytes);
+            may_match = query.is_worth_it(line.bytes, &mut seen);
             if may_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     });

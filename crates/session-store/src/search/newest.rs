@@ -30,8 +30,7 @@ impl Newest {
     }
 
     pub(super) fn add(&mut self, entry: &Entry) {
-        let time = entry.epoch_milliseconds().or_else(|| entry.message()?.timestamp());
-        self.found.push(Match { id: entry.id().clone(), time: time.unwrap_or(i64::MIN), order: self.count });
+        self.found.push(Match { id: entry.id().clone(), time: time(entry), order: self.count });
         self.count += 1;
         if self.found.len() > self.limit.saturating_mul(2).saturating_add(64) {
             self.prune();
@@ -54,6 +53,11 @@ impl Newest {
         self.found.truncate(self.limit);
         self.found.sort_unstable_by_key(|found| found.order);
     }
+}
+
+/// Epoch milliseconds; the oldest there is where an entry has no time.
+pub(super) fn time(entry: &Entry) -> i64 {
+    entry.epoch_milliseconds().or_else(|| entry.message()?.timestamp()).unwrap_or(i64::MIN)
 }
 
 fn newness(found: &Match) -> Reverse<(i64, usize)> {

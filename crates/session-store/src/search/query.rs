@@ -1,5 +1,8 @@
-//! What is searched for: terms, all of which must occur, whatever their case.
+//! What is searched for: terms, all of which must occur, whatever their case, or a sentence that ranks.
 
+use std::sync::Arc;
+
+use compaction_core::recall::RecallQuery;
 use memchr::memmem;
 
 use crate::search::text::fold_text;
@@ -16,9 +19,17 @@ const LEADING_CHARACTERS: usize = 40;
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
     terms: Vec<Term>,
+    /// What ranks entries, if not all terms must occur.
+    question: Option<Arc<RecallQuery>>,
+    /// The query as it was asked, if it has no phrase.
+    words: Option<String>,
     /// Finds the escapes behind which any character can hide.
     escape: memmem::Finder<'static>,
 }
+
+/// Which terms occurred so far.
+#[derive(Debug)]
+pub(super) struct Seen(Vec<bool>);
 
 #[derive(Debug, Clone)]
 struct Term {
@@ -33,16 +44,52 @@ impl SearchQuery {
     /// space and end with the next one or at the end. `None` if there is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let mut terms = Vec::new();
+        let mut has_phrase = false;
         let mut rest = text.trim_start();
         while !rest.is_empty() {
             let (term, after) = match rest.strip_prefix('"') {
-                Some(phrase) => phrase.split_once('"').unwrap_or((phrase, "")),
+                Some(phrase) => {
+                    has_phrase = true;
+                    phrase.split_once('"').unwrap_or((phrase, ""))
+                }
                 None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
             };
             terms.extend((!term.trim().is_empty()).then(|| Term::new(term)));
             rest = after.trim_start();
         }
-        (!terms.is_empty()).then(|| Self { terms, escape: memmem::Finder::new("\\u") })
+        let words = (!has_phrase).then(|| text.to_owned());
+        (!terms.is_empty()).then(|| Self { terms, question: None, words, escape: memmem::Finder::new("\\u") })
+    }
+
+    /// The query that ranks entries by how much of it they hold, where no entry holds all. `None` for
+    /// fewer than three words, and where a phrase must occur.
+    pub fn loosened(&self) -> Option<Self> {
+        let question = RecallQuery::parse(self.words.as_ref()?).filter(RecallQuery::is_sentence)?;
+        let terms = question.matter().map(Term::new).collect();
+        Some(Self { terms, question: Some(Arc::new(question)), words: None, escape: self.escape.clone() })
+    }
+
+    /// What ranks entries, if not all terms must occur.
+    pub(super) fn question(&self) -> Option<&RecallQuery> {
+        self.question.as_deref()
+    }
+
+    /// What has been seen of the terms, to begin with.
+    pub(super) fn seen(&self) -> Seen {
+        Seen(vec![false; self.terms.len()])
+    }
+
+    /// Whether a session with a line of this JSON text is worth to be searched, after the lines that were
+    /// `seen` before it: one entry may match, or, of a query that ranks, half of the words occur.
+    pub(super) fn is_worth_it(&self, json: &[u8], seen: &mut Seen) -> bool {
+        if self.question.is_none() {
+            return self.may_match(json);
+        }
+        for (term, is_seen) in self.terms.iter().zip(&mut seen.0) {
+            *is_seen = *is_seen || term.needle.as_ref().is_none_or(|needle| needle.is_in(json));
+        }
+        let count = seen.0.iter().filter(|is_seen| **is_seen).count();
+        2 * count >= seen.0.len() || self.escape.find(json).is_some()
     }
 
     /// Whether an entry with this JSON text may match. There is no match where this says no.
@@ -54,6 +101,13 @@ impl SearchQuery {
     /// Whether all terms occur in `text`.
     pub(super) fn matches(&self, text: &str) -> bool {
         self.first_match(&fold_text(text)).is_some()
+    }
+
+    /// The surroundings of the byte `at` in `text`, on one line.
+    pub(super) fn preview_at(text: &str, at: usize) -> String {
+        let start = text[..at].char_indices().rev().nth(LEADING_CHARACTERS - 1).map_or(0, |(offset, _)| offset);
+        let shown = one_line(&text[start..], PREVIEW_CHARACTERS);
+        if start > 0 { format!("…{shown}") } else { shown }
     }
 
     /// The surroundings of the first match in `text` on one line; `None` if it does not match.

@@ -169,3 +169,48 @@ fn a_search_that_is_cancelled_ends() {
     let hits = session.search(&SearchQuery::parse("x").unwrap(), 50, &is_cancelled).unwrap();
     assert!(hits.is_truncated && hits.hits.len() < 10, "{}", hits.hits.len());
 }
+
+fn ranked(session: &Session, sentence: &str, limit: usize) -> SearchHits {
+    let query = SearchQuery::parse(sentence).unwrap().loosened().unwrap();
+    session.search(&query, limit, &|| false).unwrap()
+}
+
+#[test]
+fn a_sentence_ranks_what_has_the_most_of_it() {
+    let texts = ["the retry of uploads", "uploads fail at the gateway", "weather", "a gateway timeout of uploads"];
+    let lines: Vec<String> =
+        texts.iter().enumerate().map(|(number, text)| line(number, number, &format!("\"{text}\""))).collect();
+    let session = session(&lines);
+    let hits = ranked(&session, "why do uploads hit a gateway timeout", 50);
+    assert_eq!(ids(&hits), ["e3", "e1", "e0"]);
+    assert!(hits.hits.is_sorted_by(|a, b| a.score > b.score) && !hits.is_truncated);
+    assert_eq!(hits.hits[0].preview, "a gateway timeout of uploads");
+    let best = ranked(&session, "why do uploads hit a gateway timeout", 1);
+    assert_eq!((ids(&best).join(" ").as_str(), best.is_truncated), ("e3", true));
+}
+
+#[test]
+fn what_does_not_rank() {
+    for query in ["two words", "\"a phrase\" and some words", "word"] {
+        assert!(SearchQuery::parse(query).unwrap().loosened().is_none(), "{query}");
+    }
+    assert!(SearchQuery::parse("設定ファイル").unwrap().loosened().is_some());
+}
+
+#[test]
+fn of_replaced_lines_the_last_one_ranks() {
+    let lines = [line(1, 0, "\"old gateway timeout\""), line(2, 0, "\"x\""), line(1, 0, "\"new gateway\"")];
+    let hits = ranked(&session(&lines), "old gateway timeout limit", 5);
+    assert_eq!((ids(&hits).join(" ").as_str(), hits.hits[0].preview.as_str()), ("e1", "new gateway"));
+}
+
+#[test]
+fn files_with_half_of_the_words_are_worth_it() {
+    let query = SearchQuery::parse("why do uploads hit the gateway").unwrap().loosened().unwrap();
+    let is_worth_it = |lines: &[&str]| {
+        let mut seen = query.seen();
+        lines.iter().any(|line| query.is_worth_it(line.as_bytes(), &mut seen))
+    };
+    assert!(is_worth_it(&["uploads", "Gateway"]) && is_worth_it(&["\\u0061"]));
+    assert!(!is_worth_it(&["uploads", "why the do"]));
+}

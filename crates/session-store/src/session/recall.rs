@@ -3,58 +3,48 @@
 use std::collections::HashSet;
 
 use compaction_core::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement, Role};
+use compaction_core::file_operations::FileTools;
 use compaction_core::message::Body;
-use compaction_core::recall::{Answer, RecallQuery, rank};
-use compaction_core::tokens::estimate_text;
-use compaction_core::verbatim::entry_text;
+use compaction_core::recall::{PassageIndex, RankedPassage, RecallQuery};
 
 use crate::error::StoreError;
 use crate::index::Record;
 use crate::session::Session;
 
-/// An evicted entry that answers a question.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecalledEntry {
-    /// The entry.
-    pub entry_id: EntryId,
-    /// Estimated tokens of its text.
-    pub tokens: u64,
-    /// How well it answers; comparable within one question alone.
-    pub score: f64,
+/// What answers a question.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recalled {
+    /// Evicted entries, root first.
+    pub entry_ids: Vec<EntryId>,
+    /// Passages of them, best first. The document of a passage is a place in `entry_ids`.
+    pub passages: Vec<RankedPassage>,
 }
 
 impl Session {
-    /// The entries of the path to `leaf` that compactions took out of its context and that answer
-    /// `query`, best first. Left out are prompts, what an edit hides, and what is kept from models;
-    /// summaries of compactions tell of others and are no answers themselves. One pass over the path
-    /// holds one body at a time.
+    /// The passages of entries of the path to `leaf` that compactions took out of its context and that
+    /// answer `query`, best first. Left out are prompts, what an edit hides, and what is kept from
+    /// models; summaries of compactions tell of others and are no answers themselves. `tools` tell calls
+    /// that change files. One pass over the path holds one body at a time.
     ///
     /// `None` if it `is_cancelled`. Fails with `EntryNotFound` for the leaf, or with `Io`.
     pub fn recall(
         &self,
         leaf: Option<&EntryId>,
         query: &RecallQuery,
+        tools: &FileTools,
         is_cancelled: &dyn Fn() -> bool,
-    ) -> Result<Option<Vec<RecalledEntry>>, StoreError> {
-        let evicted = self.evicted_records(leaf)?;
-        let mut found = Vec::new();
-        let mut answers: Vec<Answer> = Vec::new();
-        for record in &evicted {
+    ) -> Result<Option<Recalled>, StoreError> {
+        let mut index = PassageIndex::new(query);
+        let mut entry_ids = Vec::new();
+        for record in &self.evicted_records(leaf)? {
             if is_cancelled() {
                 return Ok(None);
             }
-            let Some(text) = self.readable_text(record)? else { continue };
-            if let Some(answer) = query.answer(&text) {
-                found.push((record.id.clone(), estimate_text(&text)));
-                answers.push(answer);
-            }
+            let Some(entry) = self.readable(record)?.filter(|entry| !is_kept_from_models(entry)) else { continue };
+            index.add_entry(&entry, tools);
+            entry_ids.push(entry.id().clone());
         }
-        let ranked = rank(&answers, evicted.len()).into_iter();
-        let recalled = ranked.map(|(position, score)| {
-            let (entry_id, tokens) = found[position].clone();
-            RecalledEntry { entry_id, tokens, score }
-        });
-        Ok(Some(recalled.collect()))
+        Ok(Some(Recalled { entry_ids, passages: index.rank() }))
     }
 
     /// Entries that could be answers, root first.
@@ -91,11 +81,6 @@ impl Session {
             _ => {}
         }
         Ok(())
-    }
-
-    fn readable_text(&self, record: &Record) -> Result<Option<String>, StoreError> {
-        let entry = self.readable(record)?;
-        Ok(entry.filter(|entry| !is_kept_from_models(entry)).map(|entry| entry_text(&entry)))
     }
 
     /// The entry; `None` if its body is broken. It is read past the cache, which is for what is read

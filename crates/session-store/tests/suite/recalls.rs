@@ -3,8 +3,10 @@
 use std::cell::Cell;
 
 use crate::common::{Place, file, id, ids, user};
+use compaction_core::entry::EntryId;
+use compaction_core::file_operations::FileTools;
 use compaction_core::recall::RecallQuery;
-use session_store::{MemoryLog, Session, SessionOptions};
+use session_store::{MemoryLog, Recalled, Session, SessionOptions, StoreError};
 
 fn lines() -> String {
     let entries = [
@@ -23,10 +25,15 @@ fn lines() -> String {
     file(&entries.each_ref().map(String::as_str))
 }
 
+fn recall(session: &Session, leaf: Option<&EntryId>, query: &RecallQuery) -> Result<Recalled, StoreError> {
+    let found = session.recall(leaf, query, &FileTools::default(), &|| false)?;
+    Ok(found.expect("nobody cancels it"))
+}
+
 fn recalled(session: &Session, question: &str) -> String {
     let query = RecallQuery::parse(question).unwrap();
-    let found = session.recall(session.leaf_id(), &query, &|| false).unwrap().unwrap();
-    ids(&found.into_iter().map(|found| found.entry_id).collect::<Vec<_>>())
+    let found = recall(session, session.leaf_id(), &query).unwrap();
+    ids(&found.passages.iter().map(|passage| found.entry_ids[passage.document].clone()).collect::<Vec<_>>())
 }
 
 #[test]
@@ -37,9 +44,9 @@ fn only_what_was_evicted_from_the_path_answers() {
         assert_eq!(recalled(&session, "elsewhere"), "d");
         assert_eq!(recalled(&session, "kept"), "");
         let query = RecallQuery::parse("parser").unwrap();
-        assert_eq!(session.recall(Some(&id("g")), &query, &|| false).unwrap(), Some(Vec::new()));
-        assert_eq!(session.recall(None, &query, &|| false).unwrap(), Some(Vec::new()));
-        session.recall(Some(&id("nobody")), &query, &|| false).unwrap_err();
+        assert_eq!(recall(&session, Some(&id("g")), &query).unwrap(), Recalled::default());
+        assert_eq!(recall(&session, None, &query).unwrap(), Recalled::default());
+        recall(&session, Some(&id("nobody")), &query).unwrap_err();
     }
 }
 
@@ -61,7 +68,7 @@ fn a_recall_can_be_cancelled_at_every_entry() {
     for last in 1..4 {
         asked.set(0);
         let is_cancelled = || asked.replace(asked.get() + 1) == last;
-        assert_eq!(session.recall(session.leaf_id(), &query, &is_cancelled).unwrap(), None);
+        assert_eq!(session.recall(session.leaf_id(), &query, &FileTools::default(), &is_cancelled).unwrap(), None);
         assert_eq!(asked.get(), last + 1);
     }
 }

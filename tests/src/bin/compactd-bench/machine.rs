@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use crate::peer::Peer;
+use compactd_tests::published_package::NAME;
 
-const PACKAGE: &str = "@earendil-works/pi-coding-agent 0.87.1";
+use crate::peer::Peer;
 
 /// Processor, cores, memory, system, compiler, the peer's runtime, and how busy the machine is.
 pub(crate) fn describe(peer: Option<&Peer>) -> anyhow::Result<String> {
@@ -13,7 +13,8 @@ pub(crate) fn describe(peer: Option<&Peer>) -> anyhow::Result<String> {
     let compiler = compiler.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     let compiler = if compiler.is_empty() { "no rustc" } else { compiler.trim() };
     let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let peer = peer.map_or_else(|| "no peer".to_owned(), |peer| format!("{PACKAGE} on Node {}", peer.node));
+    let peer =
+        peer.map_or_else(|| "no peer".to_owned(), |peer| format!("{NAME} {} on Node {}", peer.version, peer.node));
     let hardware = format!("{} ({cores} cores), {} {}", processor(), std::env::consts::OS, system.trim());
     Ok(format!("{hardware}, {compiler}, {peer}\n{}", load()))
 }

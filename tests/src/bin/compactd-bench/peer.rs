@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use compactd_tests::published_package;
 use serde::Deserialize;
 
 use crate::times::Times;
@@ -16,6 +17,8 @@ pub(crate) struct Peer {
     script: PathBuf,
     /// What `node --version` says.
     pub(crate) node: String,
+    /// The package's version.
+    pub(crate) version: String,
 }
 
 /// What one process of the peer measured; what it did not is empty.
@@ -54,22 +57,13 @@ impl Measured {
 impl Peer {
     /// Installs the package where it is missing. Fails without node, npm or network.
     pub(crate) fn install() -> anyhow::Result<Self> {
-        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        published_package::install()?;
         let node = Command::new("node").arg("--version").output().context("failed to start node")?;
-        let peer = Self {
-            script: tests.join("bench/peer.mjs"),
+        Ok(Self {
+            script: Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/peer.mjs"),
             node: String::from_utf8_lossy(&node.stdout).trim().to_owned(),
-        };
-        let directory = tests.join("interop");
-        let package = directory.join("node_modules/@earendil-works/pi-coding-agent/dist/core/session-manager.js");
-        if !package.exists() {
-            let mut npm = Command::new("npm");
-            npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(directory);
-            let output = npm.output().context("failed to start npm")?;
-            let log = String::from_utf8_lossy(&output.stderr);
-            ensure!(output.status.success() && package.exists(), "npm ended with {}: {}", output.status, log.trim());
-        }
-        Ok(peer)
+            version: published_package::version()?,
+        })
     }
 
     /// Starts a process and returns what it measured.

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{Stream, StreamExt, unfold};
 use hyper::body::Bytes;
@@ -21,7 +22,12 @@ pub(super) struct Events {
     events: SseByteStream<Chunks>,
     /// Bytes since the last event: the parser itself would read on for ever.
     pending: Arc<AtomicUsize>,
+    /// Since when events are read without letting others work.
+    busy_since: Instant,
 }
+
+/// How long events are read before others have their turn: what has come already is never waited for.
+const TURN: Duration = Duration::from_millis(5);
 
 impl Events {
     /// The events of `exchange`.
@@ -39,13 +45,17 @@ impl Events {
                 Err(error) => Some((Err(error), None)),
             }
         });
-        Self { events: SseByteStream::new(Box::pin(chunks)), pending }
+        Self { events: SseByteStream::new(Box::pin(chunks)), pending, busy_since: Instant::now() }
     }
 
     /// The data of the next event that has some; `None` at the end of the stream. An event that the
     /// end cuts off is none.
     pub(super) async fn next(&mut self) -> Result<Option<String>, HttpError> {
         while let Some(event) = self.events.next().await {
+            if self.busy_since.elapsed() >= TURN {
+                tokio::task::yield_now().await;
+                self.busy_since = Instant::now();
+            }
             self.pending.store(0, Ordering::Relaxed);
             if let Some(data) = event.map_err(cause)?.data.filter(|data| !data.trim().is_empty()) {
                 return Ok(Some(data));

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::super::super::configuration::CommandConfiguration;
 use super::super::super::model::OnDelta;
 use super::super::failure::one_line;
+use crate::redaction::Redactor;
 
 /// Most bytes that a program may write as its summary.
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
@@ -87,6 +88,9 @@ struct Group {
     /// The process that leads the group, as long as the group may have members.
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
+    /// Kills the group when this process is gone, however it went.
+    #[cfg(unix)]
+    watcher: Option<Child>,
 }
 
 impl Group {
@@ -103,6 +107,9 @@ impl Group {
         Ok(Self {
             child,
             #[cfg(unix)]
+            // Where there is no shell, the group is killed in all cases but this process's own violent death.
+            watcher: leader.and_then(|leader| watcher(leader).ok()),
+            #[cfg(unix)]
             leader,
         })
     }
@@ -117,6 +124,8 @@ impl Group {
     #[cfg(unix)]
     fn kill(&mut self) {
         if let Some(leader) = self.leader.take() {
+            // The number may belong to others once the group is gone, so that the watcher ends first.
+            drop(self.watcher.take());
             // It fails where nobody is left to kill.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
@@ -127,6 +136,17 @@ impl Group {
         // Without process groups, the program alone can be killed.
         let _ = self.child.start_kill();
     }
+}
+
+/// A shell that waits for the end of its input, which comes when this process has gone, and kills the group
+/// of `leader` then. A signal of the system for the parent's death would need unsafe code, and would
+/// reach the program alone.
+#[cfg(unix)]
+fn watcher(leader: rustix::process::Pid) -> std::io::Result<Child> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "read -r line; kill -s KILL -- \"-$1\"", "watcher", &leader.as_raw_nonzero().to_string()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).process_group(0);
+    command.spawn()
 }
 
 impl Drop for Group {
@@ -208,9 +228,10 @@ async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     }
 }
 
-/// The last three lines that say something.
+/// The last three lines that say something. A secret may have begun in the lines before.
 fn last_lines(errors: &[u8]) -> String {
     let text = String::from_utf8_lossy(errors);
+    let text = Redactor::shared().redact(&text).text;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
 }

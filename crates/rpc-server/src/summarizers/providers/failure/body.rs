@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::retry_after::of_details;
+use crate::redaction::Redactor;
 
 /// What an error says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -138,8 +139,10 @@ pub(super) fn short(text: &str) -> String {
     one_line(text, 100)
 }
 
-/// `text` with white space and control characters collapsed, cut after `limit` characters.
+/// `text` with white space and control characters collapsed, cut after `limit` characters. Secrets are
+/// taken out before, since what is cut in two is not known any more.
 pub(in super::super) fn one_line(text: &str, limit: usize) -> String {
+    let text = &*Redactor::shared().redact(text).text;
     let is_gap = |character: char| character.is_whitespace() || character.is_control();
     let mut line = String::new();
     let mut characters = 0;

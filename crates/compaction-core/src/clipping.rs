@@ -1,0 +1,218 @@
+//! Results of tools that are larger than the window, cut in the context and whole on disk.
+//!
+//! What stays of a context at least is its end: the last answer that calls tools, with all its results. Where
+//! one of these is larger than the window, no summary makes room. An edit of the context then shows its
+//! beginning and its end, and says where the whole is.
+
+use serde_json::value::RawValue;
+
+use crate::entry::EntryId;
+use crate::json::{self, RawObject};
+use crate::message::{Block, Body, Content, Message};
+use crate::projection::{ProjectedEntry, Projection};
+use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+
+/// Tokens that stay of a result at least; where even that is too much, nothing is cut.
+const LEAST_TOKENS: u64 = 64;
+/// UTF-16 units of one token.
+const UNITS_PER_TOKEN: u64 = 4;
+/// UTF-16 units that the note about what is left out takes at most.
+const NOTE_UNITS: u64 = 200;
+/// Where the note about an entry begins, so that it is known again.
+const NOTE: &str = "characters of this result are left out";
+
+/// A result that an edit shortens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clip {
+    /// The entry of the result.
+    pub entry_id: EntryId,
+    /// What the model sees of it instead, as JSON.
+    pub content: String,
+    /// Estimated tokens as the context has it.
+    pub tokens_before: u64,
+    /// Estimated tokens afterwards.
+    pub tokens_after: u64,
+}
+
+impl Clip {
+    /// The members of the edit that shortens the result.
+    pub fn members(&self) -> String {
+        let target = json::encode_string(self.entry_id.as_str());
+        format!("{{\"targetId\":{target},\"replacement\":{{\"content\":{}}}}}", self.content)
+    }
+}
+
+/// The results to shorten so that the entries from `tail` on (all that follow the last compaction's summary
+/// with `None`) weigh half of `room` at most, in estimated tokens; the largest alone are cut, all to one
+/// size. Nothing where they fit into `room`, or where cutting results is not enough.
+pub fn clip_tail(projection: &Projection, tail: Option<&EntryId>, room: u64) -> Vec<Clip> {
+    let entries = &projection.entries()[usize::from(projection.compaction().is_some())..];
+    let first = tail.and_then(|tail| entries.iter().position(|projected| projected.entry.id() == tail));
+    let entries = &entries[first.unwrap_or(0)..];
+    let weight = |projected: &ProjectedEntry| {
+        let messages = projected.messages.iter().filter(|message| !matches!(message.body(), Body::System(_)));
+        messages.map(|message| message.tokens()).sum::<u64>()
+    };
+    let whole: u64 = entries.iter().map(weight).sum();
+    let results: Vec<(&ProjectedEntry, &Message)> = entries.iter().filter_map(result_of).collect();
+    let of_results: u64 = results.iter().map(|(_, message)| message.tokens()).sum();
+    let others = whole - of_results;
+    let tokens: Vec<u64> = results.iter().map(|(_, message)| message.tokens()).collect();
+    let size = [room / 2, room].iter().find_map(|most| largest_size(&tokens, most.saturating_sub(others)));
+    let Some(size) = size.filter(|_| whole > room) else {
+        return Vec::new();
+    };
+    let clip = |(projected, message): (&ProjectedEntry, &Message)| clipped(projected, message, size);
+    results.into_iter().filter(|(_, message)| message.tokens() > size).filter_map(clip).collect()
+}
+
+fn result_of(projected: &ProjectedEntry) -> Option<(&ProjectedEntry, &Message)> {
+    let message = projected.messages.first()?;
+    matches!(message.body(), Body::ToolResult { .. }).then_some((projected, message.as_ref()))
+}
+
+/// The size to which results of so many `tokens` have to be cut to weigh `room` together; `None` where it
+/// is too small to be worth it.
+fn largest_size(tokens: &[u64], room: u64) -> Option<u64> {
+    let mut sorted = tokens.to_vec();
+    sorted.sort_unstable();
+    let mut left = room;
+    for (position, tokens) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - position) as u64;
+        if *tokens > share {
+            return (share >= LEAST_TOKENS).then_some(share);
+        }
+        left -= tokens;
+    }
+    None
+}
+
+fn clipped(projected: &ProjectedEntry, shown: &Message, size: u64) -> Option<Clip> {
+    // What is cut once more is cut from the whole, or notes would tell of notes.
+    let is_ours = shown.display_text().contains(NOTE);
+    let whole = projected.entry.message().filter(|_| is_ours);
+    let content = cut_content(whole.map_or(shown, |whole| whole.as_ref()), projected.entry.id(), size)?;
+    let raw = RawValue::from_string(content.clone()).ok()?;
+    let tokens_after = shown.with_content(&raw).tokens();
+    let (entry_id, tokens_before) = (projected.entry.id().clone(), shown.tokens());
+    (tokens_after < tokens_before).then_some(Clip { entry_id, content, tokens_before, tokens_after })
+}
+
+/// The blocks of a result with its texts cut in their middle, each to its share; images and whatever else
+/// there is stay as they are.
+fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
+    let Body::ToolResult { content, .. } = message.body() else {
+        return None;
+    };
+    let texts: Vec<&str> = match content {
+        Content::Text(text) => vec![text.as_str()],
+        Content::Blocks(blocks) => blocks.iter().filter_map(text_of).collect(),
+    };
+    let of_texts: u64 = texts.iter().map(|text| utf16_len(text) as u64).sum();
+    let others = message.tokens().saturating_sub(of_texts.div_ceil(UNITS_PER_TOKEN));
+    let units = size.saturating_sub(others).saturating_mul(UNITS_PER_TOKEN);
+    let cut = |text: &str| {
+        let share = u128::from(units) * utf16_len(text) as u128 / u128::from(of_texts.max(1));
+        block(&cut_text(text, id, u64::try_from(share).unwrap_or(u64::MAX)))
+    };
+    let raw = RawObject::parse(message.raw().get()).ok()?;
+    let stored: Vec<&RawValue> = serde_json::from_str(raw.get("content")?).unwrap_or_default();
+    let blocks: Vec<String> = match content {
+        Content::Text(text) => vec![cut(text)],
+        Content::Blocks(blocks) => {
+            let both = blocks.iter().zip(stored);
+            both.map(|(block, stored)| text_of(block).map_or_else(|| stored.get().to_owned(), cut)).collect()
+        }
+    };
+    Some(format!("[{}]", blocks.join(",")))
+}
+
+fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", json::encode_string(text))
+}
+
+/// `text` with its middle left out, so that it has `units` UTF-16 units at most with the note about it: two
+/// thirds of that from its beginning, the rest from its end.
+fn cut_text(text: &str, id: &EntryId, units: u64) -> String {
+    if utf16_len(text) as u64 <= units {
+        return text.to_owned();
+    }
+    let kept = usize::try_from(units.saturating_sub(NOTE_UNITS)).unwrap_or(usize::MAX);
+    let (head, tail) = (prefix_utf16(text, kept - kept / 3), suffix_utf16(text, kept / 3));
+    let left_out = utf16_len(text) - utf16_len(head) - utf16_len(tail);
+    let note = format!(
+        "[{left_out} {NOTE} here: it does not fit into the window. recall with entryIds [\"{id}\"] gives them.]"
+    );
+    format!("{head}\n\n{note}\n\n{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::entry::Entry;
+
+    fn entry(at: usize, message: &str) -> Arc<Entry> {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        let time = "2025-01-01T00:00:00.000Z";
+        let line =
+            format!(r#"{{"type":"message","id":"{at}","parentId":{parent},"timestamp":"{time}","message":{message}}}"#);
+        Arc::new(Entry::parse(&line).expect("the line is made here"))
+    }
+
+    fn result(call: &str, tokens: usize) -> String {
+        let text = format!("begin {} end", "x".repeat(tokens * 4 - 10));
+        format!(
+            r#"{{"role":"toolResult","toolCallId":"{call}","toolName":"read","content":[{{"type":"text","text":"{text}"}},{{"type":"never_seen","x":1}}]}}"#
+        )
+    }
+
+    fn session(results: &[usize]) -> Projection {
+        let mut entries = vec![entry(0, r#"{"role":"user","content":"read them"}"#)];
+        for (at, tokens) in results.iter().enumerate() {
+            entries.push(entry(at + 1, &result(&format!("c{at}"), *tokens)));
+        }
+        match Projection::of(entries.as_slice()) {
+            Ok(projection) => projection,
+        }
+    }
+
+    #[test]
+    fn the_largest_results_are_cut_to_one_size() {
+        let check = |results: &[usize], room, expected: &[(&str, u64)]| {
+            let clips = clip_tail(&session(results), None, room);
+            let shown: Vec<(&str, bool)> =
+                clips.iter().map(|clip| (clip.entry_id.as_str(), clip.tokens_after > 0)).collect();
+            let ids: Vec<(&str, bool)> = expected.iter().map(|(id, _)| (*id, true)).collect();
+            assert_eq!(shown, ids, "{results:?} {room}");
+            for (clip, (_, most)) in clips.iter().zip(expected) {
+                assert!(clip.tokens_after <= *most && clip.tokens_after + 60 > *most, "{clip:?} {most}");
+            }
+        };
+        check(&[1000], 2000, &[]);
+        check(&[5000], 2000, &[("1", 997)]);
+        check(&[100, 5000, 9000], 2000, &[("2", 448), ("3", 448)]);
+        // Nothing is cut to shreds.
+        check(&[50; 200], 1000, &[]);
+    }
+
+    #[test]
+    fn a_cut_result_keeps_both_ends_and_says_where_the_whole_is() {
+        let clips = clip_tail(&session(&[5000]), None, 2000);
+        let content = &clips[0].content;
+        assert!(content.contains("begin x") && content.contains("x end"), "{content}");
+        assert!(
+            content.contains(r#"recall with entryIds [\"1\"]"#) && content.contains(r#"{"type":"never_seen","x":1}"#)
+        );
+        let members = RawObject::parse(&clips[0].members()).map(|members| members.string("targetId"));
+        assert_eq!(members.ok().flatten().as_deref(), Some("1"));
+    }
+}

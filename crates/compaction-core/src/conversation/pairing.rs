@@ -1,0 +1,225 @@
+//! Which messages models take, and in which order.
+//!
+//! Providers refuse a context in which a call has no result right behind it, or a result no call before
+//! it. What a session holds is no such context by itself: answers fail or are aborted with calls in
+//! them, a person writes while a tool runs, a program ends before its tool does.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::llm_message;
+use crate::message::Message;
+use crate::projection::Projection;
+
+/// A context in `llm` format: user, assistant and toolResult alone.
+///
+/// - Answers that failed or were aborted are left out, and the results of their calls with them.
+/// - A result stands right behind the answer with its call, wherever it was stored. One whose call is not
+///   before it in the context is left out; the projection's diagnostics name it.
+/// - A call without a result gets one that says so, once anything but results follows. The calls of the
+///   last answer stay open, since their results may still come.
+#[derive(Debug, Clone, Default)]
+pub struct LlmContext {
+    messages: Vec<Placed>,
+}
+
+/// A message with the position in the projection that it comes from.
+#[derive(Debug, Clone)]
+struct Placed {
+    message: Arc<Message>,
+    /// Position of its entry; of the entry that made it necessary, where it is no entry's.
+    source: usize,
+}
+
+impl LlmContext {
+    /// The context of a branch.
+    pub fn of(projection: &Projection) -> Self {
+        let entries = projection.entries().iter().enumerate();
+        let shown = entries.flat_map(|(position, entry)| entry.messages.iter().map(move |message| (position, message)));
+        let shown = shown.filter(|(_, message)| !message.is_failed_answer());
+        let messages: Vec<(usize, Arc<Message>)> =
+            shown.filter_map(|(position, message)| Some((position, llm_message(message)?))).collect();
+        Pairing::of(&messages).finish()
+    }
+
+    /// The messages, in order.
+    pub fn into_messages(self) -> Vec<Arc<Message>> {
+        self.messages.into_iter().map(|placed| placed.message).collect()
+    }
+
+    /// The messages that the entries from `position` on add to those before; `None` where they change
+    /// what a caller got for the entries before, as a result does that comes behind something else.
+    pub fn since(&self, position: usize) -> Option<Vec<Arc<Message>>> {
+        let is_later = |placed: &Placed| placed.source >= position;
+        let first = self.messages.iter().position(is_later).unwrap_or(self.messages.len());
+        let later = &self.messages[first..];
+        later.iter().all(is_later).then(|| later.iter().map(|placed| Arc::clone(&placed.message)).collect())
+    }
+}
+
+/// The state of one walk.
+struct Pairing<'a> {
+    messages: &'a [(usize, Arc<Message>)],
+    /// Results that no call has taken, by call id, in order.
+    results: HashMap<&'a str, VecDeque<usize>>,
+    /// Answers with a call of this id, in order.
+    calls: HashMap<&'a str, VecDeque<usize>>,
+    placed: Vec<Placed>,
+}
+
+impl<'a> Pairing<'a> {
+    fn of(messages: &'a [(usize, Arc<Message>)]) -> Self {
+        let mut results: HashMap<&str, VecDeque<usize>> = HashMap::new();
+        let mut calls: HashMap<&str, VecDeque<usize>> = HashMap::new();
+        for (at, (_, message)) in messages.iter().enumerate() {
+            if let Some(id) = message.answered_call_id() {
+                results.entry(id).or_default().push_back(at);
+            }
+            for id in message.tool_call_ids() {
+                calls.entry(id).or_default().push_back(at);
+            }
+        }
+        Self { messages, results, calls, placed: Vec::with_capacity(messages.len()) }
+    }
+
+    fn finish(mut self) -> LlmContext {
+        for at in 0..self.messages.len() {
+            let (position, message) = &self.messages[at];
+            if message.answered_call_id().is_none() {
+                self.placed.push(Placed { message: Arc::clone(message), source: *position });
+                self.place_results(at);
+            }
+        }
+        LlmContext { messages: self.placed }
+    }
+
+    /// Puts the results of the answer at `at` behind it.
+    fn place_results(&mut self, at: usize) {
+        let (_, message) = &self.messages[at];
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        for id in message.tool_call_ids() {
+            match self.result_of(id, at) {
+                Some(result) => found.push(result),
+                None => missing.push(id),
+            }
+        }
+        found.sort_unstable();
+        for (source, message) in found.into_iter().map(|result| &self.messages[result]) {
+            self.placed.push(Placed { message: Arc::clone(message), source: *source });
+        }
+        let mut later = self.messages[at + 1..].iter();
+        let next = later.find(|(_, message)| message.answered_call_id().is_none());
+        let Some(&(source, _)) = next.filter(|_| !missing.is_empty()) else {
+            return;
+        };
+        for call in message.tool_calls().filter(|call| missing.contains(&call.id.as_str())) {
+            let message = Arc::new(Message::missing_result(call, message.time()));
+            self.placed.push(Placed { message, source });
+        }
+    }
+
+    /// The first result for a call of the answer at `at`: one that comes before the next answer with a
+    /// call of the same id, as ids may be used again.
+    fn result_of(&mut self, id: &str, at: usize) -> Option<usize> {
+        let next_call = self.calls.get(id).and_then(|calls| calls.iter().find(|call| **call > at)).copied();
+        let results = self.results.get_mut(id)?;
+        while results.front().is_some_and(|result| *result <= at) {
+            results.pop_front();
+        }
+        let result = results.front().copied().filter(|result| next_call.is_none_or(|next| *result < next))?;
+        results.pop_front();
+        Some(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Entry;
+
+    fn answer(calls: &str, stop: &str) -> String {
+        let blocks: Vec<String> = calls
+            .split_whitespace()
+            .map(|id| format!(r#"{{"type":"toolCall","id":"{id}","name":"read","arguments":{{}}}}"#))
+            .collect();
+        format!(r#"{{"role":"assistant","content":[{}],"stopReason":"{stop}"}}"#, blocks.join(","))
+    }
+
+    /// One message for each word: `user`, `answer`, `a+b` (an answer that calls a and b), `failed:a`,
+    /// `=a` (the result of a).
+    fn projection(words: &str) -> Projection {
+        let entries: Vec<Arc<Entry>> = words
+            .split_whitespace()
+            .enumerate()
+            .map(|(at, word)| {
+                let message = match word {
+                    "user" => r#"{"role":"user","content":"x"}"#.to_owned(),
+                    "answer" => answer("", "stop"),
+                    word if word.starts_with('=') => {
+                        format!(r#"{{"role":"toolResult","toolCallId":"{}","toolName":"read","content":[]}}"#, &word[1..])
+                    }
+                    word => match word.strip_prefix("failed:") {
+                        Some(calls) => answer(&calls.replace('+', " "), "error"),
+                        None => answer(&word.replace('+', " "), "toolUse"),
+                    },
+                };
+                let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+                let line = format!(
+                    r#"{{"type":"message","id":"{at}","parentId":{parent},"timestamp":"2025-01-01T00:00:00.000Z","message":{message}}}"#
+                );
+                Arc::new(Entry::parse(&line).expect("the line is made here"))
+            })
+            .collect();
+        match Projection::of(entries.as_slice()) {
+            Ok(projection) => projection,
+        }
+    }
+
+    fn shown(messages: &[Arc<Message>]) -> String {
+        let name = |message: &Arc<Message>| match message.answered_call_id() {
+            Some(id) if message.raw().get().contains("No result was recorded") => format!("-{id}"),
+            Some(id) => format!("={id}"),
+            None if message.role() == "user" => "user".to_owned(),
+            None => match message.tool_call_ids().collect::<Vec<_>>().join("+") {
+                calls if calls.is_empty() => "answer".to_owned(),
+                calls => calls,
+            },
+        };
+        messages.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_call_has_its_result_right_behind_it() {
+        let check = |words: &str, expected: &str| {
+            assert_eq!(shown(&LlmContext::of(&projection(words)).into_messages()), expected, "{words}");
+        };
+        check("user a+b =a =b answer", "user a+b =a =b answer");
+        check("user a+b =b =a answer", "user a+b =b =a answer");
+        check("user failed:a =a user answer", "user user answer");
+        check("user failed:a user", "user user");
+        check("user a user", "user a -a user");
+        check("user a+b =b user", "user a+b =b -a user");
+        check("user a user =a answer", "user a =a user answer");
+        check("user a", "user a");
+        check("user a+b =a", "user a+b =a");
+        check("user =x answer", "user answer");
+        check("user a =a a =a answer", "user a =a a =a answer");
+        check("user a user a =a answer", "user a -a user a =a answer");
+        check("user a =a =a answer", "user a =a answer");
+    }
+
+    #[test]
+    fn a_caller_gets_the_rest_or_learns_that_there_is_none() {
+        let check = |words: &str, position, expected: Option<&str>| {
+            let since = LlmContext::of(&projection(words)).since(position);
+            assert_eq!(since.map(|messages| shown(&messages)).as_deref(), expected, "{words} {position}");
+        };
+        check("user a =a answer", 2, Some("=a answer"));
+        check("user a user", 2, Some("-a user"));
+        check("user a user =a", 2, Some("=a user"));
+        check("user a user =a", 3, None);
+        check("user a user =a answer", 4, Some("answer"));
+        check("user failed:a =a user", 2, Some("user"));
+        check("user answer", 2, Some(""));
+    }
+}

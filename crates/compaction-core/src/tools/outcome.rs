@@ -1,0 +1,244 @@
+//! Results: whether they tell of a failure, and which file they show.
+
+use std::borrow::Cow;
+
+use super::table::{Failing, table};
+use super::{FileDeed, FileUse, ToolAction};
+use crate::json::Json;
+use crate::text::{prefix_utf16, suffix_utf16};
+
+/// Lines at either end of a result in which an exit code may stand.
+const LINES: usize = 8;
+/// Units at either end of a result that are looked at.
+const UNITS: usize = 2_000;
+/// Units of a line that only tells how a command ended.
+const LONGEST_LINE: usize = 120;
+/// Units of a result that may be an error in place of what was asked for. Files that begin so are longer.
+const LONGEST_ERROR: usize = 1_500;
+/// How a line begins that tells an exit code, behind brackets.
+const STARTS: &[&str] = &[
+    "exit",
+    "exited",
+    "command exit",
+    "command fail",
+    "command finish",
+    "command complet",
+    "the command complet",
+    "the command exit",
+    "process exit",
+    "process finish",
+    "process complet",
+    "program exit",
+    "shell exit",
+    "return",
+    "terminated with exit",
+    "finished with exit",
+    "completed with exit",
+    "failed with exit",
+];
+/// What stands right before an exit code.
+const PHRASES: &[&str] = &[
+    "exit code",
+    "exit_code",
+    "exitcode",
+    "exited with code",
+    "exited with",
+    "exit status",
+    "returncode",
+    "return code",
+];
+const MISSING: &[&str] =
+    &["no such file", "can't read", "cannot open", "cannot access", "is a directory", "does not exist", "cannot find"];
+
+/// Whether a result tells that its call failed (`true`) or succeeded (`false`): by its mark `is_error`, by an exit code
+/// in words or JSON at its beginning or end, or by the words with which an agent reports an error or a refusal. `None`
+/// where it tells neither. The word "error" in an output tells nothing.
+pub fn failed(output: &str, is_error: bool) -> Option<bool> {
+    let output = without_mark(output);
+    if is_error || begins(output, Failing::Refused) || begins(output, Failing::Call) {
+        return Some(true);
+    }
+    in_json(output).or_else(|| in_lines(output))
+}
+
+/// Whether a call that does `action` failed with this result.
+pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
+    let reads = action.files().iter().any(|file| file.deed == FileDeed::Read);
+    match action {
+        // What was read is any text, so that only what stands in its place counts.
+        ToolAction::Files(_) if reads => is_error || is_error_text(output),
+        ToolAction::Files(_) | ToolAction::OpenFile(_) => {
+            failed(output, is_error).unwrap_or_else(|| is_error_text(output))
+        }
+        _ => failed(output, is_error) == Some(true),
+    }
+}
+
+/// What a tool printed, out of a result that holds it as `output` beside other things: `{"output": "…", "metadata": …}`.
+pub fn printed_text(output: &str) -> Cow<'_, str> {
+    let output = without_mark(output);
+    let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
+    let printed = json.and_then(|mut json| match json.take("output") {
+        Some(Json::String(text)) => Some(Cow::Owned(text.into_owned())),
+        _ => None,
+    });
+    printed.unwrap_or(Cow::Borrowed(output))
+}
+
+/// The files of a call that did `action`, once its result is known: those of a call that failed do not count, and of a
+/// command line those that it could not read or write.
+///
+/// A file that only a command line or a result names is spelled as one of `known`, if that is evidently the same: an agent
+/// that names `/work/src/a.rs` to its tools writes `src/a.rs` in its commands.
+pub fn files_done<'a>(
+    action: &ToolAction,
+    output: &str,
+    is_error: bool,
+    known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
+) -> Vec<FileUse> {
+    let spelled = |file: &FileUse| {
+        let mut ends = known().filter(|path| is_end(path, &file.path));
+        let one = ends.next().filter(|one| ends.all(|other| other == *one));
+        FileUse { deed: file.deed, path: one.unwrap_or(&file.path).to_owned() }
+    };
+    match action {
+        ToolAction::Run { files, .. } if files.is_empty() => Vec::new(),
+        ToolAction::Run { files, .. } => {
+            let output = printed_text(output);
+            files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
+        }
+        _ if has_failed(action, output, is_error) || is_listing(output) => Vec::new(),
+        ToolAction::OpenFile(deed) => {
+            let Some(path) = file_in_result(output) else { return Vec::new() };
+            let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
+            vec![FileUse { deed: *deed, path: relative.unwrap_or(path).to_owned() }]
+        }
+        _ => action.files().to_vec(),
+    }
+}
+
+/// Whether `path` ends with `end`, which names a directory at least: a lone name stands for too many files.
+fn is_end(path: &str, end: &str) -> bool {
+    end.contains('/') && path.strip_suffix(end).is_some_and(|directory| directory.ends_with('/'))
+}
+
+/// Whether a result says that `path` could not be read or written, whatever became of the rest of the command.
+fn denies_file(output: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_missing = |line: &str| {
+        let lower = line.to_lowercase();
+        MISSING.iter().any(|missing| lower.contains(missing))
+    };
+    let tells = |line: &str| line.contains(name) && is_missing(line);
+    begins(output, Failing::Refused) || output.lines().any(tells)
+}
+
+/// The file that a result shows, as SWE-agent tells it: `[File: src/a.py (94 lines total)]`.
+fn file_in_result(output: &str) -> Option<&str> {
+    let shown = output.lines().filter_map(|line| line.trim().strip_prefix("[File: "));
+    let mut paths = shown.filter_map(|line| line.rsplit_once(" (").map(|(path, _)| path.trim()));
+    let open = || output.lines().filter_map(|line| line.trim().strip_prefix("(Open file: ")?.strip_suffix(')'));
+    paths.next_back().or_else(|| open().next_back()).filter(|path| !path.is_empty() && *path != "n/a")
+}
+
+/// `path` as seen from the directory that the result names.
+fn from_directory<'a>(output: &str, path: &'a str) -> Option<&'a str> {
+    let directory =
+        output.lines().rev().find_map(|line| line.trim().strip_prefix("(Current directory: ")?.strip_suffix(')'));
+    path.strip_prefix(directory?)?.strip_prefix('/')
+}
+
+/// The result without the line by which some agents say what it is a result of.
+fn without_mark(output: &str) -> &str {
+    let output = output.trim_start();
+    let (first, rest) = output.split_once('\n').unwrap_or((output, ""));
+    let first = first.trim_end();
+    let is_mark = first == "OBSERVATION:"
+        || first.starts_with("EXECUTION RESULT of [") && first.ends_with("]:")
+        || first.starts_with('[') && first.ends_with("] Result:");
+    if is_mark { rest.trim_start() } else { output }
+}
+
+fn begins(output: &str, of: Failing) -> bool {
+    let start = prefix_utf16(output, 100).to_lowercase();
+    table().failures(of).any(|failure| {
+        let is_word = failure.ends_with(char::is_alphanumeric);
+        start.strip_prefix(failure).is_some_and(|rest| !is_word || !rest.starts_with(char::is_alphanumeric))
+    })
+}
+
+fn is_error_text(output: &str) -> bool {
+    let output = &*printed_text(output);
+    let is_short = prefix_utf16(output, LONGEST_ERROR).len() == output.len();
+    begins(output, Failing::Refused)
+        || begins(output, Failing::Call)
+        || is_short && (begins(output, Failing::File) || is_error_object(output))
+}
+
+/// `{"error": "…"}`: an object that holds an error and nothing else.
+fn is_error_object(output: &str) -> bool {
+    let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
+    let members = json.as_ref().and_then(Json::as_object).unwrap_or_default();
+    matches!(members, [(name, Json::String(_))] if name == "error")
+}
+
+/// The names in a directory, in place of a file.
+fn is_listing(output: &str) -> bool {
+    without_mark(output).starts_with("Here's the files and directories up to")
+}
+
+/// `{"output": "…", "metadata": {"exit_code": 1}}` and its kin.
+fn in_json(output: &str) -> Option<bool> {
+    if !output.starts_with('{') {
+        return None;
+    }
+    let Ok(json) = Json::parse(output) else {
+        return ["\"exit_code\":", "\"exitCode\":"].into_iter().find_map(|name| {
+            let (_, rest) = suffix_utf16(output, UNITS).rsplit_once(name)?;
+            number(rest).map(|code| code != 0)
+        });
+    };
+    let code = |json: &Json<'_>| {
+        let codes = ["exit_code", "exitCode", "returncode", "return_code", "exit"].into_iter();
+        codes.filter_map(|name| json.get(name)?.as_f64()).next()
+    };
+    let code = code(&json).or_else(|| ["metadata", "extras"].into_iter().find_map(|name| code(json.get(name)?)));
+    let flag = |name| json.get(name).and_then(Json::as_bool);
+    let error = json.get("error").and_then(Json::as_str).is_some_and(|error| !error.is_empty());
+    let marked = flag("isError").or_else(|| flag("is_error")).or_else(|| flag("success").map(|success| !success));
+    code.map(|code| code != 0.0).or(marked).or_else(|| error.then_some(true))
+}
+
+/// An exit code in the first lines, before the output begins, or in the last ones.
+fn in_lines(output: &str) -> Option<bool> {
+    let head = prefix_utf16(output, UNITS).lines().take(LINES).take_while(|line| !is_output_mark(line));
+    let tail = || suffix_utf16(output, UNITS).trim_end().lines().rev().take(LINES);
+    let code = head.filter_map(exit_code).next().or_else(|| tail().filter_map(exit_code).next());
+    code.map(|code| code != 0)
+}
+
+fn is_output_mark(line: &str) -> bool {
+    let line = line.trim().to_lowercase();
+    line.starts_with("output:") || line.starts_with("<output>")
+}
+
+/// The code of a line that tells how a command ended, and nothing else.
+fn exit_code(line: &str) -> Option<i64> {
+    if line.len() > LONGEST_LINE {
+        return None;
+    }
+    let lower = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']).to_lowercase();
+    let starts = STARTS.iter().any(|start| lower.starts_with(start));
+    PHRASES.iter().filter(|_| starts).find_map(|phrase| {
+        let (_, rest) = lower.split_once(phrase)?;
+        number(rest)
+    })
+}
+
+/// The number that `text` begins with, behind marks.
+fn number(text: &str) -> Option<i64> {
+    let text = text.trim_start_matches([' ', ':', '=', '>', '"', '`', '*']);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let length = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
+    text[..text.len() - digits.len() + length].parse().ok()
+}

@@ -1,0 +1,130 @@
+//! Files in patches: the format of Codex, unified diffs, and edits that stand in an answer's text.
+
+use super::{FileDeed, FileUse};
+
+const BEGIN: &str = "*** Begin Patch";
+const HEADERS: [(&str, FileDeed); 4] = [
+    ("*** Add File:", FileDeed::Write),
+    ("*** Update File:", FileDeed::Edit),
+    ("*** Delete File:", FileDeed::Delete),
+    ("*** Move to:", FileDeed::Write),
+];
+
+/// Whether `text` holds a patch in the format of Codex.
+pub(super) fn is_marked(text: &str) -> bool {
+    text.contains(BEGIN)
+}
+
+/// The files of a patch, each deed once.
+pub(super) fn files(text: &str) -> Vec<FileUse> {
+    let mut files: Vec<FileUse> = Vec::new();
+    let headers = text.lines().filter_map(header);
+    headers.for_each(|file| add(&mut files, file));
+    if files.is_empty() {
+        in_unified_diff(text, &mut files);
+    }
+    files
+}
+
+fn add(files: &mut Vec<FileUse>, file: FileUse) {
+    if !file.path.is_empty() && !files.contains(&file) {
+        files.push(file);
+    }
+}
+
+fn header(line: &str) -> Option<FileUse> {
+    HEADERS.iter().find_map(|(header, deed)| {
+        line.strip_prefix(header).map(|path| FileUse { deed: *deed, path: path.trim().to_owned() })
+    })
+}
+
+/// Pairs of `---` and `+++`; `/dev/null` stands for a file that is not there.
+fn in_unified_diff(text: &str, files: &mut Vec<FileUse>) {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(old) = line.strip_prefix("--- ") else { continue };
+        let Some(new) = lines.peek().and_then(|next| next.strip_prefix("+++ ")) else { continue };
+        let (old, new) = (diff_path(old, "a/"), diff_path(new, "b/"));
+        let file = match (old, new) {
+            (None, Some(path)) => FileUse { deed: FileDeed::Write, path },
+            (Some(path), None) => FileUse { deed: FileDeed::Delete, path },
+            (Some(_), Some(path)) => FileUse { deed: FileDeed::Edit, path },
+            (None, None) => continue,
+        };
+        add(files, file);
+    }
+}
+
+/// The path of a diff's header, without side and time.
+fn diff_path(path: &str, side: &str) -> Option<String> {
+    let path = path.split('\t').next().unwrap_or_default().trim();
+    (path != "/dev/null").then(|| path.strip_prefix(side).unwrap_or(path).to_owned())
+}
+
+/// Files that aider says it has edited, in the text of an answer: `Applied edit to FILE`.
+pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
+    let has_some = text.contains(APPLIED);
+    let lines = text.lines().filter(move |_| has_some);
+    lines.filter_map(|line| {
+        let line = line.trim().trim_start_matches('>').trim_start();
+        line.strip_prefix(APPLIED).map(str::trim).filter(|path| !path.is_empty())
+    })
+}
+
+/// Files of the edits that stand in the text of an answer itself, as aider's models write them: a line with the path, and
+/// below it, mostly in a fence, a block from `<<<<<<< SEARCH` over `=======` to `>>>>>>> REPLACE`.
+///
+/// These are proposals. Many fail to match, so that they count only where nothing else tells what was done.
+pub fn edits_proposed(text: &str) -> Vec<&str> {
+    let mut paths: Vec<&str> = Vec::new();
+    if !text.contains(SEARCH) {
+        return paths;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut current = None;
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with(SEARCH)) {
+        // A further block of the same file needs no path of its own.
+        current = lines[at.saturating_sub(PATH_LINES)..at].iter().rev().find_map(|line| path_line(line)).or(current);
+        let is_whole =
+            lines[at..].iter().find(|next| next.starts_with(REPLACE) || **next != *line && next.starts_with(SEARCH));
+        if let Some(path) =
+            current.filter(|path| is_whole.is_some_and(|end| end.starts_with(REPLACE)) && !paths.contains(path))
+        {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+const APPLIED: &str = "Applied edit to ";
+const SEARCH: &str = "<<<<<<< SEARCH";
+const REPLACE: &str = ">>>>>>> REPLACE";
+/// Lines above a block in which its path stands.
+const PATH_LINES: usize = 3;
+
+/// The path that a line consists of, without marks of Markdown around it.
+fn path_line(line: &str) -> Option<&str> {
+    let path = line.trim().trim_start_matches(['#', '*', '`', ' ']).trim_end_matches(['*', '`', ':', ' ']);
+    let is_path = path.contains(['.', '/', '\\']) && !path.contains([' ', '<', '>', '=', '(', '{', ';', '"']);
+    (is_path && path.len() < 256 && !line.starts_with("```")).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_in_a_text_have_their_path_above_them() {
+        let block = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+        for (text, paths) in [
+            (format!("Here it is.\n\nsrc/a.py\n```python\n{block}```\n"), vec!["src/a.py"]),
+            (format!("**src\\b.ts**\n{block}\n{block}"), vec!["src\\b.ts"]),
+            (format!("```\nMakefile.am\n{block}```\nand\n\n`c.md`:\n```\n{block}```"), vec!["Makefile.am", "c.md"]),
+            (format!("I would write\n\n```\n{block}```"), vec![]),
+            ("a.py\n<<<<<<< SEARCH\na\n=======\nb".to_owned(), vec![]),
+            ("a.py\n```\nwhole file\n```".to_owned(), vec![]),
+        ] {
+            assert_eq!(edits_proposed(&text), paths, "{text}");
+        }
+    }
+}
