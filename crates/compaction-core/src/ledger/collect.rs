@@ -10,7 +10,7 @@ use super::notes::{Notes, Place};
 use super::person;
 use super::plan::LatestPlan;
 use super::scan::NameKind;
-use super::speech::Speech;
+use super::speech::{self, Speech};
 use super::statements::Statements;
 use super::subject::{Deed, Subject};
 use super::{Ledger, Places, harvest};
@@ -119,6 +119,7 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
                     self.statements.add_person(place, &words);
+                    speech::hear_wishes(place, &words, &mut self.notes);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, told)) = outcome {

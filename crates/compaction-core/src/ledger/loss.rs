@@ -185,7 +185,7 @@ impl<'a> Expected<'a> {
             identifiers: ledger.identifiers.iter().filter(recurs).take(MOST_IDENTIFIERS).collect(),
             errors,
             requests: ledger.requests.iter().rev().take(MOST_REQUESTS).collect(),
-            constraints: ledger.notes_of(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).collect(),
+            constraints: ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).collect(),
         }
     }
 

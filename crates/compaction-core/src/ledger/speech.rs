@@ -43,15 +43,21 @@ pub(super) struct Speech<'a> {
     pub(super) is_waiting: bool,
 }
 
+/// Reads what a person wants to hold, and what holds no more, sentence by sentence.
+pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
+    let is_pasted = |sentence: &&str| utf16_len(text) > LONGEST_TYPED && !is_prose(sentence);
+    for sentence in sentences(text).filter(|sentence| !is_pasted(sentence)) {
+        notes.withdraw(sentence, place);
+        constraints(sentence).for_each(|wish| notes.add(NoteKind::Constraint, wish, place, false));
+    }
+}
+
 impl<'a> Speech<'a> {
     pub(super) fn hear_person(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
         if text.trim().is_empty() {
             return;
         }
-        let is_pasted = |sentence: &&str| utf16_len(text) > LONGEST_TYPED && !is_prose(sentence);
-        for sentence in constraints(text).filter(|sentence| !is_pasted(sentence)) {
-            notes.add(NoteKind::Constraint, sentence, place, false);
-        }
+        hear_wishes(place, text, notes);
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
         self.push_request(Request {
             text: text.to_owned(),

@@ -175,7 +175,10 @@ impl Ledger {
                     name => {
                         let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
                         let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
-                        (notes.iter().map(|item| note(item)).collect(), order(&notes, |note| note.is_minor))
+                        (
+                            notes.iter().map(|item| note(item)).collect(),
+                            order(&notes, |note| note.is_minor || note.is_withdrawn),
+                        )
                     }
                 };
                 let told = if *name == "statements" { self.statements.len() } else { items.len() };
@@ -263,7 +266,7 @@ fn request(request: &Request) -> String {
 
 fn note(note: &Note) -> String {
     let members = Members::default().text("text", &note.text).flag("isMinor", note.is_minor);
-    members.times(note.times).at(note.position, &note.sources)
+    members.flag("isWithdrawn", note.is_withdrawn).times(note.times).at(note.position, &note.sources)
 }
 
 fn file(file: &FileRecord) -> String {
