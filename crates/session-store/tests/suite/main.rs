@@ -19,6 +19,8 @@ mod lists;
 #[cfg(test)]
 mod migration;
 #[cfg(test)]
+mod odd_files;
+#[cfg(test)]
 mod recalls;
 #[cfg(test)]
 mod searches;
