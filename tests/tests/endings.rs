@@ -65,6 +65,24 @@ fn a_log_that_cannot_be_opened_is_told() {
 }
 
 #[test]
+fn a_log_goes_to_a_regular_file_alone() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("theirs"), "theirs").expect("there is room");
+    std::os::unix::fs::symlink(at("theirs"), at("link")).expect("links can be made");
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().expect("there is mkfifo").success());
+    for name in ["link", "pipe", "/dev/zero", "/proc/self/comm", "."] {
+        let log = at(name);
+        let mut child = start(&["--log-file", &log.to_string_lossy()], home.path());
+        let mut said = String::new();
+        assert_eq!(exit_code(&mut child), Some(1), "{name}");
+        child.stderr.take().expect("errors go to a pipe").read_to_string(&mut said).expect("the server speaks UTF-8");
+        assert!(said.contains("failed to open the log file"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(at("theirs")).expect("it is there"), "theirs");
+}
+
+#[test]
 fn a_hard_link_to_an_open_file_is_not_called_another_process() {
     let home = tempfile::tempdir().expect("a directory can be made");
     let (first, second) = (home.path().join("first.jsonl"), home.path().join("second.jsonl"));

@@ -1,6 +1,5 @@
 //! `compactd`: the server without arguments, a few commands for people with them.
 
-use std::fs::OpenOptions;
 use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 
@@ -8,6 +7,7 @@ use anyhow::Context as _;
 use rpc_server::cli::{self, FramingOption, Invocation, ServerOptions};
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
+use session_store::append_to_regular_file;
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
@@ -47,7 +47,7 @@ fn start_log(options: &ServerOptions) -> anyhow::Result<()> {
     match &options.log_file {
         None => subscriber.with_writer(std::io::stderr).init(),
         Some(path) => {
-            let file = OpenOptions::new().create(true).append(true).open(path);
+            let file = append_to_regular_file(path);
             let file = file.with_context(|| format!("failed to open the log file {}", path.display()))?;
             subscriber.with_writer(std::sync::Mutex::new(file)).init();
         }

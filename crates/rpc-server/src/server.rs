@@ -16,7 +16,7 @@ use crate::arrivals::Arrivals;
 use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
-use crate::handlers::lifecycle::expand_home;
+use crate::handlers::lifecycle::{check_path, expand_home};
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
@@ -121,8 +121,9 @@ impl Server {
         Ok(self.store.get_or_init(|| FileStore::new(&configuration.agent_dir, configuration.durability)).clone())
     }
 
-    /// An absolute path from one that a client gave.
-    pub fn resolve(&self, path: &str) -> Result<PathBuf, RpcError> {
+    /// An absolute path from one that a client gave as `member` of its parameters.
+    pub fn resolve(&self, member: &str, path: &str) -> Result<PathBuf, RpcError> {
+        check_path(member, path)?;
         Ok(without_dots(&self.configuration()?.cwd.join(expand_home(path))))
     }
 

@@ -3,9 +3,11 @@
 //! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
 //! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
 //! Objects merge, other values replace. A wrong value is an error with its path; a file that cannot
-//! be read as JSON counts as empty and is told of; unknown keys are kept.
+//! be read as JSON counts as empty and is told of; unknown keys are kept. The file of a project sets only
+//! what is harmless, unless the host trusts it.
 
 mod layers;
+mod project;
 
 use std::time::Duration;
 
@@ -230,6 +232,7 @@ impl Settings {
         self.check_summarizers()?;
         crate::summarizers::configuration::check(root)?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.trustProject", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair", "an object", Value::is_object)?;
         expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;

@@ -43,7 +43,7 @@ pub use ids::is_valid_session_id;
 pub use log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span};
 pub use memory_log::MemoryLog;
 pub use memory_store::MemoryStore;
-pub use regular_file::read_regular_file;
+pub use regular_file::{append_to_regular_file, read_regular_file};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
 pub use session::append_all::AppendedAll;

@@ -13,6 +13,8 @@ use std::path::Path;
 pub(crate) enum Refusal {
     #[error("it is a directory")]
     Directory,
+    #[error("it is a link")]
+    Link,
     #[error("it is not a regular file")]
     Special,
     #[error("it is a file of the system, like those in /proc")]
@@ -63,6 +65,15 @@ pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Opens the regular file at `path` to write behind its end, or makes it. A link is refused, as what it
+/// leads to may hold something else. Fails with `InvalidInput` for what is no regular file.
+pub fn append_to_regular_file(path: &Path) -> io::Result<File> {
+    match File::options().append(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_itself(path, File::options().append(true)),
+        outcome => outcome,
+    }
+}
+
 /// Opens what was a regular file a moment ago, and looks at what was opened.
 fn open_checked(path: &Path, options: &OpenOptions, flags: i32) -> io::Result<File> {
     let mut options = options.clone();
@@ -76,6 +87,7 @@ fn check(metadata: &Metadata) -> Result<(), Refusal> {
     match metadata {
         metadata if metadata.is_file() => Ok(()),
         metadata if metadata.is_dir() => Err(Refusal::Directory),
+        metadata if metadata.is_symlink() => Err(Refusal::Link),
         _ => Err(Refusal::Special),
     }
 }
@@ -132,6 +144,7 @@ fn is_of_the_system(_file: &File) -> bool {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
@@ -154,7 +167,13 @@ mod tests {
         assert_eq!(read("none"), Err(None));
         assert!(open_itself(&at("file"), File::options().read(true)).is_ok());
         let error = open_itself(&at("link"), File::options().read(true)).unwrap_err();
-        assert_eq!(Refusal::of(&error), Some(Refusal::Special));
+        assert_eq!(Refusal::of(&error), Some(Refusal::Link));
+        assert_eq!(Refusal::of(&append_to_regular_file(&at("link")).unwrap_err()), Some(Refusal::Link));
+        assert_eq!(Refusal::of(&append_to_regular_file(&at("pipe")).unwrap_err()), Some(Refusal::Special));
+        for _ in 0..2 {
+            append_to_regular_file(&at("log")).unwrap().write_all(b"line\n").unwrap();
+        }
+        assert_eq!(read_regular_file(&at("log"), 10).unwrap(), b"line\nline\n");
         fs::write(at("file"), "fives").unwrap();
         let error = read_regular_file(&at("file"), 4).unwrap_err();
         assert_eq!(

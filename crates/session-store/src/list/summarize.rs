@@ -19,6 +19,7 @@ use crate::list::filter::Filter;
 use crate::list::lines::{FileLine, LineReader};
 use crate::list::shallow::{Glance, MessageGlance};
 use crate::list::stamp::Stamp;
+use crate::regular_file;
 use crate::session::labels::clean_name;
 use crate::store::SessionSummary;
 
@@ -49,7 +50,7 @@ fn read_file(
     filter: &Filter<'_>,
     reader: &mut LineReader,
 ) -> io::Result<(Known, u64)> {
-    let file = File::open(path)?;
+    let file = regular_file::open(path, File::options().read(true))?;
     let now = SystemTime::now();
     let stamp = Stamp::of(&file.metadata()?);
     let mut scan = match known {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::StoreError;
 use crate::file_store::FileStore;
 use crate::list::{LineReader, candidates, for_each_in_parallel};
+use crate::regular_file;
 use crate::search::{SearchHits, SearchQuery};
 use crate::store::ListOptions;
 
@@ -66,7 +67,7 @@ fn may_match(
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<bool, StoreError> {
     let mut may_match = false;
-    let file = File::open(path);
+    let file = regular_file::open(path, File::options().read(true));
     let scanned = file.and_then(|file| {
         reader.visit(&file, 0..u64::MAX, is_cancelled, |line| {
             may_match = query.may_match(line.bytes);
