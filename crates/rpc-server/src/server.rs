@@ -61,6 +61,8 @@ pub struct Configuration {
     pub settings: SettingsLayers,
     /// When the store waits for the disk: it is made once, with what is set at the start.
     pub durability: Durability,
+    /// Bytes of a line that the store holds at most, settled with it.
+    pub max_line_bytes: usize,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
     /// Whether the client answers `summarize`.
@@ -118,7 +120,11 @@ impl Server {
     /// The store of session files.
     pub fn store(&self) -> Result<FileStore, RpcError> {
         let configuration = self.configuration()?;
-        Ok(self.store.get_or_init(|| FileStore::new(&configuration.agent_dir, configuration.durability)).clone())
+        let make = || {
+            let store = FileStore::new(&configuration.agent_dir, configuration.durability);
+            store.with_max_line_bytes(configuration.max_line_bytes)
+        };
+        Ok(self.store.get_or_init(make).clone())
     }
 
     /// An absolute path from one that a client gave as `member` of its parameters.

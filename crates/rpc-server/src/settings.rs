@@ -163,6 +163,15 @@ impl Settings {
         }
     }
 
+    /// Bytes of a line of a session file that are held at most (`compactd.maxLineBytes`). By default
+    /// 256 MiB, or less where `memory`, the bytes that this process may use, are few: a line is held
+    /// several times while it is served.
+    pub fn max_line_bytes(&self, memory: Option<u64>) -> usize {
+        let default = || memory.map_or(MAX_LINE_BYTES, |memory| (memory / 16).clamp(MIN_LINE_BYTES, MAX_LINE_BYTES));
+        let bytes = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or_else(default);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
     /// Tool and argument names by which file operations are recognised
     /// (`compactd.fileTools: {read, write, edit, pathArguments}`), each a list of further names.
     pub fn file_tools(&self) -> FileTools {
@@ -232,6 +241,9 @@ impl Settings {
         self.check_summarizers()?;
         crate::summarizers::configuration::check(root)?;
         expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.maxLineBytes", "a whole number of bytes, 1048576 or more", |value| {
+            value.as_u64().is_some_and(|bytes| bytes >= MIN_LINE_BYTES)
+        })?;
         expect(root, "compactd.trustProject", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair", "an object", Value::is_object)?;
         expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
@@ -291,6 +303,9 @@ impl Settings {
     }
 }
 
+/// Bytes that a line may have where nothing is set, and the least that can be set: a header fits it.
+const MAX_LINE_BYTES: u64 = 256 << 20;
+const MIN_LINE_BYTES: u64 = 1 << 20;
 /// Names of the prompts that `compactd.prompts` may replace.
 pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "branch", "continued"];
 const WHOLE: &str = "a whole number of tokens, 0 or more";

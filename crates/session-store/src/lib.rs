@@ -19,6 +19,7 @@ mod identity;
 mod ids;
 mod index;
 mod line;
+mod lines;
 mod list;
 mod lock;
 mod log;

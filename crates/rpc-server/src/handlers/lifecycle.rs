@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rustix::process::{Resource, getrlimit};
+
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -65,6 +67,7 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>)
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
+        max_line_bytes: first.max_line_bytes(getrlimit(Resource::As).current),
         settings,
         cwd,
     };

@@ -254,7 +254,7 @@ async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot
 
 /// Lists sessions, newest activity first.
 pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Result<ListSessionsResult, RpcError> {
-    let server = Arc::clone(&call.server);
+    let (server, cancel) = (Arc::clone(&call.server), call.cancel.clone());
     let listing = blocking(move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
@@ -266,7 +266,8 @@ pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Resul
             limit: params.limit.map(|limit| limit as usize),
             cursor: params.cursor.as_deref().map(read_cursor).transpose()?,
         };
-        let page = server.store()?.list(&options).map_err(|error| RpcError::from_store(&error, ""))?;
+        let page = server.store()?.list_unless(&options, &|| cancel.is_cancelled());
+        let page = page.map_err(|error| RpcError::from_store(&error, ""))?;
         Ok(ListSessionsResult {
             sessions: page.sessions.into_iter().map(summary).collect(),
             next_cursor: page.next.map(|cursor| format!("{}:{}", cursor.modified, cursor.path.display())),

@@ -17,6 +17,8 @@ mod interposed;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod long_lines;
+#[cfg(test)]
 mod migration;
 #[cfg(test)]
 mod odd_files;
