@@ -19,7 +19,7 @@ use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
-use crate::tools::{names_path, plan_items};
+use crate::tools::names_path;
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -173,7 +173,7 @@ impl<'a> Collector<'a> {
             for (voice, said) in begun.said {
                 self.statements.add_line(voice, place, &said);
             }
-            if let Some(plan) = plan_items(call) {
+            if let Some(plan) = begun.plan {
                 self.plan.take(&plan, place.position);
             }
             self.read_arguments(call, begun.changes_files, place);
