@@ -22,20 +22,20 @@ const PINNED_BYTES: usize = 64 * 16;
 /// Part of the bytes in percent that each list may use before what is left is given out, in the
 /// order in which it is given out.
 const SHARES: [(&str, usize); 14] = [
-    ("requests", 14),
-    ("statements", 40),
-    ("errors", 5),
+    ("requests", 8),
+    ("statements", 58),
+    ("errors", 4),
     ("constraints", 8),
-    ("files", 10),
-    ("identifiers", 4),
+    ("files", 8),
+    ("identifiers", 3),
     ("paths", 2),
-    ("commands", 3),
-    ("decisions", 4),
-    ("steps", 3),
-    ("open", 2),
-    ("blocked", 2),
-    ("done", 1),
-    ("facts", 2),
+    ("commands", 2),
+    ("decisions", 3),
+    ("steps", 1),
+    ("open", 1),
+    ("blocked", 1),
+    ("done", 0),
+    ("facts", 1),
 ];
 
 /// The items of one list as JSON.
