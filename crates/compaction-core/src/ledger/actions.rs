@@ -109,7 +109,13 @@ impl<'a> Actions<'a> {
             let line = error_line(&printed_text(output));
             let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
             told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
-            self.fail(place, subject, &line, errors);
+            // A search that failed is done otherwise, or not at all.
+            let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
+            if is_search {
+                errors.add(Some(&shown(&subject.1)), &line, place, true);
+            } else {
+                self.fail(place, subject, &line, errors);
+            }
         } else if !matches!(action, ToolAction::Files(_) | ToolAction::Plan(_) | ToolAction::Search) {
             self.succeed(place, subject, 1, errors);
         }

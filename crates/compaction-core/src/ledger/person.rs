@@ -208,7 +208,10 @@ pub(super) fn is_refusal(text: &str) -> bool {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let start = text[..end].to_ascii_lowercase();
+    let start = text[..end].trim().to_ascii_lowercase();
+    if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
+        return true;
+    }
     REFUSALS.iter().any(|refusal| start.contains(refusal))
 }
 
