@@ -193,7 +193,7 @@ impl Chooser {
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
         let told = self.budget.saturating_sub(self.left);
-        let mut deeds = if is_quiet { (self.budget / 100 * DEEDS_PERCENT).min(told / 5).max(LEAST_DEEDS) } else { 0 };
+        let mut deeds = if is_quiet { (self.budget / 100 * DEEDS_PERCENT).min(told / 6).max(LEAST_DEEDS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;

@@ -108,10 +108,10 @@ impl Account {
     }
 }
 
-/// Tokens of facts behind a summary of `text` tokens: a tenth of it, as a good summary has said the rest in
+/// Tokens of facts behind a summary of `text` tokens: a tenth of it with their frame, as a good summary has said the rest in
 /// other words; what a short one lacks may fill it up.
 fn most_facts(text: u64) -> u64 {
-    (text / 10).max(SHORT_SUMMARY.saturating_sub(text))
+    (text / 11).max(SHORT_SUMMARY.saturating_sub(text))
 }
 
 /// A block without secrets. Its lines are looked at one by one, as a secret that is cut off would

@@ -158,6 +158,7 @@ pub(crate) fn jobs(
     let (has_history, has_prefix) =
         (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
     let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
+    let room = if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room };
     let prefix_room = if has_history { room / PREFIX_PART } else { room };
     let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
         local_tokens: match (is_history, has_prefix) {
@@ -187,6 +188,8 @@ pub(crate) fn jobs(
     jobs
 }
 
+/// Tokens of what joins the context of a split turn to a history.
+const JOINT_TOKENS: u64 = 32;
 /// Part of a whole summary that the beginning of a split turn may take where a history stands before it.
 const PREFIX_PART: u64 = 4;
 

@@ -81,17 +81,18 @@ fn a_second_try_has_more_room_and_says_what_is_known() {
     let none = [None, None];
     let twice = "it was cut off twice, at 8000 output tokens and at";
     check_cut(json!({ "model": "unknown" }), &none, &[8000, 16_000], &format!("{twice} 16000 output tokens"));
+    // A limit that is known is asked for at once.
     check_cut(
         json!({ "model": "gpt-4o-mini" }),
-        &none,
-        &[8000, 16_384],
-        &format!("{twice} 16384 output tokens, the model's limit"),
+        &[None],
+        &[16_384],
+        "it was cut off at 16384 output tokens, the model's limit",
     );
     check_cut(
         json!({ "model": "unknown", "maxOutputTokens": 9000 }),
-        &none,
-        &[8000, 9000],
-        &format!("{twice} 9000 output tokens, the model's limit"),
+        &[None],
+        &[9000],
+        "it was cut off at 9000 output tokens, the model's limit",
     );
     check_cut(
         json!({ "model": "unknown", "contextWindow": 200_000 }),
