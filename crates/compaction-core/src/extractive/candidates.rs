@@ -89,7 +89,7 @@ impl<'a> Telling<'a> {
             };
             self.pool.add(Section::Goal, &item, origin(latest), Rank::Must);
             if self.is_open() {
-                let item = format!("{WORKING_ON}{}", clip(&goal_line(&latest.text), LONGEST_REPEAT));
+                let item = format!("{WORKING_ON}{}", clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT));
                 self.pool.add(Section::InProgress, &item, origin(latest), Rank::Focus);
             }
             if let Some(last) = self.ledger.last_request().filter(|last| last.position > latest.position) {

@@ -61,8 +61,9 @@ pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
 
 /// Whether a sentence is the line of an error or a warning that somebody quotes.
 fn is_report(sentence: &str) -> bool {
-    let first = sentence.split_whitespace().next().unwrap_or_default().trim_end_matches(':').to_lowercase();
-    ["error", "warning", "exception", "failed", "note"].iter().any(|word| first.ends_with(word))
+    let ends = |word: &str| ["error", "warning", "exception", "failed"].iter().any(|end| word.ends_with(end));
+    let mut first = sentence.split_whitespace().take(3);
+    first.any(|word| word.strip_suffix(':').is_some_and(|word| ends(&word.to_lowercase())))
 }
 
 impl<'a> Speech<'a> {
