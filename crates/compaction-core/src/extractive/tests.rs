@@ -833,3 +833,49 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_error_blocks_until_the_same_is_done_otherwise_or_work_goes_on() {
+    let failing = [runs("1", "npm run lint -- src/a.ts"), returns("1", "error: unused name", true)];
+    let passing = [runs("2", "cd web && npm run lint"), returns("2", "ok", false)];
+    let refused = [
+        runs("3", "rm -rf build"),
+        returns("3", "The user doesn't want to proceed with this tool use. The tool use was rejected.", true),
+    ];
+    let requests = ["add a test for the parser", "now rename the parser module", "and describe the parser in the docs"];
+    let is_blocked = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        !document.body[Section::Blocked].is_empty()
+    };
+    assert!(is_blocked(&failing));
+    assert!(!is_blocked(&[&failing[..], &passing[..]].concat()));
+    assert!(!is_blocked(&[&failing[..], &requests.map(user)[..]].concat()));
+    assert!(!is_blocked(&refused));
+}
+
+#[test]
+fn what_a_person_answers_to_a_tool_is_theirs() {
+    let asks = calls("1", "AskUserQuestion", r#"{"questions":[{"question":"Which database?","options":[]}]}"#);
+    let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to \
+                   proceed, the user said:\nkeep the old file";
+    let messages = [
+        user("Store the sessions somewhere safe"),
+        asks,
+        returns("1", "User has answered your questions: \"Which database?\"=\"SQLite\".", false),
+        calls("2", "Edit", r#"{"file_path":"a.rs","old_string":"x","new_string":"y"}"#),
+        returns("2", refused, true),
+        user("<task-notification>\n<task-id>b1</task-id>\n</task-notification>"),
+        user("[Request interrupted by user for tool use]"),
+        user("continuez"),
+    ];
+    let text = text_of(&history(&prepared(&messages)));
+    for line in [
+        "- Latest request: Store the sessions somewhere safe",
+        "- The user then wrote: continuez",
+        "- User: User has answered your questions: \"Which database?\"=\"SQLite\".",
+        "- keep the old file",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+    assert!(!text.contains("task-id") && !text.contains("interrupted"), "{text}");
+}

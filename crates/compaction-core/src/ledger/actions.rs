@@ -118,7 +118,7 @@ impl<'a> Actions<'a> {
             } else {
                 self.fail(place, subject, &line, errors);
             }
-        } else if !matches!(action, ToolAction::Files(_) | ToolAction::Plan(_) | ToolAction::Search) {
+        } else if is_deed(&action) {
             self.succeed(place, subject, 1, errors);
         }
         of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
@@ -340,6 +340,11 @@ fn purposes_of(deed: Deed, target: &str) -> Vec<String> {
         Deed::Call => purposes(target.split('(').next().unwrap_or_default()),
         _ => Vec::new(),
     }
+}
+
+/// Whether a call is told as a deed: files are told one by one, and what is said is told as such.
+fn is_deed(action: &ToolAction) -> bool {
+    matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
 
 fn quote_shown(target: &str) -> String {

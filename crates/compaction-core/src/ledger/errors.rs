@@ -37,7 +37,7 @@ impl Errors {
         for error in errors {
             self.by_subject.entry(subject_key(error.subject.as_deref())).or_default().push(self.list.len());
             if !error.is_resolved {
-                let purposes = error.subject.as_deref().map(purposes).unwrap_or_default();
+                let purposes = error.subject.as_deref().map(purposes_of).unwrap_or_default();
                 self.open.insert(self.list.len(), Open { purposes, ..Open::default() });
             }
             self.list.push(error.clone());
@@ -53,7 +53,7 @@ impl Errors {
             self.open.remove(index);
         }
         let open = |purposes| Open { purposes, successes: self.successes, requests: self.requests };
-        let open = (!is_resolved).then(|| open(subject.map(purposes).unwrap_or_default()));
+        let open = (!is_resolved).then(|| open(subject.map(purposes_of).unwrap_or_default()));
         if let Some(index) = known.iter().find(|index| self.list[**index].line == line) {
             let error = &mut self.list[*index];
             error.is_resolved = is_resolved;
@@ -114,6 +114,14 @@ impl Errors {
         });
         let excess = self.list.len().saturating_sub(MOST_ERRORS);
         self.list.split_off(excess)
+    }
+}
+
+/// What an error's subject was for: the programs of a command, or the tool of a call.
+fn purposes_of(subject: &str) -> Vec<String> {
+    match subject.split_once("({") {
+        Some((tool, _)) if !tool.contains(char::is_whitespace) => vec![tool.to_owned()],
+        _ => purposes(subject),
     }
 }
 
