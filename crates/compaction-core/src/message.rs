@@ -414,8 +414,13 @@ impl Message {
             ("content", format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(TEXT))),
             ("isError", "true".to_owned()),
         ];
-        let body =
-            Body::ToolResult { tool_call_id: call.id.clone(), tool_name: call.name.clone(), content, is_error: true };
+        let body = Body::ToolResult {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            content,
+            is_error: true,
+            nested_calls: Vec::new(),
+        };
         Self::synthetic(&members, timestamp, body)
     }
 
