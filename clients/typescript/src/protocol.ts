@@ -327,8 +327,9 @@ export interface CompactionResult {
   /** How much the summary alone held, before what it lacked was added. */
   retentionBeforeRepair: Retention;
   /**
-   * One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
-   * count twice.
+   * One figure for the retention, from 0 to 1: the weighted mean of the classes that have something
+   * to keep.
+   * Statements count 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
    */
   score: number;
   /** What the summary alone lacked, and what it says that nothing supports. */
@@ -728,11 +729,13 @@ export interface LossReport {
   identifiers: Array<string>;
   /** Errors that are missing. */
   errors: Array<LostError>;
-  /** Requests whose first words are missing. */
+  /** Requests that are missing. */
   requests: Array<LostItem>;
   /** Constraints and preferences that are missing. */
   constraints: Array<LostItem>;
-  /** Requests and constraints of which only the first words are there. */
+  /** Of the sentences that said most those that are missing. */
+  statements: Array<LostItem>;
+  /** Requests and constraints of which only a part is there. */
   clipped: Array<LostItem>;
   /** Paths in the summary that nothing supports. */
   unsupported: Array<string>;
@@ -1153,18 +1156,30 @@ export type RequestKind =
   /** A branch that is left. */
   | "branch";
 
-/** Parts that are there, from 0 to 1; 1 where there was nothing to keep. */
+/**
+ * Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+ * 
+ * They are measured against what the compacted part held and what earlier compactions of the
+ * branch knew, that
+ * included which their ledgers could not store. Errors, requests, constraints and statements count
+ * as told in
+ * other words too: if one line, or 420 characters over lines, has most of their telling words.
+ * Lines of nothing
+ * but names and blocks of files tell nothing but names.
+ */
 export interface Retention {
   /** Files that tools touched, and paths that were named again and again. */
   files: number;
   /** Symbols, hashes, tickets and the like. */
   identifiers: number;
-  /** Lines of errors. */
+  /** Lines of errors; those that were resolved weigh little. */
   errors: number;
-  /** Requests; one of which only the first words are there counts half. */
+  /** Requests; one that is told in part counts half. */
   requests: number;
   /** Constraints and preferences; likewise. */
   constraints: number;
+  /** The sentences that said most, by how much they said. */
+  statements: number;
 }
 
 /** A statement that is the reverse of what is known. */

@@ -19,7 +19,9 @@ pub(crate) mod finder;
 mod harvest;
 mod known;
 pub(crate) mod labels;
+mod left_out;
 mod loss;
+mod measure;
 mod names;
 pub(crate) mod notes;
 mod outcomes;
@@ -37,6 +39,7 @@ mod steps;
 mod store;
 pub(crate) mod subject;
 pub(crate) mod text;
+mod told;
 mod wishes;
 
 use crate::entry::{EntryId, FileLists};
@@ -45,7 +48,9 @@ use crate::text::cmp_utf16;
 pub use brief::{Brief, brief};
 pub use collect::Collector;
 pub use error_line::error_line;
-pub use loss::{Check, Clipped, LossReport, Retention, Suspicion};
+pub use left_out::LeftOut;
+pub use loss::{Check, Clipped, LossReport, Suspicion};
+pub use measure::Retention;
 pub use notes::{Note, NoteKind};
 pub use plan::LatestPlan;
 pub use repair::{Repair, remove_retained_facts};
@@ -90,6 +95,8 @@ pub struct Ledger {
     pub identifiers: Vec<NameRecord>,
     /// Entries that were asked to be kept.
     pub pinned: Vec<EntryId>,
+    /// What earlier compactions knew and did not store.
+    pub left_out: LeftOut,
 }
 
 /// The entries that an item comes from: the first and the latest ones.

@@ -222,6 +222,7 @@ pub(crate) fn retention(retention: &Retention) -> wire::Retention {
         errors: retention.errors,
         requests: retention.requests,
         constraints: retention.constraints,
+        statements: retention.statements,
     }
 }
 
@@ -249,6 +250,7 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
         errors: report.errors.iter().map(error).collect(),
         requests: report.requests.iter().map(|request| item(&request.text, &request.sources)).collect(),
         constraints: report.constraints.iter().map(|note| item(&note.text, &note.sources)).collect(),
+        statements: report.statements.iter().map(|said| item(&said.text, &said.sources)).collect(),
         clipped: report.clipped.iter().map(|clipped| item(&clipped.text, &clipped.sources)).collect(),
         unsupported: report.unsupported.clone(),
         reversed: report.reversed.iter().map(reversed).collect(),

@@ -5,8 +5,10 @@
 //! weighs more the rarer it is in the conversation, and more where it is a name or a number. So no
 //! language and no topic has to be known.
 
-use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BinaryHeap, HashSet};
+use std::hash::Hasher;
+
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::statements::{Statement, Voice};
 use crate::text::utf16_len;
@@ -56,6 +58,11 @@ impl Selection<'_> {
     /// The indexes of the chosen statements, in their order. `told` are texts that stand elsewhere in
     /// the summary: their terms count as told, and a statement that one of them holds is left out.
     pub(crate) fn choose(&self, statements: &[Statement], told: &[&str]) -> Vec<usize> {
+        self.choose_weighed(statements, told).into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// As [`Self::choose`], each with how much it told that no other had told before.
+    pub(super) fn choose_weighed(&self, statements: &[Statement], told: &[&str]) -> Vec<(usize, f32)> {
         let mut vocabulary = Vocabulary::default();
         let terms: Vec<Vec<Term>> = statements.iter().map(|statement| vocabulary.read(&statement.text)).collect();
         let mut is_told = vec![false; vocabulary.count()];
@@ -87,7 +94,7 @@ impl Selection<'_> {
         candidates: &[Candidate],
         told: &[&str],
         mut is_told: Vec<bool>,
-    ) -> Vec<usize> {
+    ) -> Vec<(usize, f32)> {
         let mut heap: BinaryHeap<Ranked> =
             candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
         let mut has_label: HashSet<u64> = HashSet::new();
@@ -116,9 +123,9 @@ impl Selection<'_> {
             has_label.insert(position);
             said.insert(text);
             candidate.tell(&mut is_told);
-            chosen.push(top.index);
+            chosen.push((top.index, worth * (candidate.cost + SHORTNESS) as f32));
         }
-        chosen.sort_unstable();
+        chosen.sort_unstable_by_key(|(index, _)| *index);
         chosen
     }
 }
@@ -196,7 +203,7 @@ struct Term {
 /// The terms of all statements, and in how many of them each one stands.
 #[derive(Debug, Default)]
 struct Vocabulary {
-    numbers: HashMap<u64, u32>,
+    numbers: FxHashMap<u64, u32>,
     counts: Vec<u32>,
     statements: u32,
 }
@@ -256,13 +263,13 @@ fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
         if !token.is_ascii() && token.chars().any(is_unspaced) {
             let characters: Vec<char> = token.chars().collect();
             for pair in characters.windows(2) {
-                found(hash(pair), false);
+                found(hash(pair.iter().copied()), false);
             }
             continue;
         }
         let name = is_name(token);
         if name || token.chars().count() >= 3 {
-            found(hash(&token.to_lowercase()), name);
+            found(hash(token.chars()), name);
         }
     }
 }
@@ -278,12 +285,18 @@ fn is_name(token: &str) -> bool {
 }
 
 /// Characters of scripts that put no spaces between words.
-fn is_unspaced(character: char) -> bool {
+pub(super) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
 }
 
-fn hash(value: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
+/// The hash of characters in lower case.
+pub(super) fn hash(characters: impl Iterator<Item = char>) -> u64 {
+    let mut hasher = FxHasher::default();
+    for character in characters {
+        match character.is_ascii() {
+            true => hasher.write_u32(u32::from(character.to_ascii_lowercase())),
+            false => character.to_lowercase().for_each(|lower| hasher.write_u32(u32::from(lower))),
+        }
+    }
     hasher.finish()
 }
