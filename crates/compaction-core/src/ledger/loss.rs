@@ -1,9 +1,12 @@
 //! The loss report: what the compacted part held and the new context lacks.
 
+use rustc_hash::FxHashMap;
+
 use super::doubts::{reversed, unsupported};
 use super::known::Known;
 use super::measure::{Class, Item, Retention, State, Tally, Texts};
 use super::notes::{Note, NoteKind};
+use super::scan::is_weak_path;
 use super::selection::Selection;
 use super::text::one_line;
 use super::told::{Sought, Told, is_bag, weigh};
@@ -169,11 +172,7 @@ impl LossReport {
 
     /// The retention once `added` stands behind the summary.
     pub(super) fn retention_with(&self, added: &str) -> Retention {
-        let line = one_line(added);
-        let mut told = Told::looking_for(self.lacking.iter().flat_map(|(item, _)| &item.sought));
-        told.read(added);
-        let texts = Texts { told, each: &|search| search(&line) };
-        let states = texts.states(self.lacking.iter().map(|(item, _)| item));
+        let states = states_in(added, self.lacking.iter().map(|(item, _)| item));
         let mut tally = self.tally;
         for ((item, before), state) in self.lacking.iter().zip(states) {
             tally.change(item, *before, state);
@@ -181,10 +180,25 @@ impl LossReport {
         tally.retention()
     }
 
+    /// For each missing item of a class, in order, whether `lines` tell it.
+    pub(super) fn told_by(&self, lines: &[String], class: Class) -> Vec<bool> {
+        let missing = self.lacking.iter().filter(|(item, state)| item.class == class && *state == State::Missing);
+        let states = states_in(&lines.join("\n"), missing.map(|(item, _)| item));
+        states.into_iter().map(|state| state == State::There).collect()
+    }
+
     /// Whether nothing is missing or doubtful.
     pub fn is_clean(&self) -> bool {
         self.lacking.is_empty() && self.unsupported.is_empty() && self.reversed.is_empty()
     }
+}
+
+/// How much of each of `items` one text holds.
+fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
+    let mut told = Told::looking_for(items.clone().flat_map(|item| &item.sought));
+    told.read(text);
+    let line = one_line(text);
+    Texts { told, each: &|search| search(&line) }.states(items)
 }
 
 /// Where an item comes from.
@@ -220,8 +234,14 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     };
     let touched = ledger.files.iter().rev().take(MOST_FILES).map(|file| file.path.as_str());
     let recurs = |name: &&NameRecord| name.times > 1 || name.places.has(Places::PERSON);
-    let named = ledger.paths.iter().filter(recurs).take(MOST_NAMED_PATHS).map(|path| path.name.as_str());
-    all.extend(touched.chain(named).map(|path| (name(Class::File, path), Source::File(path))));
+    let named = ledger.paths.iter().filter(|path| !is_weak_path(&path.name)).filter(recurs);
+    let named = named.take(MOST_NAMED_PATHS).map(|path| path.name.as_str());
+    let paths: Vec<&str> = touched.chain(named).collect();
+    let mut bases: FxHashMap<&str, usize> = FxHashMap::default();
+    paths.iter().for_each(|path| *bases.entry(base_name(path)).or_default() += 1);
+    // A file whose name no other one has is told by it.
+    let shortest = |path: &'_ str| if bases[base_name(path)] == 1 { base_name(path) } else { path }.to_owned();
+    all.extend(paths.iter().map(|path| (name(Class::File, &shortest(path)), Source::File(path))));
     let identifiers = ledger.identifiers.iter().filter(recurs).take(MOST_IDENTIFIERS);
     all.extend(identifiers.map(|record| (name(Class::Identifier, &record.name), Source::Identifier(record))));
     let mut errors: Vec<_> = ledger.errors.iter().rev().collect();
@@ -254,6 +274,11 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     }));
     weigh(all.iter_mut().flat_map(|(item, _)| &mut item.sought), &ledger.statements);
     all
+}
+
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
 }
 
 /// The statements that say most, with what they weigh against the one that says most of all.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::loss::LossReport;
-use super::measure::Retention;
+use super::measure::{Class, Retention};
 use super::text::{clip, clip_middle, one_line, quote};
-use super::told::{Sought, Sums, Told};
 use super::{ErrorRecord, Request, Statement, Voice};
 use crate::summary::is_section_heading;
 use crate::text::utf16_len;
@@ -26,8 +25,6 @@ const STEPS: [usize; 3] = [300, 600, LAST_REQUEST];
 const STATEMENTS_PERCENT: usize = 60;
 /// Names that are listed.
 const MOST_NAMES: usize = 12;
-/// Part of the terms of a line that another one has, so that it says the same.
-const SAME: f32 = 0.6;
 
 /// A block that holds what a summary lacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,15 +43,15 @@ impl LossReport {
         let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
         let left = units.saturating_sub(OPEN.len() + CLOSE.len() + 2);
         let mut writer = Writer { left, lines: Vec::new(), cut: Vec::new() };
-        let (last, requests) = self.last_request();
+        let last = self.requests.first().filter(|_| self.lacks_last_request);
         writer.items("Latest request", last.map(|request| said(request, LAST_REQUEST)));
         writer.items("Unresolved error", self.errors.iter().filter(|error| !error.is_resolved).map(error_item));
         writer.items("Constraint", self.constraints.iter().map(|note| Item::cut(&note.text, LINE)));
         self.say(&mut writer);
         writer.list("Files", self.files.iter().map(|path| one_line(path)));
-        let requests: Vec<&Request> = requests.collect();
-        let told = are_told(&writer.lines, requests.iter().map(|request| request.text.as_str()));
-        let requests = requests.into_iter().zip(told).filter(|(_, is_told)| !is_told);
+        let told = self.told_by(&writer.lines, Class::Request);
+        let requests = self.requests.iter().zip(told).skip(usize::from(last.is_some()));
+        let requests = requests.filter(|(_, is_told)| !is_told);
         writer.items("Earlier request", requests.map(|(request, _)| said(request, REQUEST)));
         let healed = self.clipped.iter().map(|clipped| Item::cut(&clipped.text, LONGEST_HEALED));
         writer.items("In full", healed.filter(|item| item.whole.is_none()));
@@ -69,19 +66,13 @@ impl LossReport {
 
     /// Says the statements that say most, as far as the lines before do not tell them.
     fn say(&self, writer: &mut Writer) {
-        let told = are_told(&writer.lines, self.statements.iter().map(|statement| statement.text.as_str()));
+        let told = self.told_by(&writer.lines, Class::Statement);
         let kept = writer.left - writer.left / 100 * STATEMENTS_PERCENT;
         writer.left -= kept;
         for (statement, _) in self.statements.iter().zip(told).filter(|(_, is_told)| !is_told) {
             writer.items(speaker(statement), [Item { text: one_line(&statement.text), whole: None }]);
         }
         writer.left += kept;
-    }
-
-    /// The missing request that is the last of all, if it is missing, and the other missing ones.
-    fn last_request(&self) -> (Option<&Request>, impl Iterator<Item = &Request>) {
-        let last = self.requests.first().filter(|_| self.lacks_last_request);
-        (last, self.requests.iter().skip(usize::from(last.is_some())))
     }
 }
 
@@ -94,15 +85,6 @@ fn speaker(statement: &Statement) -> &'static str {
         Voice::Quote => "Quoted",
         Voice::Summary => "Earlier",
     }
-}
-
-/// For each of `texts` whether lines tell it in their words.
-fn are_told<'a>(lines: &[String], texts: impl Iterator<Item = &'a str>) -> Vec<bool> {
-    let sought: Vec<Sought> = texts.map(Sought::of).collect();
-    let mut told = Told::looking_for(sought.iter());
-    told.read(&lines.join("\n"));
-    let mut sums = Sums::default();
-    sought.iter().map(|sought| told.share(sought, &mut sums) >= SAME).collect()
 }
 
 /// A line to write.

@@ -68,7 +68,7 @@ pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements
     let sought: Vec<&mut Sought> = sought.collect();
     // How many statements have a term, and which was the last of them.
     let mut counts: FxHashMap<u64, (u32, usize)> = FxHashMap::default();
-    sought.iter().flat_map(|sought| &sought.terms).for_each(|(hash, _)| drop(counts.insert(*hash, (0, 0))));
+    counts.extend(sought.iter().flat_map(|sought| &sought.terms).map(|(hash, _)| (*hash, (0, 0))));
     let step = statements.len().div_ceil(MOST_COUNTED).max(1);
     let counted = statements.len().div_ceil(step);
     for (number, statement) in (1..).zip(statements.iter().step_by(step)) {
