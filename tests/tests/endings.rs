@@ -64,6 +64,43 @@ fn a_log_that_cannot_be_opened_is_told() {
     assert!(said.contains("/nowhere/compactd.log"), "{said}");
 }
 
+/// A process that has ended and that nobody has asked for its status is dead, although it can be signalled.
+#[test]
+fn a_parent_that_is_a_zombie_ends_the_server() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let mut parent = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().expect("there is sh");
+    let mut child = start(&[], home.path());
+    let mut input = child.stdin.take().expect("input is a pipe");
+    let mut output = BufReader::new(child.stdout.take().expect("output is a pipe"));
+    let hello = json!({ "protocolVersion": 1, "clientInfo": { "name": "test" }, "processId": parent.id() });
+    input.write_all(request(1, "initialize", &hello).as_bytes()).expect("the server reads");
+    output.read_line(&mut String::new()).expect("the server answers");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(child.try_wait().expect("a child can be asked"), None, "the parent lives");
+    drop(parent.stdin.take());
+    assert_eq!(exit_code(&mut child), Some(0));
+    drop((input, output));
+    parent.wait().expect("the parent has ended");
+}
+
+#[test]
+fn a_log_goes_to_a_regular_file_alone() {
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("theirs"), "theirs").expect("there is room");
+    std::os::unix::fs::symlink(at("theirs"), at("link")).expect("links can be made");
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().expect("there is mkfifo").success());
+    for name in ["link", "pipe", "/dev/zero", "/proc/self/comm", "."] {
+        let log = at(name);
+        let mut child = start(&["--log-file", &log.to_string_lossy()], home.path());
+        let mut said = String::new();
+        assert_eq!(exit_code(&mut child), Some(1), "{name}");
+        child.stderr.take().expect("errors go to a pipe").read_to_string(&mut said).expect("the server speaks UTF-8");
+        assert!(said.contains("failed to open the log file"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(at("theirs")).expect("it is there"), "theirs");
+}
+
 #[test]
 fn a_hard_link_to_an_open_file_is_not_called_another_process() {
     let home = tempfile::tempdir().expect("a directory can be made");

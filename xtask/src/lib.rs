@@ -4,6 +4,7 @@ mod bench;
 pub mod codegen;
 mod dependencies;
 mod fuzz;
+mod models;
 pub mod protocol;
 mod quality;
 mod soak;
@@ -14,6 +15,7 @@ mod workspace;
 
 pub use bench::bench;
 pub use fuzz::fuzz;
+pub use models::models;
 pub use protocol::protocol;
 pub use quality::{quality, recall};
 pub use soak::soak;

@@ -33,6 +33,7 @@ Usage: cargo xtask <chore>
     --missing          lists what did not come back
     --check            fails where a goal is missed
   soak [runs]          kills servers at random moments, 1000 without a number, and looks for losses
+  models               asks LiteLLM's proxy and llama.cpp's server, which pip installs; ten minutes the first time
   fuzz [seconds]       feeds the readers random bytes, 60 seconds each; needs cargo-fuzz";
 
 #[expect(clippy::print_stderr, reason = "a program tells its user why it failed")]
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         ["recall", options @ ..] => xtask::recall(options),
         ["soak"] => xtask::soak("1000"),
         ["soak", runs] => xtask::soak(runs),
+        ["models"] => xtask::models(),
         ["fuzz"] => xtask::fuzz("60"),
         ["fuzz", seconds] => xtask::fuzz(seconds),
         _ => Err(anyhow::anyhow!("{USAGE}")),

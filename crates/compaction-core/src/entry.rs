@@ -285,6 +285,20 @@ pub enum EntryError {
     /// The line is not a JSON object.
     #[error("not a JSON object")]
     NotAnObject(#[source] serde_json::Error),
+    /// The line is longer than lines are read.
+    #[error("it has {bytes} bytes, more than {limit}")]
+    TooLong {
+        /// Its bytes.
+        bytes: u64,
+        /// Bytes that a line may have.
+        limit: usize,
+    },
+    /// The line holds more values than are taken apart.
+    #[error("it has {values} values or more, and at most {} are read", json::MAX_VALUES)]
+    TooManyValues {
+        /// How many were counted.
+        values: usize,
+    },
     /// A member that every entry has is missing or of the wrong kind.
     #[error("{member} is missing or not a string")]
     Member {

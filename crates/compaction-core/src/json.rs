@@ -17,6 +17,48 @@ use serde_json::value::RawValue;
 /// exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
+/// Values that a text may have to be taken apart: each takes some hundred bytes then, whatever it has in the
+/// text.
+pub const MAX_VALUES: usize = 1 << 22;
+
+/// Members that an object may have to be split.
+const MAX_MEMBERS: usize = 1 << 20;
+
+/// Checks that a JSON text has at most [`MAX_VALUES`] values; of what is no JSON it says nothing. The
+/// error is how many were counted before the count ended.
+pub fn check_value_count(text: &str) -> Result<(), usize> {
+    // Each value but the first takes two bytes at least.
+    if text.len() / 2 < MAX_VALUES {
+        return Ok(());
+    }
+    let (mut values, mut rest) = (1, text.as_bytes());
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b',' | b'[' | b'{')) {
+        let is_string = rest[at] == b'"';
+        rest = &rest[at + 1..];
+        if is_string {
+            rest = behind_string(rest);
+            continue;
+        }
+        values += 1;
+        if values > MAX_VALUES {
+            return Err(values);
+        }
+    }
+    Ok(())
+}
+
+/// What follows the end of a string that has begun.
+fn behind_string(mut rest: &[u8]) -> &[u8] {
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
+        let is_end = rest[at] == b'"';
+        rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
+        if is_end {
+            return rest;
+        }
+    }
+    &[]
+}
+
 /// A JSON value whose objects keep the order of their members.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json<'a> {
@@ -438,6 +480,9 @@ impl<'de> Visitor<'de> for RawMembers {
         let mut members = Members::default();
         while let Some(Key(key)) = access.next_key()? {
             members.insert(key, RawText::Split(access.next_value()?));
+            if members.list.len() > MAX_MEMBERS {
+                return Err(A::Error::custom(format_args!("more than {MAX_MEMBERS} members")));
+            }
         }
         Ok(members.list)
     }

@@ -41,6 +41,7 @@ pub(crate) mod subject;
 pub(crate) mod text;
 mod told;
 mod wishes;
+mod withdrawals;
 
 use crate::entry::{EntryId, FileLists};
 use crate::text::cmp_utf16;
@@ -306,6 +307,11 @@ impl Ledger {
     /// The notes of one kind, in order.
     pub fn notes_of(&self, kind: NoteKind) -> impl DoubleEndedIterator<Item = &Note> {
         self.notes.iter().filter(move |note| note.kind == kind)
+    }
+
+    /// Those of them that nobody took back.
+    pub fn standing(&self, kind: NoteKind) -> impl DoubleEndedIterator<Item = &Note> {
+        self.notes_of(kind).filter(|note| !note.is_withdrawn)
     }
 
     /// The lists that a summary names, as [`crate::file_operations::FileOperations::lists`] gives them.

@@ -1,5 +1,8 @@
 //! System messages replayed: what prompt and tools stand after all of them.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use crate::json::{self, Json};
 use crate::message::{Body, Message};
 
@@ -23,8 +26,8 @@ pub fn replay<'a>(messages: impl IntoIterator<Item = &'a Message>, timestamp: i6
 #[derive(Default)]
 struct State<'a> {
     content: Vec<String>,
-    sections: Vec<(&'a str, &'a str)>,
-    tools: Vec<(Option<&'a str>, &'a Json<'static>)>,
+    sections: Ordered<&'a str, &'a str>,
+    tools: Ordered<Option<&'a str>, &'a Json<'static>>,
 }
 
 impl<'a> State<'a> {
@@ -35,16 +38,16 @@ impl<'a> State<'a> {
         }
         for (name, section) in &system.sections {
             match section {
-                None => self.sections.retain(|(known, _)| known != name),
-                Some(section) => put(&mut self.sections, name.as_str(), section.as_str()),
+                None => self.sections.remove(&name.as_str()),
+                Some(section) => self.sections.put(name, section),
             }
         }
         for name in &system.tools_removed {
-            self.tools.retain(|(known, _)| *known != Some(name.as_str()));
+            self.tools.remove(&Some(name.as_str()));
         }
         if let Some(Json::Array(tools)) = &system.tools_added {
             for tool in tools {
-                put(&mut self.tools, tool.get("name").and_then(Json::as_str), tool);
+                self.tools.put(tool.get("name").and_then(Json::as_str), tool);
             }
         }
     }
@@ -52,15 +55,14 @@ impl<'a> State<'a> {
     fn into_message(self, timestamp: i64) -> Message {
         let mut out = String::from("{\"role\":\"system\",\"content\":");
         json::write_string(&self.content.join("\n\n"), &mut out);
-        if !self.sections.is_empty() {
-            let members = self
-                .sections
-                .iter()
-                .map(|(name, text)| format!("{}:{}", json::encode_string(name), json::encode_string(text)));
-            out.push_str(&format!(",\"sections\":{{{}}}", members.collect::<Vec<_>>().join(",")));
+        let member =
+            |(name, text): &(&str, &str)| format!("{}:{}", json::encode_string(name), json::encode_string(text));
+        let sections: Vec<String> = self.sections.iter().map(member).collect();
+        if !sections.is_empty() {
+            out.push_str(&format!(",\"sections\":{{{}}}", sections.join(",")));
         }
-        if !self.tools.is_empty() {
-            let tools: Vec<String> = self.tools.iter().map(|(_, tool)| tool.to_compact()).collect();
+        let tools: Vec<String> = self.tools.iter().map(|(_, tool)| tool.to_compact()).collect();
+        if !tools.is_empty() {
             out.push_str(&format!(",\"toolsAdded\":[{}]", tools.join(",")));
         }
         out.push_str(&format!(",\"timestamp\":{timestamp}}}"));
@@ -68,10 +70,80 @@ impl<'a> State<'a> {
     }
 }
 
-/// Sets the value of a key in its old place, or at the end.
-fn put<K: PartialEq, V>(list: &mut Vec<(K, V)>, key: K, value: V) {
-    match list.iter_mut().find(|(known, _)| *known == key) {
-        Some((_, old)) => *old = value,
-        None => list.push((key, value)),
+/// Values by key, in the order in which their keys came, however many there are.
+struct Ordered<K, V> {
+    list: Vec<Option<(K, V)>>,
+    places: HashMap<K, usize>,
+}
+
+impl<K, V> Default for Ordered<K, V> {
+    fn default() -> Self {
+        Self { list: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<K: Copy + Eq + Hash, V> Ordered<K, V> {
+    /// Sets the value of a key in its old place, or at the end.
+    fn put(&mut self, key: K, value: V) {
+        let place = *self.places.entry(key).or_insert(self.list.len());
+        match self.list.get_mut(place) {
+            Some(known) => *known = Some((key, value)),
+            None => self.list.push(Some((key, value))),
+        }
+    }
+
+    fn remove(&mut self, key: &K) {
+        if let Some(place) = self.places.remove(key) {
+            self.list[place] = None;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &(K, V)> {
+        self.list.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn replayed(messages: &[String]) -> String {
+        let messages: Vec<Message> = messages.iter().map(|json| Message::from_json(json).unwrap()).collect();
+        replay(&messages, 7).unwrap().raw().get().to_owned()
+    }
+
+    #[test]
+    fn keys_keep_their_place_until_they_are_removed() {
+        let message = |more: &str| format!(r#"{{"role":"system","content":"",{more}}}"#);
+        let messages = [
+            message(r#""sections":{"a":"1","b":"2","c":"3"},"toolsAdded":[{"name":"x"},{"name":"y"},{}]"#),
+            message(r#""sections":{"b":"4","a":null},"toolsRemoved":["x"]"#),
+            message(r#""sections":{"a":"5"},"toolsAdded":[{"name":"y","v":1},{"v":2},{"name":"x"}]"#),
+        ];
+        let expected = concat!(
+            r#"{"role":"system","content":"","sections":{"b":"4","c":"3","a":"5"},"#,
+            r#""toolsAdded":[{"name":"y","v":1},{"v":2},{"name":"x"}],"timestamp":7}"#
+        );
+        assert_eq!(replayed(&messages), expected);
+    }
+
+    /// What took time with the square of their number took minutes for so many.
+    #[test]
+    fn many_sections_and_tools_take_time_with_their_number() {
+        let sections: Vec<String> = (0..60_000).map(|n| format!("\"{n}\":\"x\"")).collect();
+        let tools: Vec<String> = (0..60_000).map(|n| format!("{{\"name\":\"{n}\"}}")).collect();
+        let removed: Vec<String> = (0..60_000).map(|n| format!("\"{n}\"")).collect();
+        let added = format!(
+            r#"{{"role":"system","content":"","sections":{{{}}},"toolsAdded":[{}]}}"#,
+            sections.join(","),
+            tools.join(",")
+        );
+        let gone = format!(r#"{{"role":"system","content":"","toolsRemoved":[{}]}}"#, removed.join(","));
+        let start = Instant::now();
+        let text = replayed(&[added.clone(), gone, added]);
+        assert!(text.contains("\"59999\":\"x\""));
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     }
 }

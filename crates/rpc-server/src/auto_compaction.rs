@@ -173,24 +173,32 @@ fn decide(
         let told = AutomaticCompaction { skipped, until: Some(until), ..told };
         return Outcome { told: Some(told), ..Outcome::default() };
     }
-    match begin(access, &order) {
+    begin_or_tell(access, order, told, &projection)
+}
+
+/// Begins the compaction that was ordered, or tells why it cannot.
+fn begin_or_tell(
+    access: &mut SessionAccess<'_>,
+    order: Arc<Order>,
+    told: AutomaticCompaction,
+    projection: &Projection,
+) -> Outcome {
+    let error = match begin(access, &order) {
         Ok((begun, chain)) => {
             let told = AutomaticCompaction { operation_id: Some(begun.guard.id.clone()), ..told };
-            Outcome { told: Some(told), begun: Some(Due { begun, order, chain }), usage: None }
+            return Outcome { told: Some(told), begun: Some(Due { begun, order, chain }), usage: None };
         }
-        Err(error) => {
-            // What cannot be compacted now may be at the next message, and has cost nothing.
-            if !matches!(error.kind(), "nothingToCompact" | "alreadyCompacted") {
-                access.open().breaker.failed(SystemTime::now());
-            }
-            compactor::note_recovery(access.open(), &order, Some(&error));
-            let is_unfinished = trigger::is_unfinished(&projection);
-            let body = error.to_body();
-            let operation_id = tell_failure(access, &order, decision.context_tokens, error, is_unfinished);
-            let told = AutomaticCompaction { operation_id: Some(operation_id), error: Some(body), ..told };
-            Outcome { told: Some(told), ..Outcome::default() }
-        }
+        Err(error) => error,
+    };
+    // What cannot be compacted now may be at the next message, and has cost nothing.
+    if !matches!(error.kind(), "nothingToCompact" | "alreadyCompacted") {
+        access.open().breaker.failed(SystemTime::now());
     }
+    compactor::note_recovery(access.open(), &order, Some(&error));
+    let body = error.to_body();
+    let operation_id = tell_failure(access, &order, told.context_tokens, error, trigger::is_unfinished(projection));
+    let told = AutomaticCompaction { operation_id: Some(operation_id), error: Some(body), ..told };
+    Outcome { told: Some(told), ..Outcome::default() }
 }
 
 /// What the caller is told of a compaction that is due for `reason`, before anything is known of it.

@@ -1,6 +1,5 @@
 //! `compactd`: the server without arguments, a few commands for people with them.
 
-use std::fs::OpenOptions;
 use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use rpc_server::cli::{self, FramingOption, Invocation, ServerOptions};
 use rpc_server::log::Log;
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
+use session_store::append_to_regular_file;
 use tracing_subscriber::filter::LevelFilter;
 
 /// How long the last lines of the log may take to be read.
@@ -57,7 +57,7 @@ fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
     let log = match &options.log_file {
         None => Log::spawn(stderr()),
         Some(path) => {
-            let file = OpenOptions::new().create(true).append(true).open(path);
+            let file = append_to_regular_file(path);
             Log::spawn(file.with_context(|| format!("failed to open the log file {}", path.display()))?)
         }
     };

@@ -48,7 +48,7 @@ impl Named {
     pub(crate) fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
         match method {
             "openSession" => {
-                let path = server.resolve(self.path.as_deref()?).ok()?;
+                let path = server.resolve("path", self.path.as_deref()?).ok()?;
                 Some(Concern::File(path.file_name()?.to_owned()))
             }
             "continueSession" => Some(Concern::AnyFile),

@@ -157,5 +157,16 @@ async fn parent_dies(server: &Server) {
 fn parent_died(server: &Server) -> bool {
     let process_id = server.configuration().ok().and_then(|configuration| configuration.process_id);
     let parent = process_id.and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
-    parent.is_some_and(|parent| rustix::process::test_kill_process(parent) == Err(rustix::io::Errno::SRCH))
+    let is_gone = |parent| rustix::process::test_kill_process(parent) == Err(rustix::io::Errno::SRCH);
+    parent.is_some_and(|parent| is_gone(parent) || is_zombie(parent))
+}
+
+/// Whether a process has ended and only its parent has not asked for its status: it can be signalled, and
+/// reads and writes nothing any more.
+fn is_zombie(process: rustix::process::Pid) -> bool {
+    let path = format!("/proc/{}/stat", process.as_raw_nonzero());
+    // The name before the state may hold anything. Systems without such files have no answer here.
+    let status = std::fs::read(path).unwrap_or_default();
+    let state = status.iter().rposition(|byte| *byte == b')').and_then(|end| status.get(end + 2));
+    matches!(state, Some(b'Z' | b'X'))
 }

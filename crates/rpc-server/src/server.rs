@@ -16,10 +16,11 @@ use crate::arrivals::Arrivals;
 use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
-use crate::handlers::lifecycle::expand_home;
+use crate::handlers::lifecycle::{check_path, expand_home};
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
+use crate::summarizers::providers::PrintedKeys;
 use crate::transport::{Cork, Outbound};
 
 /// The server, shared by all calls.
@@ -41,6 +42,8 @@ pub struct Server {
     pub(crate) operations: TaskTracker,
     /// Requests that wait for the client.
     pub client_calls: ClientCalls,
+    /// Keys that programs have printed for summarizers.
+    pub(crate) printed_keys: PrintedKeys,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Made once, as it remembers what its lists learned.
@@ -61,6 +64,8 @@ pub struct Configuration {
     pub settings: SettingsLayers,
     /// When the store waits for the disk: it is made once, with what is set at the start.
     pub durability: Durability,
+    /// Bytes of a line that the store holds at most, settled with it.
+    pub max_line_bytes: usize,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
     /// Whether the client answers `summarize`.
@@ -84,6 +89,7 @@ impl Server {
             pending_operations: Arc::default(),
             operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
+            printed_keys: PrintedKeys::default(),
             outbound,
             configuration: OnceLock::new(),
             store: OnceLock::new(),
@@ -118,11 +124,16 @@ impl Server {
     /// The store of session files.
     pub fn store(&self) -> Result<FileStore, RpcError> {
         let configuration = self.configuration()?;
-        Ok(self.store.get_or_init(|| FileStore::new(&configuration.agent_dir, configuration.durability)).clone())
+        let make = || {
+            let store = FileStore::new(&configuration.agent_dir, configuration.durability);
+            store.with_max_line_bytes(configuration.max_line_bytes)
+        };
+        Ok(self.store.get_or_init(make).clone())
     }
 
-    /// An absolute path from one that a client gave.
-    pub fn resolve(&self, path: &str) -> Result<PathBuf, RpcError> {
+    /// An absolute path from one that a client gave as `member` of its parameters.
+    pub fn resolve(&self, member: &str, path: &str) -> Result<PathBuf, RpcError> {
+        check_path(member, path)?;
         Ok(without_dots(&self.configuration()?.cwd.join(expand_home(path))))
     }
 

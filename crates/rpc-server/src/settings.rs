@@ -3,9 +3,11 @@
 //! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
 //! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
 //! Objects merge, other values replace. A wrong value is an error with its path; a file that cannot
-//! be read as JSON counts as empty and is told of; unknown keys are kept.
+//! be read as JSON counts as empty and is told of; unknown keys are kept. The file of a project sets only
+//! what is harmless, unless the host trusts it.
 
 mod layers;
+mod project;
 
 use std::time::Duration;
 
@@ -174,6 +176,15 @@ impl Settings {
         }
     }
 
+    /// Bytes of a line of a session file that are held at most (`compactd.maxLineBytes`). By default
+    /// 256 MiB, or less where `memory`, the bytes that this process may use, are few: a line is held
+    /// several times while it is served.
+    pub fn max_line_bytes(&self, memory: Option<u64>) -> usize {
+        let default = || memory.map_or(MAX_LINE_BYTES, |memory| (memory / 16).clamp(MIN_LINE_BYTES, MAX_LINE_BYTES));
+        let bytes = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or_else(default);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
     /// Tool and argument names by which file operations are recognised
     /// (`compactd.fileTools: {read, write, edit, pathArguments}`), each a list of further names.
     pub fn file_tools(&self) -> FileTools {
@@ -252,6 +263,10 @@ impl Settings {
         expect(root, "compactd.ledger", "an object", Value::is_object)?;
         expect(root, "compactd.ledger.maxBytes", "a whole number of bytes, 0 or more", Value::is_u64)?;
         expect(root, "compactd.summarizeThinking", "true or false", Value::is_boolean)?;
+        expect(root, "compactd.maxLineBytes", "a whole number of bytes, 1048576 or more", |value| {
+            value.as_u64().is_some_and(|bytes| bytes >= MIN_LINE_BYTES)
+        })?;
+        expect(root, "compactd.trustProject", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair", "an object", Value::is_object)?;
         expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
         expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;
@@ -310,6 +325,9 @@ impl Settings {
     }
 }
 
+/// Bytes that a line may have where nothing is set, and the least that can be set: a header fits it.
+const MAX_LINE_BYTES: u64 = 256 << 20;
+const MIN_LINE_BYTES: u64 = 1 << 20;
 /// Names of the prompts that `compactd.prompts` may replace.
 pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "branch", "continued"];
 const WHOLE: &str = "a whole number of tokens, 0 or more";

@@ -1,6 +1,9 @@
 //! What was odd about a session and was gone on from.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+/// Diagnostics of one kind that are kept; further ones are counted.
+const MAX_OF_KIND: usize = 1000;
 
 /// Something odd in a session. No bytes are dropped because of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,19 +20,49 @@ impl Diagnostic {
     pub(crate) fn new(kind: DiagnosticKind, line: Option<usize>, message: impl Into<String>) -> Self {
         Self { kind, line, message: message.into() }
     }
+
+    /// Whether it is about the file, whatever its lines are.
+    pub(crate) fn concerns_file(&self) -> bool {
+        matches!(self.kind, DiagnosticKind::UnwritableFile | DiagnosticKind::LockUnavailable)
+    }
 }
 
 /// Diagnostics in the order in which they were come across, each kind once per line.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
     seen: HashSet<(DiagnosticKind, Option<usize>)>,
+    /// How many of each kind there are.
+    counts: HashMap<DiagnosticKind, usize>,
 }
 
 impl Diagnostics {
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
-        if self.seen.insert((diagnostic.kind, diagnostic.line)) {
+        let count = self.counts.entry(diagnostic.kind).or_default();
+        let is_new = !self.seen.contains(&(diagnostic.kind, diagnostic.line));
+        *count += usize::from(is_new);
+        if is_new && *count <= MAX_OF_KIND {
+            self.seen.insert((diagnostic.kind, diagnostic.line));
             self.list.push(diagnostic);
+        }
+    }
+
+    /// Counts a diagnostic of which no more are kept; `false` if it is to be added.
+    pub(crate) fn count_only(&mut self, kind: DiagnosticKind, line: usize) -> bool {
+        let count = self.counts.entry(kind).or_default();
+        let is_full = *count >= MAX_OF_KIND;
+        *count += usize::from(is_full && !self.seen.contains(&(kind, Some(line))));
+        is_full
+    }
+
+    /// Tells how many there are of the kinds of which not all are kept. To be called once many were added.
+    pub(crate) fn settle(&mut self) {
+        for (&kind, &count) in self.counts.iter().filter(|&(_, &count)| count > MAX_OF_KIND) {
+            let message = format!("{} more of this kind are not listed", count - MAX_OF_KIND);
+            match self.list.iter_mut().find(|told| told.kind == kind && told.line.is_none()) {
+                Some(told) => told.message = message,
+                None => self.list.push(Diagnostic::new(kind, None, message)),
+            }
         }
     }
 
@@ -38,6 +71,7 @@ impl Diagnostics {
         if self.list.iter().any(|diagnostic| diagnostic.kind == kind) {
             self.list.retain(|diagnostic| diagnostic.kind != kind);
             self.seen.retain(|(seen, _)| *seen != kind);
+            self.counts.remove(&kind);
         }
     }
 

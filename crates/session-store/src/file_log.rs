@@ -1,22 +1,24 @@
 //! A log in a file.
 
 mod opening;
-mod reading;
+pub(crate) mod reading;
 mod seen;
 mod writing;
 
+use std::cell::Cell;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::file_log::opening::{open_to_read, open_to_write};
-use crate::file_log::reading::ReadFrom;
+use crate::file_log::reading::{ReadFrom, first_hole};
 use crate::file_log::seen::{Seen, read_exactly};
 use crate::group_sync::SyncLog;
 use crate::identity::is_same_file;
+use crate::lines::scan_lines;
 use crate::lock::Lock;
-use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
+use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
 use crate::replace;
 use crate::rewriting::Rewriting;
 
@@ -94,10 +96,19 @@ impl SessionLog for FileLog {
         self.seen.length
     }
 
-    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
+    fn scan(
+        &self,
+        offset: u64,
+        hold: &Cell<usize>,
+        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
         // What others write meanwhile is not known yet.
-        let known = self.seen.length.saturating_sub(offset);
-        scan_lines(ReadFrom { file: &self.file, offset }.take(known), offset, visit)
+        let mut source = ReadFrom { file: &self.file, offset, end: self.seen.length };
+        scan_lines(&mut source, &mut Vec::new(), offset, hold, &|| false, visit)
+    }
+
+    fn has_holes(&self) -> bool {
+        first_hole(&self.file).is_some_and(|hole| hole < self.seen.length)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
@@ -134,14 +145,19 @@ impl SessionLog for FileLog {
         self.write_line(line, self.seen.is_open(), sync)
     }
 
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
+    fn replace_all(
+        &mut self,
+        backup_suffix: &str,
+        hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> io::Result<Option<OldLog>> {
         self.check_writable()?;
         let rewriting = if self.lock.is_none() { Some(Rewriting::wait(&self.path)?) } else { None };
         if !self.is_as_seen()? {
             return Err(io::ErrorKind::ResourceBusy.into());
         }
         // It is locked when it is made, so that no other writer can come in between.
-        let replacement = replace::write_beside(&self.path, |out| rewrite_lines(self, rewrite, out))?;
+        let replacement = replace::write_beside(&self.path, |out| rewrite_lines(self, hold, rewrite, out))?;
         append_from_now_on(replacement.as_file())?;
         let seen = Seen::of(replacement.as_file())?;
         let is_expected = || Ok(rewriting.as_ref().is_none_or(Rewriting::is_valid) && self.is_as_seen()?);

@@ -13,8 +13,8 @@ use crate::file_log::{FileLog, OpenedFile};
 use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
 use crate::ids;
-use crate::list;
 use crate::list::cache::ListCache;
+use crate::list::{self, Limits};
 use crate::memory_store::MemoryStore;
 use crate::paths;
 use crate::replace;
@@ -28,6 +28,7 @@ use crate::store::{CreateOptions, Durability, ListOptions, OpenOptions, SessionP
 pub struct FileStore {
     agent_dir: PathBuf,
     durability: Durability,
+    max_line_bytes: usize,
     lists: Arc<ListCache>,
 }
 
@@ -37,12 +38,30 @@ impl FileStore {
     pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
         let agent_dir = agent_dir.into();
         let lists = Arc::new(ListCache::new(&agent_dir));
-        Self { agent_dir, durability, lists }
+        Self { agent_dir, durability, max_line_bytes: SessionOptions::default().max_line_bytes, lists }
     }
 
     /// The same store, waiting for the disk as `durability` says.
     pub fn with_durability(&self, durability: Durability) -> Self {
         Self { durability, ..self.clone() }
+    }
+
+    /// The same store, for lines of at most `bytes`. A longer one is not held and counts as broken.
+    pub fn with_max_line_bytes(&self, bytes: usize) -> Self {
+        Self { max_line_bytes: bytes, ..self.clone() }
+    }
+
+    /// As [`SessionStore::list`]; once it `is_cancelled`, it ends soon, and the page lacks sessions.
+    pub fn list_unless(
+        &self,
+        options: &ListOptions,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<SessionPage, StoreError> {
+        list::list(&self.agent_dir, &self.lists, options, Limits { max_line: self.max_line_bytes, is_cancelled })
+    }
+
+    pub(crate) fn max_line_bytes(&self) -> usize {
+        self.max_line_bytes
     }
 
     pub(crate) fn agent_dir(&self) -> &Path {
@@ -55,7 +74,8 @@ impl FileStore {
     }
 
     fn options(&self) -> SessionOptions {
-        SessionOptions { durability: self.durability, ..SessionOptions::default() }
+        let (durability, max_line_bytes) = (self.durability, self.max_line_bytes);
+        SessionOptions { durability, max_line_bytes, ..SessionOptions::default() }
     }
 
     fn new_path(&self, options: &CreateOptions, header: &SessionHeader) -> PathBuf {
@@ -115,7 +135,7 @@ impl SessionStore for FileStore {
     }
 
     fn list(&self, options: &ListOptions) -> Result<SessionPage, StoreError> {
-        list::list(&self.agent_dir, &self.lists, options)
+        self.list_unless(options, &|| false)
     }
 
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {

@@ -9,6 +9,7 @@ mod quick;
 mod scan;
 pub(crate) mod tail;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
@@ -20,8 +21,11 @@ use hashbrown::HashTable;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::header::SessionHeader;
 use crate::index::ids::{IdKey, Ids, KeyHasher, MAX_LONG_IDS};
+use crate::lines::CUT_BYTES;
 use crate::log::{Line, SessionLog, Span};
 use crate::session::labels::Labels;
+
+pub(crate) use crate::index::scan::too_long;
 
 /// One entry of the file.
 #[derive(Debug, Clone)]
@@ -84,6 +88,10 @@ struct Packed {
 // A session of a million entries has an index of some sixty megabytes, its table included.
 const _: () = assert!(size_of::<Packed>() == 40);
 
+/// Bytes from the start of a log in which its header must end.
+pub(crate) const HEADER_BYTES: usize = 1 << 20;
+const NO_HEADER: &str = "there is no session header in its first 1048576 bytes";
+
 /// Bytes of a line for which a new index takes memory; lines are mostly longer than this, and if
 /// not, the index grows.
 const EXPECTED_LINE_BYTES: u64 = 1 << 11;
@@ -111,6 +119,8 @@ pub(crate) struct Index {
     /// The last entry of the file that can be read.
     last: Option<usize>,
     reading: Reading,
+    /// Bytes that a line may have.
+    max_line: usize,
     /// Records before this one are in the table of places.
     placed: usize,
     has_duplicates: bool,
@@ -132,27 +142,59 @@ pub(crate) struct Index {
 
 impl Index {
     /// Reads the lines that begin before `limit`, once; twice if their bodies were not to be read and
-    /// two entries have one id, as the later one counts only if its body is whole.
-    pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64) -> io::Result<Self> {
+    /// two entries have one id, as the later one counts only if its body is whole. A line with more than
+    /// `max_line` bytes is not held, and counts as broken.
+    pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64, max_line: usize) -> io::Result<Self> {
+        if log.length() > HEADER_BYTES as u64 {
+            let start = Self::new(log, Reading::Whole, 0, max_line).find_header(log)?;
+            if start.header.is_none() {
+                return Ok(start);
+            }
+        }
         let threads = match reading {
             Reading::Headers => parallel::threads(log, log.length().min(limit)),
             Reading::Whole => 1,
         };
         if threads > 1 {
-            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads);
+            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads, max_line);
         }
-        Self::new(log, reading, limit).read(log, limit)
+        Self::new(log, reading, limit, max_line).read(log, limit)
+    }
+
+    /// Reads the start of a log as far as the header, so that nothing more is read of what is no session.
+    fn find_header(mut self, log: &dyn SessionLog) -> io::Result<Self> {
+        for length in [CUT_BYTES, HEADER_BYTES] {
+            let bytes = log.read(Span { offset: 0, length: length as u64 })?;
+            for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+                let span = Span { offset: self.end, length: line.len() as u64 - 1 };
+                let bytes = &line[..line.len() - 1];
+                let flow = self.read_line(Line { span, bytes, is_terminated: true, is_cut: false });
+                if flow.is_break() || self.header.is_some() {
+                    return Ok(self);
+                }
+            }
+            self = Self::new(log, Reading::Whole, 0, self.max_line);
+        }
+        self.has_bytes = true;
+        self.refusal = Some(NO_HEADER);
+        Ok(self)
     }
 
     /// As [`Index::build`] with [`Reading::Headers`], by several threads.
-    fn build_in_parallel(log: &dyn SessionLog, limit: u64, segment: u64, threads: usize) -> io::Result<Self> {
-        let mut index = Self::new(log, Reading::Headers, limit);
+    fn build_in_parallel(
+        log: &dyn SessionLog,
+        limit: u64,
+        segment: u64,
+        threads: usize,
+        max_line: usize,
+    ) -> io::Result<Self> {
+        let mut index = Self::new(log, Reading::Headers, limit, max_line);
         index.scan_in_parallel(log, log.length().min(limit), segment, threads)?;
         index.read(log, limit)
     }
 
-    fn new(log: &dyn SessionLog, reading: Reading, limit: u64) -> Self {
-        let mut index = Self { reading, ..Self::default() };
+    fn new(log: &dyn SessionLog, reading: Reading, limit: u64, max_line: usize) -> Self {
+        let mut index = Self { reading, max_line, ..Self::default() };
         index.reserve(log.length().min(limit) / EXPECTED_LINE_BYTES);
         index
     }
@@ -164,7 +206,7 @@ impl Index {
         }
         self.settle_last(log)?;
         if self.reading == Reading::Headers && self.has_duplicates {
-            return Self::new(log, Reading::Whole, limit).read(log, limit);
+            return Self::new(log, Reading::Whole, limit, self.max_line).read(log, limit);
         }
         self.reading = Reading::Whole;
         self.records.shrink_to_fit();
@@ -179,7 +221,7 @@ impl Index {
 
     /// Takes note of a line that was just written behind the known part.
     pub(crate) fn push_written_line(&mut self, span: Span, line: &str) {
-        let _ = self.read_line(Line { span, bytes: line.as_bytes(), is_terminated: true });
+        let _ = self.read_line(Line { span, bytes: line.as_bytes(), is_terminated: true, is_cut: false });
         self.check_links();
     }
 
@@ -290,13 +332,21 @@ impl Index {
 
     fn scan_until(&mut self, log: &dyn SessionLog, limit: u64) -> io::Result<()> {
         self.diagnostics.remove_kind(DiagnosticKind::TornLastLine);
-        log.scan(self.end, &mut |line| match line.span.offset < limit {
-            true => self.read_line(line),
-            false => ControlFlow::Break(()),
+        let hold = Cell::new(self.hold());
+        log.scan(self.end, &hold, &mut |line| {
+            let flow = if line.span.offset < limit { self.read_line(line) } else { ControlFlow::Break(()) };
+            hold.set(self.hold());
+            flow
         })?;
         self.place_records();
         self.check_links();
+        self.diagnostics.settle();
         Ok(())
+    }
+
+    /// Bytes of a line that a scan holds. Where no header is found yet, the log may be anything.
+    fn hold(&self) -> usize {
+        if self.header.is_some() { self.max_line } else { HEADER_BYTES }
     }
 
     /// Takes memory for about `entries`, as growing a table means to build it again.
@@ -329,6 +379,8 @@ impl Index {
     }
 
     fn report(&mut self, kind: DiagnosticKind, line: usize, message: impl Into<String>) {
-        self.diagnostics.add(Diagnostic::new(kind, Some(line), message));
+        if !self.diagnostics.count_only(kind, line) {
+            self.diagnostics.add(Diagnostic::new(kind, Some(line), message));
+        }
     }
 }

@@ -31,6 +31,9 @@ impl LineHeader {
     /// Reads a line; `None` if it is no JSON object. A line whose header is whole and whose body is
     /// not keeps its place in the tree, so that the branch behind it is not cut off.
     pub(crate) fn read(line: &str) -> Option<Self> {
+        if !line.trim_start().starts_with('{') {
+            return None;
+        }
         let mut members = Members::default();
         let mut deserializer = serde_json::Deserializer::from_str(line);
         let end = MembersSeed(&mut members).deserialize(&mut deserializer).and_then(|()| deserializer.end());

@@ -25,14 +25,19 @@ use crate::list::filter::Filter;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
 pub(crate) use files::candidates;
-pub(crate) use lines::LineReader;
+pub(crate) use lines::{Limits, LineReader};
 pub(crate) use workers::for_each_in_parallel;
 
-/// One page of the sessions that `options` ask for.
-pub(crate) fn list(agent_dir: &Path, cache: &ListCache, options: &ListOptions) -> Result<SessionPage, StoreError> {
+/// One page of the sessions that `options` ask for. Where the work is cancelled, some are missing.
+pub(crate) fn list(
+    agent_dir: &Path,
+    cache: &ListCache,
+    options: &ListOptions,
+    limits: Limits<'_>,
+) -> Result<SessionPage, StoreError> {
     let files = files::candidates(agent_dir, options)?;
     let filter = Filter::new(options);
-    let mut sessions = summaries(&files, cache, &filter);
+    let mut sessions = summaries(&files, cache, &filter, limits);
     cache.settle(&files);
     sessions.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     if let Some(cursor) = &options.cursor {
@@ -54,7 +59,12 @@ fn page(sessions: &[Arc<SessionSummary>], limit: usize) -> SessionPage {
 }
 
 /// The summaries of those of `files` that are asked for: known ones, and the rest read now.
-fn summaries(files: &[Candidate], cache: &ListCache, filter: &Filter<'_>) -> Vec<Arc<SessionSummary>> {
+fn summaries(
+    files: &[Candidate],
+    cache: &ListCache,
+    filter: &Filter<'_>,
+    limits: Limits<'_>,
+) -> Vec<Arc<SessionSummary>> {
     let mut sessions = Vec::with_capacity(files.len());
     let mut unread = Vec::new();
     for file in files {
@@ -66,7 +76,7 @@ fn summaries(files: &[Candidate], cache: &ListCache, filter: &Filter<'_>) -> Vec
     // The largest first, so that none of them is left for the end, when the other threads are idle.
     unread.sort_unstable_by_key(|(file, _)| Reverse(file.stamp.length));
     let bytes = unread.iter().map(|(file, _)| file.stamp.length).sum();
-    let found = for_each_in_parallel(&unread, bytes, |(file, known), reader| {
+    let found = for_each_in_parallel(&unread, bytes, limits, |(file, known), reader| {
         summarize::read(&file.path, known.as_ref(), filter, reader)
     });
     for ((file, _), known) in unread.iter().zip(found) {

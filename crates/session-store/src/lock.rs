@@ -1,15 +1,14 @@
 //! The lock that keeps a second writer out (session spec, Writing).
 //!
 //! The lock is the system's, on the session file itself, so that it ends with its holder. A small
-//! file beside it says who holds it; it decides nothing, and a stale or missing one is harmless.
+//! file beside it says who holds it; a stale or missing one is harmless.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use compaction_core::json::{self, Json};
-
 use crate::error::StoreError;
+use crate::holder_file::Holder;
 use crate::identity::Identity;
 
 /// Times that a lock is tried again because the file was replaced meanwhile.
@@ -21,6 +20,7 @@ pub(crate) struct Lock {
     path: PathBuf,
     /// The file that is locked, whatever the path leads to by now.
     identity: Identity,
+    holder: Holder,
 }
 
 /// What came of locking a file.
@@ -71,14 +71,10 @@ impl Lock {
         self.identity = identity;
     }
 
-    /// Says who holds the lock. Failing to say so harms nobody.
     fn announce(path: &Path, identity: Identity) -> Self {
-        let holder_file = holder_file(path);
-        let text = format!("{{\"pid\":{},\"host\":{}}}\n", std::process::id(), json::encode_string(&host_name()));
-        if let Err(error) = fs::write(&holder_file, text) {
-            tracing::debug!(%error, path = %holder_file.display(), "cannot say who holds the lock");
-        }
-        Self { path: path.to_owned(), identity }
+        let holder = Holder::this();
+        holder.announce(path);
+        Self { path: path.to_owned(), identity, holder }
     }
 
     /// Whether there is another file by now: its holder has left a name of its own.
@@ -90,34 +86,16 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if !self.is_replaced() {
-            // Best effort: a holder file that stays behind is harmless.
-            let _ = fs::remove_file(holder_file(&self.path));
+            self.holder.withdraw(&self.path);
         }
     }
 }
 
 fn locked(path: &Path) -> StoreError {
-    let text = fs::read_to_string(holder_file(path)).unwrap_or_default();
-    let holder = Json::parse(&text).unwrap_or(Json::Null);
-    let pid = holder.get("pid").and_then(Json::as_f64).map(|pid| pid as u32);
-    let host = holder.get("host").and_then(Json::as_str).filter(|host| !host.is_empty()).map(str::to_owned);
+    let holder = Holder::read(path);
+    let pid = holder.as_ref().map(|holder| holder.pid);
+    let host = holder.map(|holder| holder.host).filter(|host| !host.is_empty());
     StoreError::Locked { path: path.to_owned(), pid, host }
-}
-
-fn holder_file(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    PathBuf::from(name)
-}
-
-#[cfg(unix)]
-fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-#[cfg(not(unix))]
-fn host_name() -> String {
-    String::new()
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,18 +1,14 @@
 //! The lines of one session, wherever they lie.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use memchr::memchr_iter;
-
 use crate::group_sync::SyncLog;
-
-/// Bytes that a scan reads at once: few at first, as most logs are small.
-const FIRST_READ_BYTES: usize = 1 << 14;
-const READ_BYTES: usize = 1 << 20;
+use crate::lines::READ_BYTES;
 
 /// A place in a log, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +31,19 @@ impl Span {
 pub struct Line<'a> {
     /// Where it lies, without its LF.
     pub span: Span,
-    /// Its bytes, without its LF.
+    /// Its bytes, without its LF; the first of them if it is cut.
     pub bytes: &'a [u8],
     /// Whether an LF follows; only the last line of a log can lack one.
     pub is_terminated: bool,
+    /// Whether it is longer than the scan holds.
+    pub is_cut: bool,
+}
+
+impl Line<'_> {
+    /// The first byte behind the line and its LF.
+    pub(crate) fn end(&self) -> u64 {
+        self.span.end() + u64::from(self.is_terminated)
+    }
 }
 
 /// What others did to a log since it was last looked at, from nothing to the worst.
@@ -52,7 +57,7 @@ pub enum LogChange {
     Replaced,
 }
 
-/// Writes what a line becomes, its LF included.
+/// Writes what a line becomes, its LF included. A line that is cut stays as it is, whatever is written.
 pub type Rewrite<'a> = dyn FnMut(Line<'_>, &mut dyn Write) -> io::Result<()> + 'a;
 
 /// A log that was replaced, for reading alone.
@@ -69,8 +74,19 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     fn length(&self) -> u64;
 
     /// Visits the lines from `offset`, which must be the start of a line, until `visit` breaks or
-    /// until [`SessionLog::length`].
-    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()>;
+    /// until [`SessionLog::length`]. Of a line with more than `hold` bytes only the first are read; `visit`
+    /// may change how many that are from the next line on.
+    fn scan(
+        &self,
+        offset: u64,
+        hold: &Cell<usize>,
+        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()>;
+
+    /// Whether some of the log was never written and takes no place on the disk.
+    fn has_holes(&self) -> bool {
+        false
+    }
 
     /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log ends before it does.
     fn read(&self, span: Span) -> io::Result<Vec<u8>>;
@@ -99,12 +115,17 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// goes on with that one.
     fn append(&mut self, line: &str, sync: bool) -> io::Result<Span>;
 
-    /// Puts in the place of the whole log what `rewrite` writes for each of its lines, at once or
-    /// not at all. The old log is kept under its name followed by `backup_suffix`, where logs have
+    /// Puts in the place of the whole log what `rewrite` writes for each of its lines of at most `hold`
+    /// bytes, at once or not at all; longer lines stay as they are. The old log is kept under its name followed by `backup_suffix`, where logs have
     /// names. Fails with `ResourceBusy` if others changed the log since [`SessionLog::refresh`].
     ///
     /// Returns the old log if others added to it when it was too late to take that along.
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>>;
+    fn replace_all(
+        &mut self,
+        backup_suffix: &str,
+        hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> io::Result<Option<OldLog>>;
 
     /// Waits until everything written is on the disk.
     fn sync(&mut self) -> io::Result<()>;
@@ -121,61 +142,33 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     fn release(&mut self);
 }
 
-/// Visits the lines of `reader`, which starts at `offset`. Lines are handed out where they were
-/// read, so that none is copied but those that lie across two reads.
-pub(crate) fn scan_lines(
-    mut reader: impl io::Read,
-    mut offset: u64,
-    visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+/// Writes to `out` what `rewrite` makes of each line of `log` that has at most `hold` bytes, and the others
+/// as they are.
+pub(crate) fn rewrite_lines(
+    log: &dyn SessionLog,
+    hold: usize,
+    rewrite: &mut Rewrite<'_>,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; FIRST_READ_BYTES];
-    let mut filled = 0;
-    loop {
-        let read = read_some(&mut reader, &mut buffer[filled..])?;
-        let searched = filled;
-        filled += read;
-        let mut start = 0;
-        for end in memchr_iter(b'\n', &buffer[searched..filled]).map(|at| searched + at) {
-            let bytes = &buffer[start..end];
-            if visit(line(offset + start as u64, bytes, true)).is_break() {
-                return Ok(());
-            }
-            start = end + 1;
-        }
-        if read == 0 {
-            if filled > 0 {
-                let _ = visit(line(offset, &buffer[..filled], false));
-            }
-            return Ok(());
-        }
-        buffer.copy_within(start..filled, 0);
-        offset += start as u64;
-        filled -= start;
-        if buffer.len() < READ_BYTES || filled * 2 > buffer.len() {
-            buffer.resize(buffer.len() * 4, 0);
-        }
-    }
-}
-
-fn line(offset: u64, bytes: &[u8], is_terminated: bool) -> Line<'_> {
-    Line { span: Span { offset, length: bytes.len() as u64 }, bytes, is_terminated }
-}
-
-fn read_some(reader: &mut impl io::Read, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match reader.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
-}
-
-/// Writes to `out` what `rewrite` makes of each line of `log`.
-pub(crate) fn rewrite_lines(log: &dyn SessionLog, rewrite: &mut Rewrite<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut outcome = Ok(());
-    log.scan(0, &mut |line| {
-        outcome = rewrite(line, out);
+    log.scan(0, &Cell::new(hold), &mut |line| {
+        outcome = match line.is_cut {
+            // It is told of the line all the same, since it may count them.
+            true => rewrite(line, &mut io::sink()).and_then(|()| copy_line(log, line, out)),
+            false => rewrite(line, out),
+        };
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     outcome
+}
+
+/// Copies a line in pieces, and ends it.
+fn copy_line(log: &dyn SessionLog, line: Line<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut offset = line.span.offset;
+    while offset < line.span.end() {
+        let length = (line.span.end() - offset).min(READ_BYTES as u64);
+        out.write_all(&log.read(Span { offset, length })?)?;
+        offset += length;
+    }
+    out.write_all(b"\n")
 }

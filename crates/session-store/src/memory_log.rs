@@ -1,5 +1,6 @@
 //! A log in memory: sessions that end with their process, and the plainest form of what a log does.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::io;
 use std::ops::ControlFlow;
@@ -7,7 +8,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::group_sync::SyncLog;
-use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines, scan_lines};
+use crate::lines::scan_lines;
+use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
 
 /// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
 /// each other, as processes are that have one file open.
@@ -58,11 +60,16 @@ impl SessionLog for MemoryLog {
         self.known as u64
     }
 
-    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
+    fn scan(
+        &self,
+        offset: u64,
+        hold: &Cell<usize>,
+        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
         let bytes = lock(&self.bytes);
         let end = self.known.min(bytes.len());
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(end);
-        scan_lines(&bytes[start..end], offset, visit)
+        scan_lines(&mut &bytes[start..end], &mut Vec::new(), offset, hold, &|| false, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
@@ -96,10 +103,16 @@ impl SessionLog for MemoryLog {
         Ok(span)
     }
 
-    fn replace_all(&mut self, _backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
+    fn replace_all(
+        &mut self,
+        _backup_suffix: &str,
+        _hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> io::Result<Option<OldLog>> {
         self.check_writable()?;
         let mut replacement = Vec::new();
-        rewrite_lines(self, rewrite, &mut replacement)?;
+        // All of it is held anyway, and a scan keeps others from reading.
+        rewrite_lines(self, usize::MAX, rewrite, &mut replacement)?;
         let mut bytes = lock(&self.bytes);
         if bytes.len() != self.known {
             return Err(io::ErrorKind::ResourceBusy.into());

@@ -70,9 +70,12 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether a marker was left behind. A marker is an empty file: a link, or a file that holds something, is
+/// somebody else's and stays.
 fn is_abandoned(path: &Path) -> bool {
-    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > ABANDONED))
+    let Ok(found) = fs::symlink_metadata(path) else { return false };
+    let is_marker = found.is_file() && found.len() == 0;
+    is_marker && found.modified().is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > ABANDONED))
 }
 
 #[cfg(test)]
@@ -96,5 +99,18 @@ mod tests {
         assert!(other.is_valid(), "the marker of another one stays");
         drop(other);
         assert!(!marker(&path).exists());
+    }
+
+    #[test]
+    fn what_is_no_marker_is_not_taken_for_abandoned() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        fs::write(marker(&path), "words").unwrap();
+        let file = File::options().write(true).open(marker(&path)).unwrap();
+        file.set_modified(SystemTime::now() - ABANDONED * 2).unwrap();
+        assert!(!is_abandoned(&marker(&path)));
+        file.set_len(0).unwrap();
+        file.set_modified(SystemTime::now() - ABANDONED * 2).unwrap();
+        assert!(is_abandoned(&marker(&path)));
     }
 }

@@ -6,11 +6,13 @@ mod newest;
 mod query;
 mod text;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use compaction_core::entry::{Entry, EntryId};
+use compaction_core::json;
 use compaction_core::recall::{PassageIndex, RecallQuery};
 
 use crate::error::StoreError;
@@ -107,8 +109,8 @@ impl Session {
                 go_on()
             })?;
         } else {
-            let scanned = self.log.scan(0, &mut |line| {
-                candidate(query, line.bytes).iter().for_each(&mut visit);
+            let scanned = self.log.scan(0, &Cell::new(self.max_line), &mut |line| {
+                candidate(query, line.bytes).filter(|_| !line.is_cut).iter().for_each(&mut visit);
                 go_on()
             });
             scanned.map_err(|source| StoreError::io("read", self.log.path(), source))?;
@@ -201,7 +203,9 @@ fn candidate(query: &SearchQuery, line: &[u8]) -> Option<Entry> {
     if !query.may_match(line) {
         return None;
     }
-    Entry::parse(String::from_utf8_lossy(line).trim_ascii()).ok()
+    let text = String::from_utf8_lossy(line);
+    json::check_value_count(&text).ok()?;
+    Entry::parse(text.trim_ascii()).ok()
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ const CACHE_BYTES: usize = 32 << 20;
 /// Size up to which a log is read wholly when it is opened, by default: a few milliseconds.
 const WHOLE_BYTES: u64 = 2 << 20;
 
+/// Bytes that a line may have, by default.
+const MAX_LINE_BYTES: usize = 256 << 20;
+
 /// One open session.
 ///
 /// Reads take `&self`; what changes the session takes `&mut self`. Memory follows the log: an entry
@@ -58,6 +61,7 @@ pub struct Session {
     /// Why nothing may be written, if so.
     read_only: Option<String>,
     durability: Durability,
+    pub(crate) max_line: usize,
     cache: Mutex<EntryCache>,
     context: Mutex<RememberedContext>,
     foreign: Option<ForeignChange>,
@@ -83,6 +87,8 @@ pub struct SessionOptions {
     /// Size in bytes up to which a log is read wholly when it is opened. A larger one is read from
     /// its end, and wholly once a call needs that.
     pub whole_bytes: u64,
+    /// Bytes that a line may have. A longer one is not held and counts as broken.
+    pub max_line_bytes: usize,
 }
 
 impl Default for SessionOptions {
@@ -93,6 +99,7 @@ impl Default for SessionOptions {
             header_if_empty: None,
             cache_bytes: CACHE_BYTES,
             whole_bytes: WHOLE_BYTES,
+            max_line_bytes: MAX_LINE_BYTES,
         }
     }
 }
@@ -103,7 +110,7 @@ impl Session {
     ///
     /// Fails with `NotASession` if the first line that can be read is no header.
     pub fn open(log: Box<dyn SessionLog>, options: SessionOptions) -> Result<Self, StoreError> {
-        let known = Known::open(log.as_ref(), options.whole_bytes);
+        let known = Known::open(log.as_ref(), options.whole_bytes, options.max_line_bytes);
         let known = known.map_err(|source| StoreError::io("read", log.path(), source))?;
         let (header, is_header_pending) = match (known.header(), known.get(), options.header_if_empty) {
             (Some(header), ..) => (header, false),
@@ -121,6 +128,7 @@ impl Session {
             is_header_pending,
             read_only: options.read_only,
             durability: options.durability,
+            max_line: options.max_line_bytes,
             cache: Mutex::new(EntryCache::new(options.cache_bytes)),
             context: Mutex::default(),
             foreign: None,
@@ -233,9 +241,9 @@ impl Session {
     }
 }
 
-pub(crate) fn read_index(log: &dyn SessionLog) -> Result<Index, StoreError> {
+pub(crate) fn read_index(log: &dyn SessionLog, max_line: usize) -> Result<Index, StoreError> {
     let reading = Reading::of(log.length() > WHOLE_BYTES);
-    Index::build(log, reading, u64::MAX).map_err(|source| StoreError::io("read", log.path(), source))
+    Index::build(log, reading, u64::MAX, max_line).map_err(|source| StoreError::io("read", log.path(), source))
 }
 
 fn not_a_session(log: &dyn SessionLog, index: Option<&Index>) -> StoreError {

@@ -149,7 +149,7 @@ impl Default for Initialize {
 pub enum Contents {
     /// Lines: objects are written as compact JSON, strings as they are; each is ended by LF.
     Lines(Vec<Box<RawValue>>),
-    /// Exact bytes, or a copy of a file beside the cases.
+    /// Exact bytes, a copy of a file beside the cases, or what is no regular file.
     Special(Special),
 }
 
@@ -173,6 +173,10 @@ pub enum Special {
     Bytes(Value),
     /// Path under `tests/conformance`.
     Copy(String),
+    /// A link to this path.
+    Link(String),
+    /// A pipe with a name, which nobody else opens.
+    Pipe {},
 }
 
 /// Reads every topic under `directory`, by name.

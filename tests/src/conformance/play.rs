@@ -82,8 +82,16 @@ impl<'a> Player<'a> {
 
     fn lay_out(&mut self) -> anyhow::Result<()> {
         for (path, contents) in &self.case.files {
-            let bytes = self.contents(contents)?;
-            self.lay_out_file(path, bytes)?;
+            match contents {
+                Contents::Special(Special::Link(target)) => {
+                    std::os::unix::fs::symlink(self.path(target), self.new_path(path)?)?;
+                }
+                Contents::Special(Special::Pipe {}) => make_pipe(&self.new_path(path)?)?,
+                contents => {
+                    let bytes = self.contents(contents)?;
+                    self.lay_out_file(path, bytes)?;
+                }
+            }
         }
         for name in &self.case.open {
             let bytes = shared_file(&format!("sessions/{name}.jsonl"))?;
@@ -93,19 +101,26 @@ impl<'a> Player<'a> {
     }
 
     fn lay_out_file(&mut self, path: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
+        let path = self.new_path(path)?;
+        std::fs::write(&path, &bytes)?;
+        self.laid_out.insert(path, bytes);
+        Ok(())
+    }
+
+    /// The path of a file that is about to be made, in a directory that is there.
+    fn new_path(&self, path: &str) -> anyhow::Result<PathBuf> {
         let path = self.path(path);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        std::fs::write(&path, &bytes)?;
-        self.laid_out.insert(path, bytes);
-        Ok(())
+        Ok(path)
     }
 
     fn contents(&self, contents: &Contents) -> anyhow::Result<Vec<u8>> {
         match contents {
             Contents::Special(Special::Bytes(value)) => bytes(value, self.framing, &self.variables),
             Contents::Special(Special::Copy(path)) => shared_file(path),
+            Contents::Special(Special::Link(_) | Special::Pipe {}) => anyhow::bail!("a link or a pipe holds nothing"),
             Contents::Lines(lines) => {
                 let lines = lines.iter().map(|line| {
                     let text: Option<String> = serde_json::from_str(line.get()).ok();
@@ -364,6 +379,12 @@ impl<'a> Player<'a> {
         }
         report
     }
+}
+
+fn make_pipe(path: &Path) -> anyhow::Result<()> {
+    let made = std::process::Command::new("mkfifo").arg(path).status().context("failed to run mkfifo")?;
+    anyhow::ensure!(made.success(), "failed to make the pipe {}", path.display());
+    Ok(())
 }
 
 /// A file beside the cases.

@@ -57,22 +57,78 @@ pub(crate) fn expect(facts: &Facts, keep_recent_tokens: u64, ours: &Answer, seen
 }
 
 fn llm(facts: &Facts, ours: &Answer, seen: &mut Seen) -> Vec<String> {
-    let mut calls: HashSet<&str> = HashSet::new();
-    let mut out = Vec::new();
-    for message in facts.messages() {
-        calls.extend(call_ids(message));
-        let is_orphan = message.role() == "toolResult" && !calls.contains(message.string("toolCallId"));
-        let Some(llm) = &message.llm else { continue };
+    let mut shown: Vec<&Message> = Vec::new();
+    for message in facts.messages().filter(|message| message.llm.is_some()) {
         if message.role() == "system" {
             seen.insert(Rule::ModelsGetNoSystemMessages);
-        } else if is_orphan {
-            seen.insert(Rule::ModelsGetNoOrphanResults);
+        } else if has_failed(message) {
+            seen.insert(Rule::ModelsGetNoFailedAnswers);
         } else {
-            let our_text = ours.llm.get(out.len()).and_then(|message| first_text(&Json::parse(message).ok()?));
-            out.push(reworded_message(message, llm, &our_text.unwrap_or_default(), seen));
+            shown.push(message);
         }
     }
+    let mut out = Vec::new();
+    let mut tell = |message: &Message, out: &mut Vec<String>| {
+        let Some(llm) = &message.llm else { return };
+        let our_text = ours.llm.get(out.len()).and_then(|message| first_text(&Json::parse(message).ok()?));
+        out.push(reworded_message(message, llm, &our_text.unwrap_or_default(), seen));
+    };
+    let mut used = HashSet::new();
+    let mut is_paired = true;
+    for (at, message) in shown.iter().enumerate().filter(|(_, message)| message.role() != "toolResult") {
+        tell(message, &mut out);
+        let calls: Vec<&str> = call_ids(message).collect();
+        let results: Vec<Option<usize>> = calls.iter().map(|id| result_of(id, at, &shown, &mut used)).collect();
+        let mut found: Vec<usize> = results.iter().flatten().copied().collect();
+        found.sort_unstable();
+        is_paired &= found.iter().zip(at + 1..).all(|(result, next)| *result == next);
+        found.into_iter().for_each(|result| tell(shown[result], &mut out));
+        let goes_on = shown[at + 1..].iter().any(|later| later.role() != "toolResult");
+        for (number, _) in results.iter().enumerate().filter(|(_, result)| result.is_none() && goes_on) {
+            is_paired = false;
+            out.push(missing_result(message, number));
+        }
+    }
+    if !is_paired {
+        seen.insert(Rule::ModelsGetResultsBehindTheirCalls);
+    }
+    if shown.iter().filter(|message| message.role() == "toolResult").count() > used.len() {
+        seen.insert(Rule::ModelsGetNoOrphanResults);
+    }
     out
+}
+
+fn has_failed(message: &Message) -> bool {
+    message.role() == "assistant" && ["error", "aborted"].contains(&message.string("stopReason"))
+}
+
+/// The first result for a call of the answer at `at`, before another answer calls with the same id.
+fn result_of(id: &str, at: usize, shown: &[&Message], used: &mut HashSet<usize>) -> Option<usize> {
+    let is_again = |later: &&&Message| call_ids(later).any(|other| other == id);
+    let until = shown[at + 1..].iter().position(|later| is_again(&later)).map_or(shown.len(), |next| at + 1 + next);
+    let is_result = |later: &usize| {
+        let message = shown[*later];
+        message.role() == "toolResult" && message.string("toolCallId") == id && !used.contains(later)
+    };
+    let result = (at + 1..until).find(is_result)?;
+    used.insert(result);
+    Some(result)
+}
+
+fn missing_result(answer: &Message, number: usize) -> String {
+    let Some(Json::Array(blocks)) = answer.value.get("content") else { return String::new() };
+    let mut calls = blocks.iter().filter(|block| block.get("type").and_then(Json::as_str) == Some("toolCall"));
+    let call = calls.nth(number);
+    let text = |name: &str| call.and_then(|call| call.get(name)).and_then(Json::as_str).unwrap_or_default();
+    let (id, name) = (text("id"), text("name"));
+    let time = answer.value.get("timestamp").map_or("null".to_owned(), canonical);
+    let text = format!(
+        "{{\"role\":\"toolResult\",\"toolCallId\":{},\"toolName\":{},\"content\":[{{\"type\":\"text\",\"text\":\
+         \"No result was recorded for this call.\"}}],\"isError\":true,\"timestamp\":{time}}}",
+        json::encode_string(id),
+        json::encode_string(name),
+    );
+    canonical(&Json::parse(&text).expect("it is made here"))
 }
 
 fn call_ids(message: &Message) -> impl Iterator<Item = &str> {

@@ -60,10 +60,14 @@ pub(crate) enum Rule {
     ModelsGetNoSystemMessages,
     /// The peer sends tool results whose calls are gone; `llm` leaves them out (field bug 46).
     ModelsGetNoOrphanResults,
+    /// The peer leaves failed and aborted answers to the code that sends the list; `llm` is ready to be sent.
+    ModelsGetNoFailedAnswers,
+    /// So it does with results that stand elsewhere or never came; in `llm` each stands behind its call.
+    ModelsGetResultsBehindTheirCalls,
 }
 
 impl Rule {
-    pub(crate) const ALL: [Rule; 21] = [
+    pub(crate) const ALL: [Rule; 23] = [
         Rule::IntegersKeepTheirDigits,
         Rule::KeysStayInStoredOrder,
         Rule::HalfSurrogatesAreOneUnit,
@@ -85,6 +89,8 @@ impl Rule {
         Rule::SummariesCannotEndTheirTags,
         Rule::ModelsGetNoSystemMessages,
         Rule::ModelsGetNoOrphanResults,
+        Rule::ModelsGetNoFailedAnswers,
+        Rule::ModelsGetResultsBehindTheirCalls,
     ];
 }
 

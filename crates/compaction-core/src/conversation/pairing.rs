@@ -97,10 +97,10 @@ impl<'a> Pairing<'a> {
     fn place_results(&mut self, at: usize) {
         let (_, message) = &self.messages[at];
         let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for id in message.tool_call_ids() {
-            match self.result_of(id, at) {
+        for call in message.tool_calls() {
+            match self.result_of(&call.id, at) {
                 Some(result) => found.push(result),
-                None => missing.push(id),
+                None => missing.push(call),
             }
         }
         found.sort_unstable();
@@ -112,7 +112,7 @@ impl<'a> Pairing<'a> {
         let Some(&(source, _)) = next.filter(|_| !missing.is_empty()) else {
             return;
         };
-        for call in message.tool_calls().filter(|call| missing.contains(&call.id.as_str())) {
+        for call in missing {
             let message = Arc::new(Message::missing_result(call, message.time()));
             self.placed.push(Placed { message, source });
         }

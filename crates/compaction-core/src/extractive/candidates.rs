@@ -7,7 +7,7 @@ use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, WORKING_ON};
+use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON};
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
@@ -135,6 +135,11 @@ impl<'a> Telling<'a> {
 
     fn notes(&mut self) {
         for note in &self.ledger.notes {
+            if note.is_withdrawn {
+                let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
+                self.pool.add(Section::CriticalContext, &format!("{WITHDRAWN}{}", note.text), origin, Rank::Low);
+                continue;
+            }
             let section = match note.kind {
                 _ if note.text.starts_with(LEFT_BRANCH) => self.section_of_branch(note.kind),
                 NoteKind::Constraint => Section::Constraints,
@@ -147,7 +152,12 @@ impl<'a> Telling<'a> {
                 NoteKind::Fact => Section::CriticalContext,
             };
             let origin = Origin { position: note.position, times: note.times, sources: Some(&note.sources) };
-            self.pool.add(section, &note.text, origin, if note.is_minor { Rank::Low } else { Rank::Normal });
+            let rank = match note.is_minor {
+                _ if note.text == LOOKED_UP => Rank::Least,
+                true => Rank::Low,
+                false => Rank::Normal,
+            };
+            self.pool.add(section, &note.text, origin, rank);
         }
     }
 

@@ -127,7 +127,6 @@ fn fills_every_section() {
             Goal: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
             Goal: Latest request: now fix the test (in answer to: Hm.)
             Constraints: Never touch src/old.rs!
-            Constraints: Use `nom` 8.
             Done: Read `src/parser.rs`
             Done: Edited `src/parser.rs`
             InProgress: Working on: now fix the test

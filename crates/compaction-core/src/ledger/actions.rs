@@ -15,7 +15,9 @@ use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
-use crate::tools::{ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, printed_text};
+use crate::tools::{
+    Plan, ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, plan_items, printed_text,
+};
 
 /// Commands that are kept, the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
@@ -30,6 +32,8 @@ pub(super) struct Begun {
     pub(super) said: Vec<(Voice, String)>,
     /// Whether it is to change files.
     pub(super) changes_files: bool,
+    /// The plan that it writes down.
+    pub(super) plan: Option<Plan>,
 }
 
 /// Calls and outcomes so far.
@@ -67,7 +71,15 @@ impl<'a> Actions<'a> {
                 self.touch(&file.path, place);
             });
         }
-        let begun = Begun { said: said(call, &action), changes_files: action.changes_files() };
+        let plan = match &action {
+            ToolAction::Plan(plan) => Some(plan.clone()),
+            // Some agents send their list along with any call.
+            _ if call.arguments.as_ref().is_some_and(|arguments| arguments.get("task_progress").is_some()) => {
+                plan_items(call)
+            }
+            _ => None,
+        };
+        let begun = Begun { said: said(call, &action), changes_files: action.changes_files(), plan };
         self.open.insert(&call.id, (place, subject_of(call, &action), action));
         begun
     }
@@ -99,7 +111,13 @@ impl<'a> Actions<'a> {
             let line = error_line(&printed_text(output));
             let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
             told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
-            self.fail(place, subject, &line, errors);
+            // A search that failed is done otherwise, or not at all.
+            let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
+            if is_search {
+                errors.add(Some(&shown(&subject.1)), &line, place, true);
+            } else {
+                self.fail(place, subject, &line, errors);
+            }
         } else if !matches!(action, ToolAction::Files(_) | ToolAction::Plan(_) | ToolAction::Search) {
             self.succeed(place, subject, 1, errors);
         }

@@ -10,7 +10,7 @@ use super::notes::{Notes, Place};
 use super::person;
 use super::plan::LatestPlan;
 use super::scan::NameKind;
-use super::speech::Speech;
+use super::speech::{self, Speech};
 use super::statements::Statements;
 use super::subject::{Deed, Subject};
 use super::{Ledger, LeftOut, Places, harvest};
@@ -19,7 +19,7 @@ use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
 use crate::preparation::PreparedMessage;
-use crate::tools::{names_path, plan_items};
+use crate::tools::names_path;
 
 /// Levels of nested arguments in which names are looked for.
 const DEEPEST: usize = 64;
@@ -122,6 +122,7 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
                     self.statements.add_person(place, &words);
+                    speech::hear_wishes(place, &words, &mut self.notes);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, told)) = outcome {
@@ -175,7 +176,7 @@ impl<'a> Collector<'a> {
             for (voice, said) in begun.said {
                 self.statements.add_line(voice, place, &said);
             }
-            if let Some(plan) = plan_items(call) {
+            if let Some(plan) = begun.plan {
                 self.plan.take(&plan, place.position);
             }
             self.read_arguments(call, begun.changes_files, place);

@@ -6,6 +6,8 @@ pub(crate) const LATEST: &str = "Latest request: ";
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
 /// Starts the step that is next while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
+/// Starts the item of a constraint or decision that was taken back.
+pub(crate) const WITHDRAWN: &str = "No longer holds: ";
 /// Starts an item of what was wanted on a branch that was left.
 pub(crate) const LEFT_BRANCH: &str = "On a branch that was left: ";
 /// Starts the item that records the caller's instructions; they are for one summary.

@@ -1,6 +1,6 @@
 //! The loss report: what the compacted part held and the new context lacks.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 use super::doubts::{reversed, unsupported};
 use super::known::Known;
@@ -237,7 +237,7 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     let named = ledger.paths.iter().filter(|path| !is_weak_path(&path.name)).filter(recurs);
     let named = named.take(MOST_NAMED_PATHS).map(|path| path.name.as_str());
     let paths: Vec<&str> = touched.chain(named).collect();
-    let mut bases: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut bases: HashMap<&str, usize> = HashMap::new();
     paths.iter().for_each(|path| *bases.entry(base_name(path)).or_default() += 1);
     // A file whose name no other one has is told by it.
     let shortest = |path: &'_ str| if bases[base_name(path)] == 1 { base_name(path) } else { path }.to_owned();
@@ -263,7 +263,7 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
         let sought = Sought::parts(&request.text, MOST_SENTENCES);
         (Item { class: Class::Request, weight, known, sought }, Source::Request(request))
     }));
-    all.extend(ledger.notes_of(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
+    all.extend(ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
         let known = Some(Known::said(&note.text, LINE_UNITS));
         let sought = vec![Sought::of(&note.text)];
         (Item { class: Class::Constraint, weight: 1.0, known, sought }, Source::Constraint(note))

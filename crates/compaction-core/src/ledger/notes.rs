@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Sources;
 use super::text::{normalised, one_line};
+use super::withdrawals::withdrawal;
 use crate::entry::EntryId;
 
 /// What a note is about.
@@ -56,6 +57,8 @@ pub struct Note {
     pub text: String,
     /// Whether it is among the first to be left out.
     pub is_minor: bool,
+    /// Whether a person said later that it holds no more.
+    pub is_withdrawn: bool,
     /// Times that it was said or happened.
     pub times: u64,
     /// Position of the last time.
@@ -118,6 +121,8 @@ impl Notes {
             return;
         }
         if let Some(known) = self.by_key.get(&(kind, key.clone())).and_then(|index| self.list.get_mut(*index)) {
+            // What is said again holds again.
+            known.is_withdrawn &= place.position < known.position;
             known.position = known.position.max(place.position);
             known.is_minor &= is_minor;
             known.times = known.times.saturating_add(times.unwrap_or(0));
@@ -129,6 +134,7 @@ impl Notes {
         {
             // What is wished again in about the same words is one wish, in its last words.
             known.text = line.to_owned();
+            known.is_withdrawn &= place.position < known.position;
             known.position = known.position.max(place.position);
             known.is_minor &= is_minor;
             known.times = known.times.saturating_add(times.unwrap_or(0));
@@ -136,7 +142,24 @@ impl Notes {
         }
         self.by_key.insert((kind, key), self.list.len());
         let (text, times) = (line.to_owned(), times.unwrap_or(1));
-        self.list.push(Note { kind, text, is_minor, times, position: place.position, sources: place.sources() });
+        let (position, sources) = (place.position, place.sources());
+        self.list.push(Note { kind, text, is_minor, is_withdrawn: false, times, position, sources });
+    }
+
+    /// Marks the constraints and decisions that a sentence of a person ends. The sentence itself is
+    /// not among them yet. It is not forgotten where they were said.
+    pub(super) fn withdraw(&mut self, sentence: &str, place: Place<'_>) {
+        let can_end =
+            |note: &Note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision) && !note.is_withdrawn;
+        if !self.list.iter().any(can_end) {
+            return;
+        }
+        let Some(withdrawal) = withdrawal(sentence) else { return };
+        for note in self.list.iter_mut().filter(|note| can_end(note) && withdrawal.ends(&note.text)) {
+            note.is_withdrawn = true;
+            note.position = note.position.max(place.position);
+            place.entry.into_iter().for_each(|id| note.sources.add(id));
+        }
     }
 
     /// Takes the notes of `kind` for which `is_wanted` says so.

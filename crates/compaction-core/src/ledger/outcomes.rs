@@ -43,6 +43,8 @@ const COUNTED: &[&str] = &[
     "assertions",
     "examples",
 ];
+/// Those of them that count what went wrong.
+const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
 /// Arguments that hold what is written or looked for, not what is said.
 const NOT_SAID: &[&str] = &[
     "content",
@@ -122,8 +124,10 @@ fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, S
         return Some((Voice::Milestone, format!("`{shown}` gave {address}")));
     }
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
-    if let Some(line) = counted(output).filter(|_| does) {
-        return Some((Voice::Milestone, format!("`{shown}`: {line}")));
+    if let Some(Counted { line, has_failures }) = counted(output).filter(|_| does) {
+        // What failed is told as such, but is no milestone.
+        let voice = if has_failures || has_failed { Voice::Deed } else { Voice::Milestone };
+        return Some((voice, format!("`{shown}`: {line}")));
     }
     let is_short =
         !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
@@ -166,21 +170,40 @@ fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
     output.lines().rev().take(10).find_map(address).filter(|address| creates && !address.contains(char::is_whitespace))
 }
 
+/// How a run of tests, a linter or a compiler ended.
+struct Counted {
+    /// The line that tells it.
+    line: String,
+    /// Whether something failed.
+    has_failures: bool,
+}
+
 /// The last line that counts tests, failures, warnings and the like.
-fn counted(output: &str) -> Option<String> {
-    let counts = |line: &&str| {
-        let line = line.to_lowercase();
-        let mut words =
-            line.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
-        let mut found = false;
-        while let (Some(word), Some(next)) = (words.next(), words.peek()) {
-            found |= word.bytes().all(|byte| byte.is_ascii_digit()) && COUNTED.contains(next);
-        }
-        found && line.len() < 400
-    };
+fn counted(output: &str) -> Option<Counted> {
     let end = suffix_utf16(output, END_UNITS);
-    let line = end.lines().rev().take(60).find(counts)?;
-    Some(one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT)))
+    end.lines().rev().take(60).filter(|line| line.len() < 400).find_map(|line| {
+        let counts = counts(&line.to_lowercase());
+        let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(&word.as_str()));
+        let line = one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
+        (!counts.is_empty()).then_some(Counted { line, has_failures })
+    })
+}
+
+/// The numbers in a lower-case line with what they count: `2 failed`, `failures: 0`.
+fn counts(line: &str) -> Vec<(u64, String)> {
+    let bare = |word: &str| word.trim_matches(|character: char| !character.is_alphanumeric()).to_owned();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let pair = |pair: &[&str]| {
+        let (left, right) = (bare(pair[0]), bare(pair[1]));
+        match (left.parse(), right.parse()) {
+            (Ok(count), _) if COUNTED.contains(&right.as_str()) && !pair[0].ends_with([',', ';']) => {
+                Some((count, right))
+            }
+            (_, Ok(count)) if COUNTED.contains(&left.as_str()) && pair[0].ends_with(':') => Some((count, left)),
+            _ => None,
+        }
+    };
+    words.windows(2).filter_map(pair).collect()
 }
 
 /// A short result of another tool with the tool's name, or what names the thing that it made.
@@ -349,6 +372,7 @@ mod tests {
                 "FAILED a.py\n=== 1 failed, 3 passed in 0.1s ===",
                 Some("`pytest -q`: 1 failed, 3 passed in 0.1s"),
             ),
+            ("make check", "a.rs:12 - Failed to load\nerrors: 0", Some("`make check`: errors: 0")),
             ("ls", "a\nb\nc", None),
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {

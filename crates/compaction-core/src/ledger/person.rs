@@ -181,14 +181,16 @@ fn opening(text: &str, name: &str) -> Option<(usize, usize)> {
 /// What a person said in the result of a tool's call: with a refusal, or as the answer to a question
 /// where `asks` says that the tool put one.
 pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
-    let lower = text.to_lowercase();
-    // Lower case may have other lengths; then nothing is cut.
-    let is_aligned = lower.len() == text.len();
+    let refuses = is_refusal(text);
+    if !asks && !refuses {
+        return None;
+    }
+    // Only letters without accents stand in the marks, so that no other length is needed.
+    let lower = text.to_ascii_lowercase();
     let said = BEFORE_WORDS.iter().filter_map(|mark| lower.find(mark).map(|at| at + mark.len())).min();
-    let said = said.filter(|_| is_aligned && (asks || is_refusal(text)));
     let words = match said {
         Some(at) => &text[at..],
-        None if asks && !is_refusal(text) => text,
+        None if !refuses => text,
         None => return None,
     };
     let words = words.split("\n\nNote: The user's next message").next().unwrap_or(words);
@@ -206,7 +208,10 @@ pub(super) fn is_refusal(text: &str) -> bool {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let start = text[..end].to_lowercase();
+    let start = text[..end].trim().to_ascii_lowercase();
+    if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
+        return true;
+    }
     REFUSALS.iter().any(|refusal| start.contains(refusal))
 }
 

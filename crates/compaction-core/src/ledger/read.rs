@@ -105,11 +105,12 @@ fn plan(json: &Json<'_>) -> LatestPlan {
 }
 
 fn note(kind: NoteKind, json: &Json<'_>) -> Option<Note> {
-    let (is_minor, times) = (flag(json, "isMinor"), times(json));
+    let (is_minor, is_withdrawn, times) = (flag(json, "isMinor"), flag(json, "isWithdrawn"), times(json));
     Some(Note {
         kind,
         text: text(json, "text")?,
         is_minor,
+        is_withdrawn,
         times,
         position: number(json, "at"),
         sources: sources(json),

@@ -5,10 +5,8 @@
 //! weighs more the rarer it is in the conversation, and more where it is a name or a number. So no
 //! language and no topic has to be known.
 
-use std::collections::{BinaryHeap, HashSet};
-use std::hash::Hasher;
-
-use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::statements::{Statement, Voice};
 use crate::text::utf16_len;
@@ -21,6 +19,8 @@ const LABEL: usize = 4;
 /// UTF-16 units that are added to each statement when what it tells is set against its room, so that
 /// fragments do not win by being short.
 const SHORTNESS: usize = 20;
+/// UTF-16 units in which no statement is looked for any more.
+const LEAST_ROOM: usize = 24;
 /// Part of a term's weight that counts where the term was told before, and the same in what a person
 /// said: their wishes are told even in words that were used before.
 const TOLD: f32 = 0.12;
@@ -109,14 +109,17 @@ impl Selection<'_> {
                 continue;
             }
             let position = statements[top.index].position;
-            let text = statements[top.index].text.as_str();
-            if said.contains(text) || told.iter().any(|told| told.contains(text)) {
-                candidate.tell(&mut is_told);
-                continue;
-            }
             let label = if statements[top.index].voice == Voice::Person { PERSON_LABEL } else { LABEL };
             let cost = candidate.cost + if has_label.contains(&position) { 0 } else { label };
             if cost > left {
+                if left < LEAST_ROOM {
+                    break;
+                }
+                continue;
+            }
+            let text = statements[top.index].text.as_str();
+            if said.contains(text) || told.iter().any(|told| told.contains(text)) {
+                candidate.tell(&mut is_told);
                 continue;
             }
             left -= cost;
@@ -193,6 +196,24 @@ impl Ord for Ranked {
     }
 }
 
+/// A hash that is taken as it is: the terms are hashed already.
+#[derive(Debug, Default)]
+pub(super) struct Taken(u64);
+
+impl Hasher for Taken {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| mixed(hash, (*byte).into()));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// A term of a statement.
 #[derive(Debug, Clone, Copy)]
 struct Term {
@@ -203,7 +224,7 @@ struct Term {
 /// The terms of all statements, and in how many of them each one stands.
 #[derive(Debug, Default)]
 struct Vocabulary {
-    numbers: FxHashMap<u64, u32>,
+    numbers: HashMap<u64, u32, BuildHasherDefault<Taken>>,
     counts: Vec<u32>,
     statements: u32,
 }
@@ -260,18 +281,32 @@ fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
         if token.is_empty() {
             continue;
         }
-        if !token.is_ascii() && token.chars().any(is_unspaced) {
-            let characters: Vec<char> = token.chars().collect();
-            for pair in characters.windows(2) {
-                found(hash(pair.iter().copied()), false);
+        if token.is_ascii() {
+            let name = is_name(token);
+            if name || token.len() >= 3 {
+                found(token.bytes().fold(SEED, |hash, byte| mixed(hash, byte.to_ascii_lowercase().into())), name);
             }
             continue;
         }
-        let name = is_name(token);
-        if name || token.chars().count() >= 3 {
-            found(hash(token.chars()), name);
+        let folded = token.chars().flat_map(char::to_lowercase).map(u64::from);
+        if !token.chars().any(is_unspaced) {
+            if token.chars().count() >= 3 {
+                found(folded.fold(SEED, mixed), is_name(token));
+            }
+            continue;
         }
+        let characters: Vec<u64> = folded.collect();
+        characters.windows(2).for_each(|pair| found(mixed(mixed(SEED, pair[0]), pair[1]), false));
     }
+}
+
+/// Where the hash of a term starts.
+pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The hash of a term with one more character. Terms that share one by chance count as one, which costs
+/// a statement a little of its worth.
+pub(super) fn mixed(hash: u64, character: u64) -> u64 {
+    (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
 }
 
 /// Whether a token is a name or a number: it has digits, marks or capitals inside.
@@ -287,16 +322,4 @@ fn is_name(token: &str) -> bool {
 /// Characters of scripts that put no spaces between words.
 pub(super) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
-}
-
-/// The hash of characters in lower case.
-pub(super) fn hash(characters: impl Iterator<Item = char>) -> u64 {
-    let mut hasher = FxHasher::default();
-    for character in characters {
-        match character.is_ascii() {
-            true => hasher.write_u32(u32::from(character.to_ascii_lowercase())),
-            false => character.to_lowercase().for_each(|lower| hasher.write_u32(u32::from(lower))),
-        }
-    }
-    hasher.finish()
 }

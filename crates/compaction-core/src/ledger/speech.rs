@@ -15,6 +15,8 @@ use crate::text::utf16_len;
 
 /// UTF-16 units of a message that somebody types; what is longer has something pasted in it.
 const LONGEST_TYPED: usize = 420;
+/// Sentences at either end of a message with something pasted that a person may have written.
+const TYPED_AROUND: usize = 2;
 /// Messages of the model, counted from the end, whose plans still stand.
 const RECENT_ANSWERS: usize = 3;
 /// UTF-16 units of a request that is not the last.
@@ -43,15 +45,32 @@ pub(super) struct Speech<'a> {
     pub(super) is_waiting: bool,
 }
 
+/// Reads what a person wants to hold, and what holds no more, sentence by sentence.
+pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
+    let all: Vec<&str> = sentences(text).collect();
+    let typed = all.iter().filter(|sentence| is_prose(sentence)).count();
+    // Where most was pasted, a person writes before and behind it.
+    let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
+    let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
+    let is_wish = |(at, sentence): &(usize, &&str)| !is_between(*at) && is_prose(sentence) && !is_report(sentence);
+    for (_, sentence) in all.iter().enumerate().filter(is_wish) {
+        notes.withdraw(sentence, place);
+        constraints(sentence).for_each(|wish| notes.add(NoteKind::Constraint, wish, place, false));
+    }
+}
+
+/// Whether a sentence is the line of an error or a warning that somebody quotes.
+fn is_report(sentence: &str) -> bool {
+    let first = sentence.split_whitespace().next().unwrap_or_default().trim_end_matches(':').to_lowercase();
+    ["error", "warning", "exception", "failed", "note"].iter().any(|word| first.ends_with(word))
+}
+
 impl<'a> Speech<'a> {
     pub(super) fn hear_person(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
         if text.trim().is_empty() {
             return;
         }
-        let is_pasted = |sentence: &&str| utf16_len(text) > LONGEST_TYPED && !is_prose(sentence);
-        for sentence in constraints(text).filter(|sentence| !is_pasted(sentence)) {
-            notes.add(NoteKind::Constraint, sentence, place, false);
-        }
+        hear_wishes(place, text, notes);
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
         self.push_request(Request {
             text: text.to_owned(),

@@ -22,20 +22,20 @@ const PINNED_BYTES: usize = 64 * 16;
 /// Part of the bytes in percent that each list may use before what is left is given out, in the
 /// order in which it is given out.
 pub(super) const SHARES: [(&str, usize); 14] = [
-    ("requests", 14),
-    ("statements", 40),
-    ("errors", 5),
+    ("requests", 8),
+    ("statements", 58),
+    ("errors", 4),
     ("constraints", 8),
-    ("files", 10),
-    ("identifiers", 4),
+    ("files", 8),
+    ("identifiers", 3),
     ("paths", 2),
-    ("commands", 3),
-    ("decisions", 4),
-    ("steps", 3),
-    ("open", 2),
-    ("blocked", 2),
-    ("done", 1),
-    ("facts", 2),
+    ("commands", 2),
+    ("decisions", 3),
+    ("steps", 1),
+    ("open", 1),
+    ("blocked", 1),
+    ("done", 0),
+    ("facts", 1),
 ];
 
 /// The items of one list as JSON.
@@ -187,7 +187,10 @@ impl Ledger {
                     name => {
                         let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
                         let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
-                        (notes.iter().map(|item| note(item)).collect(), order(&notes, |note| note.is_minor))
+                        (
+                            notes.iter().map(|item| note(item)).collect(),
+                            order(&notes, |note| note.is_minor || note.is_withdrawn),
+                        )
                     }
                 };
                 let idle = if *name == "requests" { self.replies() } else { Vec::new() };
@@ -280,7 +283,7 @@ fn request(request: &Request) -> String {
 
 fn note(note: &Note) -> String {
     let members = Members::default().text("text", &note.text).flag("isMinor", note.is_minor);
-    members.times(note.times).at(note.position, &note.sources)
+    members.flag("isWithdrawn", note.is_withdrawn).times(note.times).at(note.position, &note.sources)
 }
 
 fn file(file: &FileRecord) -> String {

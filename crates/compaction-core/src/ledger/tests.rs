@@ -454,3 +454,41 @@ fn what_the_stored_ledger_forgot_counts_as_lost() {
     let report = LossReport::of(&check);
     assert!(report.requests.is_empty() && report.retention.requests < 0.7, "{:?}", report.retention);
 }
+
+#[test]
+fn what_was_taken_back_is_marked_and_told_as_such() {
+    let refusal = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n\
+                   You may change db/schema.sql now.";
+    let messages = prepared(vec![
+        user("Build the cache. Never touch db/schema.sql. Always use Redis for the cache. Always use UTC."),
+        runs("c1", "make"),
+        returns("c1", refusal, true),
+        user("No, drop Redis. Use SQLite."),
+    ]);
+    let ledger = collect(&messages);
+    let constraints = |is_withdrawn: bool| {
+        let notes = ledger.notes_of(NoteKind::Constraint).filter(|note| note.is_withdrawn == is_withdrawn);
+        notes.map(|note| note.text.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(constraints(true), ["Never touch db/schema.sql.", "Always use Redis for the cache."]);
+    assert_eq!(constraints(false), ["Always use UTC.", "No, drop Redis.", "Use SQLite."]);
+    assert_eq!(ledger.requests.len(), 2, "what is said with a refusal is no request");
+    assert_eq!(Ledger::read(&stored(&ledger, STORED_BYTES)).expect("it is stored").notes, ledger.notes);
+
+    let style = Style { custom_instructions: None, max_tokens: 4000, citations: false };
+    let summary = extractive::render(&ledger, SummaryKind::History, &style);
+    let (constraints, context) = summary.split_once("## Progress").expect("the summary has its headings");
+    assert!(!constraints.contains("- Never touch") && constraints.contains("- Always use UTC."), "{summary}");
+    assert!(context.contains("- No longer holds: Never touch db/schema.sql."), "{summary}");
+
+    let report =
+        LossReport::of(&Check { ledger: &ledger, summary: "", evicted: &messages, previous_summary: None, kept: &[] });
+    let missing: Vec<&str> = report.constraints.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(missing, ["Use SQLite.", "No, drop Redis.", "Always use UTC."]);
+
+    // What is asked for again holds again.
+    let again = prepared(vec![user("Never touch db/schema.sql.")]);
+    let ledger = Ledger::collect(&again, Some(&ledger), &FileTools::default());
+    let standing: Vec<&str> = ledger.standing(NoteKind::Constraint).map(|note| note.text.as_str()).collect();
+    assert_eq!(standing, ["Always use UTC.", "No, drop Redis.", "Use SQLite.", "Never touch db/schema.sql."]);
+}

@@ -5,10 +5,11 @@
 //! state nothing. Terms weigh more the rarer they are in the conversation; words are known by their
 //! beginnings, so that endings do not matter, and paths by their parts.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use super::Statement;
-use super::selection::{hash, is_unspaced};
+use super::selection::{SEED, Taken, is_unspaced, mixed};
 use super::sentences::sentences;
 use crate::text::utf16_len;
 
@@ -31,6 +32,9 @@ const FEW_STATEMENTS: usize = 32;
 const MOST_COUNTED: usize = 400;
 /// Blocks that list files.
 const FILE_BLOCKS: [(&str, &str); 2] = [("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
+
+/// Something for each term, by its hash.
+type Terms<T> = HashMap<u64, T, BuildHasherDefault<Taken>>;
 
 /// Something that may be told: its terms with their weights, which are 1 and a little more for names
 /// until [`weigh`] says how rare they are.
@@ -67,7 +71,7 @@ impl Sought {
 pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements: &[Statement]) {
     let sought: Vec<&mut Sought> = sought.collect();
     // How many statements have a term, and which was the last of them.
-    let mut counts: FxHashMap<u64, (u32, usize)> = FxHashMap::default();
+    let mut counts: Terms<(u32, usize)> = Terms::default();
     counts.extend(sought.iter().flat_map(|sought| &sought.terms).map(|(hash, _)| (*hash, (0, 0))));
     let step = statements.len().div_ceil(MOST_COUNTED).max(1);
     let counted = statements.len().div_ceil(step);
@@ -96,7 +100,7 @@ pub(super) struct Told {
     /// UTF-16 units that were read.
     units: usize,
     lines: u32,
-    by_term: FxHashMap<u64, Standing>,
+    by_term: Terms<Standing>,
 }
 
 /// The windows and lines in which a term stands, in order.
@@ -109,7 +113,7 @@ struct Standing {
 impl Told {
     /// Texts in which `sought` is looked for.
     pub(super) fn looking_for<'a>(sought: impl Iterator<Item = &'a Sought>) -> Self {
-        let mut by_term = FxHashMap::default();
+        let mut by_term = Terms::default();
         for (hash, _) in sought.flat_map(|sought| &sought.terms) {
             by_term.entry(*hash).or_insert_with(Standing::default);
         }
@@ -302,6 +306,14 @@ fn is_name(token: &str) -> bool {
         || inside.iter().any(|byte| matches!(byte, b'_' | b'.'))
         || inside.iter().filter(|byte| **byte == b'/').count() > 1
         || inside.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase)
+}
+
+/// The hash of characters in lower case.
+fn hash(characters: impl Iterator<Item = char>) -> u64 {
+    characters.fold(SEED, |hash, character| match character.is_ascii() {
+        true => mixed(hash, character.to_ascii_lowercase().into()),
+        false => character.to_lowercase().map(u64::from).fold(hash, mixed),
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rustix::process::{Resource, getrlimit};
+
 use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
 use crate::convert;
@@ -26,8 +28,8 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
-    let configuration = blocking(move || configure(&params)).await?;
-    let (settings, diagnostics) = (configuration.settings.current(), configuration.settings.diagnostics());
+    let (configuration, settings) = blocking(move || configure(&params)).await?;
+    let diagnostics = configuration.settings.diagnostics();
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
@@ -38,7 +40,11 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     })
 }
 
-fn configure(params: &InitializeParams) -> Result<Configuration, RpcError> {
+fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>), RpcError> {
+    let given = [("cwd", &params.cwd), ("agentDir", &params.agent_dir), ("sessionDir", &params.session_dir)];
+    for (member, path) in given {
+        path.as_ref().map_or(Ok(()), |path| check_path(member, path))?;
+    }
     let own_directory = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let cwd =
         params.cwd.as_ref().map_or_else(own_directory, |cwd| without_dots(&own_directory().join(expand_home(cwd))));
@@ -54,7 +60,7 @@ fn configure(params: &InitializeParams) -> Result<Configuration, RpcError> {
     let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
     let first = settings.current();
     let setting = first.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
-    Ok(Configuration {
+    let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
         wants_progress: params.capabilities.progress.unwrap_or(true),
@@ -62,9 +68,11 @@ fn configure(params: &InitializeParams) -> Result<Configuration, RpcError> {
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
+        max_line_bytes: first.max_line_bytes(getrlimit(Resource::As).current),
         settings,
         cwd,
-    })
+    };
+    Ok((configuration, first))
 }
 
 /// Lays settings over those in force.
@@ -113,6 +121,14 @@ async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -
     // It may be about to be opened by a call that came before this one.
     drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
     call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
+}
+
+/// Fails with `invalidParams` for a path that no system takes.
+pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
+    match path.contains('\0') {
+        true => Err(RpcError::invalid_params(member, "a path without a NUL")),
+        false => Ok(()),
+    }
 }
 
 /// A path with a leading `~` replaced by the home directory.

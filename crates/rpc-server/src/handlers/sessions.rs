@@ -10,6 +10,7 @@ use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::entries::appended;
+use super::lifecycle::check_path;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -23,17 +24,18 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
     if params.ephemeral && params.path.is_some() {
         return Err(RpcError::invalid_params("path", "none where `ephemeral` is true: such a session has no file"));
     }
+    params.parent_session.as_ref().map_or(Ok(()), |path| check_path("parentSession", path))?;
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
     blocking(move || {
         let configuration = server.configuration()?;
-        let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
-        let given_dir = params.session_dir.as_deref().map(|path| server.resolve(path)).transpose()?;
+        let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
+        let given_dir = params.session_dir.as_deref().map(|path| server.resolve("sessionDir", path)).transpose()?;
         let options = CreateOptions {
             cwd: text(cwd.as_deref().unwrap_or(&configuration.cwd)),
             session_dir: given_dir.or_else(|| configuration.session_dir.clone()),
-            path: params.path.as_deref().map(|path| server.resolve(path)).transpose()?,
+            path: params.path.as_deref().map(|path| server.resolve("path", path)).transpose()?,
             name: params.name,
             parent_session: params.parent_session,
             id: None,
@@ -51,7 +53,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
 /// Opens a session file.
 pub(crate) async fn open(call: CallContext, params: OpenSessionParams) -> Result<OpenSessionResult, RpcError> {
     let _turn = call.opening_turn().await?;
-    let path = call.server.resolve(&params.path)?;
+    let path = call.server.resolve("path", &params.path)?;
     let model = auto_model(params.auto_compaction.as_ref())?;
     let opened = open_path(&call, path, params.read_only).await?;
     compact_by_itself(&call.server, &opened, model);
@@ -68,7 +70,7 @@ pub(crate) async fn continue_recent(
     let model = auto_model(params.auto_compaction.as_ref())?;
     let path = blocking(move || {
         let configuration = server.configuration()?;
-        let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
+        let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let cwd = text(cwd.as_deref().unwrap_or(&configuration.cwd));
         let found = server.store()?.most_recent(&cwd, configuration.session_dir.as_deref());
         found.map_err(|error| RpcError::from_store(&error, ""))?.ok_or(RpcError::NothingToContinue { cwd })
@@ -252,11 +254,11 @@ async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot
 
 /// Lists sessions, newest activity first.
 pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Result<ListSessionsResult, RpcError> {
-    let server = Arc::clone(&call.server);
+    let (server, cancel) = (Arc::clone(&call.server), call.cancel.clone());
     let listing = blocking(move || {
         let configuration = server.configuration()?;
-        let cwd = params.cwd.as_deref().map(|cwd| server.resolve(cwd)).transpose()?;
-        let given_dir = params.session_dir.as_deref().map(|path| server.resolve(path)).transpose()?;
+        let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
+        let given_dir = params.session_dir.as_deref().map(|path| server.resolve("sessionDir", path)).transpose()?;
         let options = ListOptions {
             cwd: text(cwd.as_deref().unwrap_or(&configuration.cwd)),
             session_dir: given_dir.or_else(|| configuration.session_dir.clone()),
@@ -264,7 +266,8 @@ pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Resul
             limit: params.limit.map(|limit| limit as usize),
             cursor: params.cursor.as_deref().map(read_cursor).transpose()?,
         };
-        let page = server.store()?.list(&options).map_err(|error| RpcError::from_store(&error, ""))?;
+        let page = server.store()?.list_unless(&options, &|| cancel.is_cancelled());
+        let page = page.map_err(|error| RpcError::from_store(&error, ""))?;
         Ok(ListSessionsResult {
             sessions: page.sessions.into_iter().map(summary).collect(),
             next_cursor: page.next.map(|cursor| format!("{}:{}", cursor.modified, cursor.path.display())),
@@ -321,7 +324,7 @@ pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Resu
     let diagnostics = match (params.session_id, params.path) {
         (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,
         (None, Some(path)) => {
-            let (store, path) = (call.server.store()?, call.server.resolve(&path)?);
+            let (store, path) = (call.server.store()?, call.server.resolve("path", &path)?);
             let checking = blocking(move || store.check(&path).map_err(|error| RpcError::from_store(&error, "")));
             call.unless_cancelled(checking).await?
         }

@@ -46,7 +46,7 @@ pub(crate) fn later_harmless() -> Vec<Sample> {
 }
 
 fn read(lines: &str) -> Vec<Sample> {
-    let lines = lines.lines().map(|line| serde_json::from_str::<Line>(line).unwrap());
+    let lines = lines.lines().map(|line| serde_json::from_str::<Line>(line).expect("the samples are well made"));
     lines.enumerate().map(|(number, line)| sample(line, number as u64)).collect()
 }
 
@@ -55,7 +55,7 @@ fn sample(line: Line, number: u64) -> Sample {
     let (mut text, mut secrets) = (String::new(), Vec::new());
     let mut rest = line.text.as_str();
     while let Some((before, after)) = rest.split_once('«') {
-        let (drawn, after) = after.split_once('»').unwrap();
+        let (drawn, after) = after.split_once('»').expect("the samples are well made");
         text.push_str(before);
         rest = after;
         let (piece, is_secret) = match drawn.strip_prefix('!') {
@@ -96,7 +96,7 @@ fn windows(secret: &str) -> impl Iterator<Item = &str> {
 /// `text` as it stands in JSON, in JSON that is a text in JSON, and so on.
 pub(crate) fn escaped(text: &str, times: usize) -> String {
     (0..times).fold(text.to_owned(), |text, _| {
-        let quoted = serde_json::to_string(&text).unwrap();
+        let quoted = serde_json::to_string(&text).expect("the samples are well made");
         quoted[1..quoted.len() - 1].to_owned()
     })
 }
@@ -113,7 +113,7 @@ impl Source {
             return base64(plain.as_bytes());
         }
         let (alphabet, length) = drawn.split_once(':').unwrap_or((drawn, "0"));
-        let length = length.parse().unwrap();
+        let length = length.parse().expect("the samples are well made");
         const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
         const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
         const DIGITS: &str = "0123456789";
@@ -144,7 +144,7 @@ impl Source {
         let mut uuid = String::new();
         for (number, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
             let hyphen = if number == 0 { "" } else { "-" };
-            write!(uuid, "{hyphen}{}", self.draw("0123456789abcdef", length)).unwrap();
+            write!(uuid, "{hyphen}{}", self.draw("0123456789abcdef", length)).expect("the samples are well made");
         }
         uuid
     }

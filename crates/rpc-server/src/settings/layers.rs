@@ -12,8 +12,13 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use super::{Settings, invalid, merge};
+use session_store::read_regular_file;
+
+use super::{Settings, invalid, merge, project};
 use crate::errors::RpcError;
+
+/// Bytes that a settings file may have.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Settings in force, and what they are merged from.
 #[derive(Debug)]
@@ -28,12 +33,15 @@ pub struct SettingsLayers {
 struct State {
     /// What the files were when they were read.
     stamps: Vec<Option<Stamp>>,
-    /// The objects in the files.
+    /// The objects in the files, the project's last.
     layers: Vec<Option<Value>>,
     /// What `updateSettings` has brought, merged.
     updates: Value,
     settings: Arc<Settings>,
-    diagnostics: Vec<String>,
+    /// Files that could not be read.
+    unreadable: Vec<String>,
+    /// What the files in force may not set.
+    ignored: Option<String>,
 }
 
 /// What tells one state of a file from another.
@@ -45,16 +53,17 @@ struct Stamp {
 }
 
 impl SettingsLayers {
-    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and lays `given` over them.
-    /// Fails with `invalidSettings` at the first wrong value; a broken file counts as empty.
+    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and lays `given` over them. Of the
+    /// second counts what a project may set. Fails with `invalidSettings` at the first wrong value; a file
+    /// that is broken, too large or no regular file counts as empty.
     pub fn open(agent_dir: Option<&Path>, cwd: &Path, given: Option<Value>) -> Result<Self, RpcError> {
         let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
         let files: Vec<PathBuf> = of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]).collect();
         let updates = Value::Object(Map::new());
         let stamps = stamps(&files);
-        let (layers, diagnostics) = read_all(&files);
-        let settings = Arc::new(merged(&files, &layers, given.as_ref(), &updates)?);
-        let state = Mutex::new(State { stamps, layers, updates, settings, diagnostics });
+        let (layers, unreadable) = read_all(&files);
+        let (settings, ignored) = merged(&files, &layers, given.as_ref(), &updates)?;
+        let state = Mutex::new(State { stamps, layers, updates, settings: Arc::new(settings), unreadable, ignored });
         Ok(Self { files, given, state })
     }
 
@@ -80,30 +89,33 @@ impl SettingsLayers {
         }
         let mut updates = state.updates.clone();
         merge(&mut updates, layer);
-        let settings = merged(&self.files, &state.layers, self.given.as_ref(), &updates)?;
+        let (settings, ignored) = merged(&self.files, &state.layers, self.given.as_ref(), &updates)?;
         state.updates = updates;
         state.settings = Arc::new(settings);
+        state.ignored = ignored;
         Ok(Arc::clone(&state.settings))
     }
 
     /// Texts that tell of files that could not be used.
     pub fn diagnostics(&self) -> Vec<String> {
-        self.lock().diagnostics.clone()
+        let state = self.lock();
+        state.unreadable.iter().chain(&state.ignored).cloned().collect()
     }
 
     fn read_again(&self, state: &mut State) {
-        let (layers, mut diagnostics) = read_all(&self.files);
+        let (layers, mut unreadable) = read_all(&self.files);
         match merged(&self.files, &layers, self.given.as_ref(), &state.updates) {
-            Ok(settings) => {
+            Ok((settings, ignored)) => {
                 state.layers = layers;
                 state.settings = Arc::new(settings);
+                state.ignored = ignored;
             }
-            Err(error) => diagnostics.push(format!("the settings before the last change stay in force: {error}")),
+            Err(error) => unreadable.push(format!("the settings before the last change stay in force: {error}")),
         }
-        for diagnostic in &diagnostics {
+        for diagnostic in unreadable.iter().chain(&state.ignored) {
             tracing::warn!("{diagnostic}");
         }
-        state.diagnostics = diagnostics;
+        state.unreadable = unreadable;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -133,53 +145,38 @@ fn read_all(files: &[PathBuf]) -> (Vec<Option<Value>>, Vec<String>) {
             None
         }
     };
-    let mut layers: Vec<Option<Value>> = files.iter().map(&mut read).collect();
-    if let (Some(path), Some(Some(layer))) = (files.last(), layers.last_mut()) {
-        diagnostics.extend(without_what_a_project_may_not(layer, path));
-    }
+    let layers = files.iter().map(&mut read).collect();
     (layers, diagnostics)
 }
 
-/// Members of `compactd` that a working directory's own file cannot set: who opens a strange
-/// project must not by that run its programs, send keys to its addresses, or let secrets through.
-const NOT_OF_A_PROJECT: [&str; 2] = ["summarizers", "redaction"];
-
-fn without_what_a_project_may_not(layer: &mut Value, path: &Path) -> Vec<String> {
-    let Some(own) = layer.get_mut("compactd").and_then(Value::as_object_mut) else {
-        return Vec::new();
-    };
-    let taken = NOT_OF_A_PROJECT.iter().filter(|member| own.remove(**member).is_some());
-    let told = |member: &&str| {
-        let path = path.display();
-        format!(
-            "compactd.{member} in {path} is ignored: a project cannot set it, the agent's settings and the client can"
-        )
-    };
-    taken.map(told).collect()
-}
-
+/// The settings of all layers, and what tells of members of the project's file that do not count.
 fn merged(
     files: &[PathBuf],
     layers: &[Option<Value>],
     given: Option<&Value>,
     updates: &Value,
-) -> Result<Settings, RpcError> {
+) -> Result<(Settings, Option<String>), RpcError> {
+    let mut layers: Vec<Option<Value>> = layers.to_vec();
+    let of_agent = layers.split_last().and_then(|(_, before)| before.first()?.as_ref());
+    let is_trusted = project::is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
+    let own = layers.last_mut().and_then(Option::as_mut).zip(files.last()).filter(|_| !is_trusted);
+    let ignored = own.and_then(|(layer, path)| project::restrict(layer, path));
     let mut settings = Settings::default();
     for (path, layer) in files.iter().zip(layers) {
         if let Some(layer) = layer {
-            settings = settings.with(layer).map_err(|error| error.in_file(path))?;
+            settings = settings.with(&layer).map_err(|error| error.in_file(path))?;
         }
     }
     if let Some(given) = given {
         settings = settings.with(given)?;
     }
-    settings.with(updates)
+    Ok((settings.with(updates)?, ignored))
 }
 
 /// The object in a settings file; `None` if there is no file.
 fn read_object(path: &Path) -> Result<Option<Value>, String> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => serde_json::from_str::<Map<String, Value>>(&text)
+    match read_regular_file(path, MAX_FILE_BYTES) {
+        Ok(text) => serde_json::from_slice::<Map<String, Value>>(&text)
             .map(|layer| Some(Value::Object(layer)))
             .map_err(|error| format!("it holds no JSON object: {error}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -254,25 +251,82 @@ mod tests {
         place.check(3, 5, 0);
     }
 
-    #[test]
-    fn a_project_defines_no_models_and_lets_no_secrets_through() {
+    /// An agent directory and a project whose file holds `own`.
+    fn project(own: &Value) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join(".pi")).unwrap();
+        std::fs::write(directory.path().join(".pi/settings.json"), own.to_string()).unwrap();
+        directory
+    }
+
+    fn strange() -> Value {
         let evil = json!({ "provider": "command", "command": ["sh", "-c", "true"] });
-        let own = json!({ "summarizers": { "evil": evil }, "redaction": { "enabled": false }, "deadlineMs": 5 });
-        let text = json!({ "compactd": own }).to_string();
-        std::fs::write(directory.path().join(".pi/settings.json"), text).unwrap();
-        let layers = SettingsLayers::open(None, directory.path(), None).unwrap();
+        json!({
+            "sessionDir": "/elsewhere", "retry": { "maxRetries": 1_000_000 }, "theme": "dark",
+            "compaction": { "keepRecentTokens": 7 },
+            "compactd": {
+                "summarizers": { "evil": evil }, "summarizer": "evil", "redaction": { "enabled": false },
+                "durability": "none", "prompts": { "system": "obey" }, "trustProject": true, "new": 1,
+                "fileTools": { "read": ["open"] },
+            },
+        })
+    }
+
+    #[test]
+    fn a_project_sets_how_much_is_kept_and_no_more() {
+        let directory = project(&strange());
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), None).unwrap();
         let settings = layers.current();
-        assert!(settings.as_json()["compactd"].get("summarizers").is_none());
+        assert_eq!(settings.compaction().keep_recent_tokens, 7);
+        let expected = json!({
+            "durability": "checkpoint", "summarizer": "extractive", "fileTools": { "read": ["open"] }
+        });
+        assert_eq!(settings.as_json()["compactd"], expected);
+        assert_eq!(settings.as_json()["theme"], "dark");
+        assert!(settings.as_json().get("sessionDir").is_none() && settings.as_json().get("retry").is_none());
         assert!(settings.redaction().redactor().is_some());
-        assert_eq!(settings.as_json()["compactd"]["deadlineMs"], json!(5));
-        assert_eq!(layers.diagnostics().len(), 2);
-        let chosen = json!({ "compactd": { "summarizer": "evil" } });
-        assert!(layers.update(&chosen).is_err(), "there is no such model");
-        let defined = json!({ "compactd": { "summarizer": "mine", "summarizers": { "mine": evil } } });
-        assert!(layers.update(&defined).is_ok(), "the client may");
-        assert!(layers.update(&chosen).is_err());
+        let [diagnostic] = &layers.diagnostics()[..] else { panic!("there is one") };
+        for member in ["sessionDir", "retry", "compactd.summarizers", "compactd.durability", "compactd.prompts"] {
+            assert!(diagnostic.contains(member), "{diagnostic}");
+        }
+        assert!(layers.update(&json!({ "compactd": { "summarizer": "evil" } })).is_err(), "there is no such model");
+    }
+
+    #[test]
+    fn a_project_that_the_host_trusts_sets_everything() {
+        let directory = project(&strange());
+        let trust = |trust: bool| json!({ "compactd": { "trustProject": trust } });
+        let check = |layers: &SettingsLayers, is_trusted: bool| {
+            let is_set = layers.current().as_json()["compactd"]["durability"] == "none";
+            assert_eq!((is_set, layers.diagnostics().len()), (is_trusted, usize::from(!is_trusted)));
+            assert_eq!(layers.current().summarizers(), [if is_trusted { "evil" } else { "extractive" }]);
+        };
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(trust(true))).unwrap();
+        check(&layers, true);
+        layers.update(&trust(false)).unwrap();
+        check(&layers, false);
+        std::fs::write(directory.path().join("settings.json"), trust(true).to_string()).unwrap();
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), None).unwrap();
+        check(&layers, true);
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(trust(false))).unwrap();
+        check(&layers, false);
+        let wrong = json!({ "compactd": { "trustProject": "yes" } });
+        assert!(layers.update(&wrong).is_err());
+        check(&layers, false);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_of_bounded_size_counts_as_empty() {
+        let place = Place::new(json!({}));
+        place.save(&json!({ "theme": "x".repeat(1 << 20), "compaction": { "keepRecentTokens": 1 } }).to_string());
+        place.check(20_000, 16_384, 1);
+        std::fs::remove_file(place.directory.path().join("settings.json")).unwrap();
+        for target in ["/dev/zero", "/proc/self/status", "/"] {
+            let path = place.directory.path().join("settings.json");
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            place.check(20_000, 16_384, 1);
+            std::fs::remove_file(path).unwrap();
+        }
     }
 
     #[test]

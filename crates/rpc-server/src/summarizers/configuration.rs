@@ -1,11 +1,13 @@
 //! What the settings say of models: `compactd.summarizers.<name>`, an object for each.
 //!
-//! Keys are not among it: settings name the variable of the environment that holds one. Unknown
-//! members are kept and ignored, as everywhere in the settings.
+//! Keys are not among it: settings name the variable of the environment that holds one, or the program
+//! that prints one. Unknown members are kept and ignored, as everywhere in the settings.
 
 mod base_url;
 mod http;
+mod known_models;
 mod members;
+mod target;
 
 use std::time::Duration;
 
@@ -40,7 +42,7 @@ pub struct ModelConfiguration {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Access {
     /// By requests to a server.
-    Http(HttpConfiguration),
+    Http(Box<HttpConfiguration>),
     /// By running a program.
     Command(CommandConfiguration),
 }
@@ -54,10 +56,16 @@ pub struct HttpConfiguration {
     pub model: String,
     /// Where the server is.
     pub base_url: BaseUrl,
+    /// The method's path under that address.
+    pub path: String,
+    /// Its query.
+    pub query: Option<String>,
     /// Whether that is the provider's own server, which takes no request without a key.
     pub is_own_server: bool,
-    /// The variable that holds the key; `None` sends no key.
-    pub key_variable: Option<String>,
+    /// Where the key comes from.
+    pub key: KeySource,
+    /// The header that carries it.
+    pub key_header: KeyHeader,
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderText)>,
     /// How long to wait.
@@ -68,17 +76,52 @@ pub struct HttpConfiguration {
     pub max_tokens_parameter: &'static str,
 }
 
+/// Where a key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// None is sent.
+    None,
+    /// A variable of the environment holds it.
+    Variable(String),
+    /// A program prints it.
+    Command(KeyCommand),
+}
+
+/// A program that prints a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyCommand {
+    /// The program and its arguments.
+    pub command: CommandConfiguration,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// How long its key is good; `None` until a server refuses it.
+    pub lifetime: Option<Duration>,
+}
+
+/// The header that carries a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `authorization`, behind `Bearer `.
+    Bearer,
+    /// One that holds the key alone.
+    Plain(&'static str),
+}
+
 /// What a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// Anthropic's messages.
     Messages,
+    /// The same on Google's Vertex AI, where the address names the model.
+    VertexMessages,
     /// OpenAI's chat completions, and everything that is compatible with them.
     Chat,
     /// OpenAI's responses.
     Responses,
     /// Google's `streamGenerateContent`.
     Gemini,
+    /// `ConverseStream` of Amazon Bedrock.
+    Converse,
 }
 
 /// The text of a header.
@@ -123,13 +166,19 @@ enum Provider {
     Anthropic,
     OpenAi,
     Gemini,
+    Azure,
+    Bedrock,
+    Vertex,
     Command,
 }
 
-const PROVIDERS: [(&str, Provider); 4] = [
+const PROVIDERS: [(&str, Provider); 7] = [
     ("anthropic", Provider::Anthropic),
     ("openai", Provider::OpenAi),
     ("gemini", Provider::Gemini),
+    ("azure", Provider::Azure),
+    ("bedrock", Provider::Bedrock),
+    ("vertex", Provider::Vertex),
     ("command", Provider::Command),
 ];
 
@@ -171,8 +220,14 @@ impl ModelConfiguration {
             _ => return Err(wrong(&path, "an object that describes a model")),
         };
         let context_window = members.tokens("contextWindow")?;
-        let limits = ModelLimits { context_window, max_output_tokens: members.tokens("maxOutputTokens")? };
-        Ok(Self { name: name.to_owned(), limits, access: access(name, &members)? })
+        let max_output_tokens = members.tokens("maxOutputTokens")?;
+        let access = access(name, &members)?;
+        let known = || match &access {
+            Access::Http(http) => known_models::max_output_tokens(&http.model),
+            Access::Command(_) => None,
+        };
+        let limits = ModelLimits { context_window, max_output_tokens: max_output_tokens.or_else(known) };
+        Ok(Self { name: name.to_owned(), limits, access })
     }
 }
 
@@ -181,24 +236,33 @@ fn access(name: &str, members: &Members<'_>) -> Result<Access, RpcError> {
     let provider = members.word("provider", &PROVIDERS)?.or(of_name);
     match provider {
         Some(Provider::Command) => command(members).map(Access::Command),
-        Some(provider) => http(provider, members).map(Access::Http),
-        None => Err(members.wrong("provider", "one of: anthropic, openai, gemini, command")),
+        Some(provider) => http(provider, members).map(|http| Access::Http(Box::new(http))),
+        None => {
+            let names: Vec<&str> = PROVIDERS.iter().map(|(name, _)| *name).collect();
+            Err(members.wrong("provider", format!("one of: {}", names.join(", "))))
+        }
     }
 }
 
 fn command(members: &Members<'_>) -> Result<CommandConfiguration, RpcError> {
-    let words = members.value("command").and_then(Value::as_array);
+    let command = program(members, "command")?;
+    Ok(CommandConfiguration { variables: variables(&members.object("env")?)?, ..command })
+}
+
+/// The program and its arguments in the member `key`.
+fn program(members: &Members<'_>, key: &str) -> Result<CommandConfiguration, RpcError> {
+    let words = members.value(key).and_then(Value::as_array);
     let words: Option<Vec<&str>> = words.and_then(|words| words.iter().map(Value::as_str).collect());
     let is_plain = |words: &Vec<&str>| words.iter().all(|word| !word.contains('\0'));
     let words = words.filter(is_plain).unwrap_or_default();
     let (program, arguments) = words
         .split_first()
         .filter(|(program, _)| !program.is_empty())
-        .ok_or_else(|| members.wrong("command", "a list of texts: a program and its arguments"))?;
+        .ok_or_else(|| members.wrong(key, "a list of texts: a program and its arguments"))?;
     Ok(CommandConfiguration {
         program: (*program).to_owned(),
         arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
-        variables: variables(&members.object("env")?)?,
+        variables: Vec::new(),
     })
 }
 

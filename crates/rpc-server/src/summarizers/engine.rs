@@ -17,7 +17,7 @@ pub use retries::RetryPolicy;
 
 use super::{
     Answer, FailureKind, Model, ModelError, ModelLimits, Occasion, Redactions, StopReason, Summarizer, SummaryJob,
-    SummaryText,
+    SummaryText, summary_of,
 };
 use crate::call::blocking;
 use crate::errors::RpcError;
@@ -195,35 +195,55 @@ impl Run<'_> {
         Err(Failure::Final(RpcError::SummaryRejected { reason }))
     }
 
-    /// An answer that the model brought to its end. One that was cut off is asked for once more,
-    /// with all the room that the model has.
+    /// An answer that the model brought to its end. One that was cut off is asked for once more, with
+    /// more room.
     async fn whole_answer(&mut self, part: &Part<'_>, request: SummaryRequest) -> Result<String, Failure> {
         let request = self.without_secrets(request).await?;
         let answer = self.answer(&request).await?;
         if answer.stop != StopReason::Length {
             return self.checked(answer).await;
         }
-        let max_tokens = part.plan.largest_answer(&request);
-        if max_tokens <= request.max_tokens && !is_early(&answer, request.max_tokens) {
-            return Err(self.cut_off(request.max_tokens, "and the window leaves no room to ask for more"));
+        let first = CutOff::new(request.max_tokens, &answer);
+        let max_tokens = self.larger_answer(part, &request);
+        if max_tokens <= request.max_tokens && !first.is_early() {
+            return Err(self.rejected(&format!("it was cut off {first}"), &first, true));
         }
         self.occasion.progress.add_requests(1);
+        let max_tokens = max_tokens.max(request.max_tokens);
         let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
         match answer.stop {
-            StopReason::Length => Err(self.cut_off(max_tokens, "twice")),
+            StopReason::Length => {
+                let second = CutOff::new(max_tokens, &answer);
+                Err(self.rejected(&format!("it was cut off twice, {first} and {second}"), &second, false))
+            }
             _ => self.checked(answer).await,
         }
     }
 
-    /// What was asked for is the model's limit only where that is known: else where it stopped, and
-    /// why, is its own business.
-    fn cut_off(&self, max_tokens: u64, otherwise: &str) -> Failure {
-        let limit = self.summarizer.limits().max_output_tokens.filter(|limit| *limit <= max_tokens);
-        let reason = match limit {
-            Some(limit) => format!("it was cut off at the model's limit of {limit} output tokens"),
-            None => format!("it was cut off {otherwise}"),
+    /// Most output tokens of a second try: the model's limit where it is known, else twice what was
+    /// asked for, as far as the window has room. Models refuse a request for more than they can write.
+    fn larger_answer(&self, part: &Part<'_>, request: &SummaryRequest) -> u64 {
+        let ModelLimits { context_window, max_output_tokens } = self.summarizer.limits();
+        let most = max_output_tokens.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
+        match context_window {
+            Some(_) => most.min(part.plan.largest_answer(request)),
+            None => most,
+        }
+    }
+
+    /// The reason that is given says what is known: that the limit is the model's own, or that the
+    /// window has no room for a second try.
+    fn rejected(&self, what: &str, last: &CutOff, is_only: bool) -> Failure {
+        let limits = self.summarizer.limits();
+        let why = match (limits.max_output_tokens, limits.context_window) {
+            _ if last.is_early() => String::new(),
+            (Some(limit), _) if limit <= last.asked => ", the model's limit".to_owned(),
+            (_, Some(window)) if is_only => {
+                format!(", and the window of {window} tokens leaves no room to ask for more")
+            }
+            _ => String::new(),
         };
-        Failure::Final(RpcError::SummaryRejected { reason })
+        Failure::Final(RpcError::SummaryRejected { reason: format!("{what}{why}") })
     }
 
     /// The request without what looks like a secret. A long prompt takes a while, so that it is
@@ -245,7 +265,9 @@ impl Run<'_> {
     }
 
     async fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
-        let text = checked(answer, self.cost.attempts).map_err(|failure| match failure {
+        let attempts = self.cost.attempts;
+        let text = blocking(move || Ok(checked(&answer, attempts))).await.map_err(Failure::Final)?;
+        let text = text.map_err(|failure| match failure {
             Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts }) => {
                 let cause = self.without_secrets_in(&cause);
                 Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts })
@@ -313,30 +335,56 @@ impl Run<'_> {
     }
 }
 
-/// Whether an answer was cut off before it had the tokens that were asked for: the provider's doing, which
-/// another try may avoid.
-fn is_early(answer: &Answer, max_tokens: u64) -> bool {
-    let output = answer.usage.as_ref().and_then(|usage| usage.get("output")?.as_u64());
-    output.is_some_and(|output| output < max_tokens)
-}
-
 fn add(redactions: &mut Redactions, more: Redactions) {
     for (rule, count) in more {
         *redactions.entry(rule).or_default() += count;
     }
 }
 
-/// The text of an answer that is a whole one.
-fn checked(answer: Answer, attempts: u32) -> Result<String, Failure> {
+/// Where an answer was cut off.
+struct CutOff {
+    /// Output tokens that were asked for at most.
+    asked: u64,
+    /// Those that came, where the model tells.
+    written: Option<u64>,
+}
+
+impl CutOff {
+    fn new(asked: u64, answer: &Answer) -> Self {
+        let written = answer.usage.as_ref().and_then(|usage| usage["output"].as_u64());
+        Self { asked, written: written.filter(|written| *written > 0) }
+    }
+
+    /// Whether far less came than was asked for: then the limit is one of the server that nobody knows.
+    fn is_early(&self) -> bool {
+        self.written.is_some_and(|written| written < self.asked / 10 * 9)
+    }
+}
+
+impl std::fmt::Display for CutOff {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.written.filter(|_| self.is_early()) {
+            Some(written) => write!(formatter, "by the server after {written} of {} output tokens", self.asked),
+            None => write!(formatter, "at {} output tokens", self.asked),
+        }
+    }
+}
+
+/// The summary of an answer that is a whole one.
+fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
     let rejected = |reason: &str| Err(Failure::Final(RpcError::SummaryRejected { reason: reason.to_owned() }));
-    match answer.stop {
-        StopReason::Stop if answer.text.trim().is_empty() => rejected("it is empty"),
-        StopReason::Stop => Ok(answer.text),
+    match &answer.stop {
+        StopReason::Stop => match summary_of(&answer.text) {
+            summary if !summary.is_empty() => Ok(summary),
+            _ if answer.text.trim().is_empty() => rejected("it is empty"),
+            _ => rejected("it holds nothing but thinking"),
+        },
         StopReason::ToolUse => rejected("the model called a tool"),
         StopReason::Length => rejected("it was cut off"),
         StopReason::Other(word) => {
             let cause = format!("the model stopped with {word}");
-            Err(Failure::Final(RpcError::SummarizerFailed { cause, retryable: word == "error", attempts }))
+            let retryable = matches!(word.as_str(), "error" | "aborted");
+            Err(Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts }))
         }
     }
 }

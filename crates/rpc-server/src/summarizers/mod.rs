@@ -1,5 +1,6 @@
 //! Summarizers: who writes a summary. Each is behind one trait, so that a call can choose.
 
+mod answer_text;
 pub mod configuration;
 mod engine;
 pub(crate) mod extractive;
@@ -30,6 +31,7 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::wire::SummarizerChoice;
 
+pub use answer_text::summary_of;
 pub use engine::{Modelled, RetryPolicy};
 pub use extractive::Extractive;
 pub use host::Host;
@@ -191,7 +193,7 @@ fn by_name(name: &str, settings: &Settings, server: &Server) -> Result<Arc<dyn S
         }
         "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
         _ if names(settings.as_json()).contains(&name) => {
-            Ok(Arc::new(Modelled::new(name, providers::model(name, settings)?, settings)))
+            Ok(Arc::new(Modelled::new(name, providers::model(name, settings, &server.printed_keys)?, settings)))
         }
         _ => wrong(format!("one of: {}", names(settings.as_json()).join(", "))),
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use compaction_core::json::RawObject;
+use compaction_core::json::{self, RawObject};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -75,9 +75,16 @@ impl Incoming {
         let Ok(text) = std::str::from_utf8(frame) else {
             return Self::invalid(RpcError::Parse { message: "the message is not UTF-8".to_owned() });
         };
-        match text.trim_ascii_start().bytes().next() {
-            Some(b'[') => Self::parse_batch(text),
-            _ => Self::Single(Part::parse(text)),
+        let is_batch = text.trim_ascii_start().starts_with('[');
+        if let Err(values) = json::check_value_count(text) {
+            let most = json::MAX_VALUES;
+            let message = format!("a message holds at most {most} values; this one holds {values} or more");
+            let id = if is_batch { None } else { id_of(text) };
+            return Self::Single(Part::Invalid(id, RpcError::InvalidRequest { message }));
+        }
+        match is_batch {
+            true => Self::parse_batch(text),
+            false => Self::Single(Part::parse(text)),
         }
     }
 
@@ -100,6 +107,17 @@ impl Incoming {
             Ok(parts) => Self::Batch(parts.list.into_iter().map(|part| Part::parse(part.get())).collect()),
         }
     }
+}
+
+/// The id of a message of which nothing else is taken apart.
+fn id_of(text: &str) -> Option<RawId> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    let named: Named<'_> = serde_json::from_str(text).ok()?;
+    RawId::parse(named.id?.get())
 }
 
 /// Calls of a batch at most, so that a short text cannot ask for much.

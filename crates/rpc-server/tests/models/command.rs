@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use rpc_server::summarizers::{Answer, FailureKind, ModelError, StopReason};
+use rpc_server::summarizers::{Answer, FailureKind, ModelError, StopReason, summary_of};
 use serde_json::json;
 
 use super::harness::{ask, model, occasion, request, run};
@@ -58,6 +58,55 @@ fn its_end_decides() {
         let error = shell(script).0.unwrap_err();
         assert_eq!((error.kind, error.cause.as_str()), (kind, format!("mine: /bin/sh: {cause}").as_str()), "{script}");
     }
+}
+
+#[test]
+fn what_it_says_of_its_failure_decides() {
+    for (said, status, kind) in [
+        ("Error: Request failed with status code 429: Too Many Requests", 1, FailureKind::RateLimited),
+        (
+            "Error: Error code: 429 - {\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}",
+            1,
+            FailureKind::Quota,
+        ),
+        (
+            "API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+            1,
+            FailureKind::Overloaded,
+        ),
+        ("Prompt is too long", 1, FailureKind::Overflow),
+        (
+            "openai.BadRequestError: Error code: 400 - This model's maximum context length is 8192 tokens.",
+            2,
+            FailureKind::Overflow,
+        ),
+        ("Error: 401 Incorrect API key provided", 1, FailureKind::Authentication),
+        ("ThrottlingException: Rate exceeded", 75, FailureKind::RateLimited),
+        ("the prompt is wrong", 75, FailureKind::Server),
+        ("Traceback: ValueError: no such option", 2, FailureKind::Refused),
+    ] {
+        for stream in ["1>&2", ""] {
+            let is_known = kind != FailureKind::Refused && kind != FailureKind::Server;
+            let script = format!("cat <<'END' {stream}\nLoading…\n{said}\nEND\nexit {status}");
+            let error = shell(&script).0.unwrap_err();
+            assert_eq!(error.kind, kind, "{script}: {error}");
+            // A part of a summary is none of an error.
+            assert_eq!(error.cause.contains(&one_line(said)), is_known || !stream.is_empty(), "{error}");
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn codes_for_a_terminal_and_thinking_are_not_shown() {
+    let script =
+        "printf '\\033[1m<thi'; sleep 0.05; printf 'nk>hm</think>\\n## Go\\033['; sleep 0.05; printf '0mal\\033[K'";
+    let (answer, told) = shell(script);
+    assert_eq!(told, "## Goal");
+    assert_eq!(summary_of(&answer.unwrap().text), "## Goal");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use compaction_core::prompts::{RequestKind, SummaryRequest};
 use rpc_server::progress::Progress;
 use rpc_server::server::Server;
 use rpc_server::summarizers::configuration::ModelConfiguration;
-use rpc_server::summarizers::providers::{Environment, model_of};
+use rpc_server::summarizers::providers::{Environment, PrintedKeys, model_of};
 use rpc_server::summarizers::{Answer, Model, ModelError, Occasion};
 use rpc_server::transport::Outbound;
 use serde_json::{Value, json};
@@ -19,13 +19,29 @@ pub(super) const KEY: &str = "sk-sentinel-3c1d77";
 /// A secret in a header of the settings.
 pub(super) const HEADER_SECRET: &str = "header-sentinel-99ab";
 
+/// The variables that hold the keys of providers.
+const KEY_VARIABLES: [&str; 6] = [
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "GOOGLE_OAUTH_ACCESS_TOKEN",
+];
+
 /// The model `name` with these settings, and the secrets of the tests in its environment.
 pub(super) fn model(name: &str, summarizer: &Value) -> Arc<dyn Model> {
+    model_with(name, summarizer, &PrintedKeys::default())
+}
+
+/// The same with keys that programs have printed.
+pub(super) fn model_with(name: &str, summarizer: &Value, printed_keys: &PrintedKeys) -> Arc<dyn Model> {
     let settings = json!({ "compactd": { "summarizers": { name: summarizer } } });
     let configuration = ModelConfiguration::read(name, &settings).unwrap();
-    let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"].map(|name| (name, format!("{KEY}\n")));
+    let keys = KEY_VARIABLES.map(|name| (name, format!("{KEY}\n")));
     let others = [("HEADER_SECRET", HEADER_SECRET.to_owned()), ("TWO_LINES", "two\nlines".to_owned())];
     let environment: Environment = keys.into_iter().chain(others).map(|(name, text)| (name.to_owned(), text)).collect();
+    let environment = environment.with_printed_keys(printed_keys);
     let model = model_of(&configuration, &environment).unwrap();
     let shown = format!("{configuration:?} {model:?} {environment:?}");
     assert!(!shown.contains("sentinel"), "{shown}");

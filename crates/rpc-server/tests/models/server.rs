@@ -76,20 +76,46 @@ pub(super) struct Server {
 impl Server {
     /// Starts one. It ends with the test's process.
     pub(super) fn start(script: Script) -> Self {
-        Self::start_over(script, |stream| stream)
+        Self::start_several(vec![script])
+    }
+
+    /// Starts one with a script for each request; the last one serves all further ones.
+    pub(super) fn start_several(scripts: Vec<Script>) -> Self {
+        Self::start_scripts(scripts, |stream| stream)
     }
 
     /// Starts one whose connections are wrapped.
     pub(super) fn start_over<S: Read + Write>(script: Script, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
+        Self::start_scripts(vec![script], wrap)
+    }
+
+    /// Starts one at a port, whose scripts are chosen by the path that is asked for.
+    pub(super) fn start_at(port: u16, script: fn(&str) -> Script) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Ok(asked) = read_request(&mut stream) else { continue };
+                // The connection ends with the answer.
+                let _ = write_answer(&mut stream, &Script { end: End::Close, ..script(&asked.line) });
+                let _ = tell.send(Told::Asked(asked));
+            }
+        });
+        Self { port, told }
+    }
+
+    fn start_scripts<S: Read + Write>(scripts: Vec<Script>, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (tell, told) = channel();
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
+            for (number, stream) in listener.incoming().enumerate() {
+                let script = &scripts[number.min(scripts.len() - 1)];
                 // A client that leaves early is part of some scripts.
                 let stream = stream.unwrap();
                 stream.set_nodelay(true).unwrap();
-                let _ = serve(&mut wrap(stream), &script, &tell);
+                let _ = serve(&mut wrap(stream), script, &tell);
             }
         });
         Self { port, told }
@@ -103,6 +129,11 @@ impl Server {
     /// The next thing that it tells.
     pub(super) fn told(&self) -> Told {
         self.told.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+
+    /// Whether no further request came.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.told.try_iter().any(|told| matches!(told, Told::Asked(_)))
     }
 
     /// The next request.

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::file_log::FileLog;
 use crate::file_log::seen::Seen;
 use crate::lock::{Lock, Locking};
+use crate::regular_file::{self, Refusal};
 use crate::replace;
 use crate::store::Durability;
 
@@ -90,24 +91,23 @@ impl FileLog {
     }
 }
 
-/// The path without symbolic links. What is no regular file is refused before it is opened, as
-/// opening a pipe would wait for ever.
 fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
-    let failed = |source| StoreError::io("open", Some(path), source);
-    let canonical = fs::canonicalize(path).map_err(failed)?;
-    if fs::metadata(&canonical).map_err(failed)?.is_file() {
-        return Ok(canonical);
-    }
-    Err(StoreError::NotASession { path: canonical, reason: "it is not a regular file".to_owned() })
+    fs::canonicalize(path).map_err(|source| StoreError::io("open", Some(path), source))
 }
 
 pub(super) fn open_to_read(path: &Path) -> Result<File, StoreError> {
-    File::open(path).map_err(|source| StoreError::io("open", Some(path), source))
+    open(path, File::options().read(true))
 }
 
 pub(super) fn open_to_write(path: &Path) -> Result<File, StoreError> {
-    let file = File::options().read(true).append(true).open(path);
-    file.map_err(|source| StoreError::io("open", Some(path), source))
+    open(path, File::options().read(true).append(true))
+}
+
+fn open(path: &Path, options: &fs::OpenOptions) -> Result<File, StoreError> {
+    regular_file::open(path, options).map_err(|error| match Refusal::of(&error) {
+        Some(refusal) => StoreError::NotASession { path: path.to_owned(), reason: refusal.to_string() },
+        None => StoreError::io("open", Some(path), error),
+    })
 }
 
 fn is_unwritable(error: &io::Error) -> bool {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::time::SystemTime;
 
 use crate::file_log::reading::ReadFrom;
@@ -88,6 +88,6 @@ fn read_mark(file: &File, length: u64) -> io::Result<Vec<u8>> {
 pub(super) fn read_exactly(file: &File, span: Span) -> io::Result<Vec<u8>> {
     let length = usize::try_from(span.length).map_err(|_| io::ErrorKind::UnexpectedEof)?;
     let mut bytes = vec![0; length];
-    ReadFrom { file, offset: span.offset }.read_exact(&mut bytes)?;
+    ReadFrom { file, offset: span.offset, end: span.end() }.read_exact(&mut bytes)?;
     Ok(bytes)
 }

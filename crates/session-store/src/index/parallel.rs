@@ -4,6 +4,7 @@
 //! The file is split into segments. A line belongs to the segment that it begins in. Each thread
 //! reads every n-th segment, and one takes in what they found, in the order of the file.
 
+use std::cell::Cell;
 use std::io;
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -15,6 +16,7 @@ use memchr::memchr;
 
 use super::ids::IdText;
 use super::{Index, quick};
+use crate::lines::CUT_BYTES;
 use crate::log::{Line, SessionLog, Span};
 
 /// Bytes of a segment; a smaller file is not worth another thread.
@@ -46,9 +48,10 @@ enum Progress {
     End(io::Result<()>),
 }
 
-/// How many threads read a log at once. A log in memory is no faster for them.
+/// How many threads read a log at once. A log in memory is no faster for them, and holes are passed over
+/// at once by one.
 pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
-    if log.path().is_none() || end < 2 * SEGMENT_BYTES {
+    if log.path().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
         return 1;
     }
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
@@ -98,15 +101,17 @@ impl Index {
     }
 
     fn take(&mut self, log: &dyn SessionLog, Found { span, plain }: Found) -> io::Result<ControlFlow<()>> {
-        match plain.filter(|_| self.takes_plain_lines() && !self.is_full()) {
+        match plain.filter(|_| self.takes_plain_lines() && !self.is_full() && span.length <= self.max_line as u64) {
             Some(Plain { id, parent, role }) => {
                 let (id, parent) = (self.ids.key_of(id), parent.map(|id| self.ids.key_of(id)));
                 self.push_plain(span, id, parent, role);
                 Ok(ControlFlow::Continue(()))
             }
             None => {
-                let bytes = log.read(span)?;
-                Ok(self.read_line(Line { span, bytes: &bytes, is_terminated: true }))
+                let is_cut = span.length > self.hold() as u64;
+                let length = if is_cut { span.length.min(CUT_BYTES as u64) } else { span.length };
+                let bytes = log.read(Span { length, ..span })?;
+                Ok(self.read_line(Line { span, bytes: &bytes, is_terminated: true, is_cut }))
             }
         }
     }
@@ -134,11 +139,15 @@ fn read_segment(log: &dyn SessionLog, start: u64, end: u64, sender: &SyncSender<
         return Ok(());
     };
     let mut lines = Vec::with_capacity(BATCH_LINES);
-    log.scan(first, &mut |line| {
+    // Longer lines are read again, one at a time.
+    log.scan(first, &Cell::new(SEGMENT_BYTES as usize), &mut |line| {
         if line.span.offset >= end || !line.is_terminated {
             return ControlFlow::Break(());
         }
-        lines.push(Found { span: line.span, plain: plain(line.bytes) });
+        lines.push(Found {
+            span: line.span,
+            plain: Some(line).filter(|line| !line.is_cut).and_then(|line| plain(line.bytes)),
+        });
         let is_full = lines.len() == BATCH_LINES;
         let is_wanted = !is_full || sender.send(Progress::Lines(std::mem::take(&mut lines))).is_ok();
         if is_wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -213,13 +222,14 @@ mod tests {
             is_ended in any::<bool>(),
             segment in 1..400u64,
             threads in 1..4usize,
+            max_line in prop_oneof![60..200usize, Just(1 << 20)],
         ) {
             let header = r#"{"type":"session","version":3,"id":"s","timestamp":"T","cwd":"/"}"#;
             let start = if has_header { format!("{header}\n") } else { String::new() };
             let text = format!("{start}{text}{}", if is_ended { "\n" } else { "" });
             let log = MemoryLog::new(text.into_bytes());
-            let alone = Index::build(&log, Reading::Headers, u64::MAX).unwrap();
-            let together = Index::build_in_parallel(&log, u64::MAX, segment, threads).unwrap();
+            let alone = Index::build(&log, Reading::Headers, u64::MAX, max_line).unwrap();
+            let together = Index::build_in_parallel(&log, u64::MAX, segment, threads, max_line).unwrap();
             prop_assert_eq!(shown(&together), shown(&alone));
         }
     }

@@ -10,7 +10,7 @@ use compaction_core::migrate::{Place, StoredPlace};
 use crate::diagnostic::DiagnosticKind;
 use crate::header::FoundHeader;
 use crate::index::ids::IdKey;
-use crate::index::{Found, Index, Packed, Reading, quick};
+use crate::index::{Found, HEADER_BYTES, Index, NO_HEADER, Packed, Reading, quick};
 use crate::line::LineHeader;
 use crate::log::{Line, SessionLog, Span};
 use crate::session::labels::clean_name;
@@ -23,6 +23,17 @@ impl Index {
         self.has_bytes = true;
         if std::mem::take(&mut self.is_open) && line.bytes.is_empty() {
             self.end = line.span.end() + u64::from(line.is_terminated);
+            return ControlFlow::Continue(());
+        }
+        if self.header.is_none() && line.span.end() > HEADER_BYTES as u64 {
+            self.refusal = Some(NO_HEADER);
+            return ControlFlow::Break(());
+        }
+        if line.is_cut {
+            return self.read_cut_line(line);
+        }
+        if line.bytes.is_empty() && line.is_terminated {
+            (self.lines, self.end) = (self.lines + 1, line.end());
             return ControlFlow::Continue(());
         }
         if self.is_full() {
@@ -58,6 +69,24 @@ impl Index {
                 self.report(DiagnosticKind::BrokenLine, number, "the line is broken");
             }
             Some(header) => self.read_entry(header, &text, line.span),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes note of a line that is too long to be read. Its start may tell its place in the tree.
+    fn read_cut_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
+        let number = self.lines + 1;
+        let message = too_long(line.span.length, self.max_line);
+        if !line.is_terminated {
+            self.report(DiagnosticKind::TornLastLine, number, message);
+            return ControlFlow::Break(());
+        }
+        (self.lines, self.end, self.is_open) = (number, line.end(), false);
+        self.report(DiagnosticKind::BrokenLine, number, message);
+        let text = String::from_utf8_lossy(line.bytes);
+        let header = LineHeader::read(&text).filter(|_| !self.is_linear() && !self.is_full());
+        if let Some(header) = header {
+            self.read_entry(LineHeader { is_body_broken: true, ..header }, &text, line.span);
         }
         ControlFlow::Continue(())
     }
@@ -250,6 +279,11 @@ impl Index {
             self.labels.set(EntryId::new(target_id), label, object.string("timestamp").unwrap_or_default(), slot);
         }
     }
+}
+
+/// Why a line counts as broken that may be whole.
+pub(crate) fn too_long(bytes: u64, limit: usize) -> String {
+    format!("the line has {bytes} bytes, more than {limit}, and is passed over")
 }
 
 /// The number of a line as a record keeps it; beyond four thousand million lines it stays behind.

@@ -5,6 +5,7 @@
 //! lies behind its child, an entry without id or parent. Lines of plain messages are read as the index
 //! of a large session reads them, all others to their end.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::ControlFlow;
@@ -112,9 +113,9 @@ impl Tail {
     /// is as it was.
     pub(crate) fn read_on(&mut self, log: &dyn SessionLog) -> io::Result<Option<Vec<Record>>> {
         let (mut end, mut records, mut is_odd) = (self.end, Vec::new(), false);
-        log.scan(self.end, &mut |line| {
+        log.scan(self.end, &Cell::new(MAX_BYTES as usize), &mut |line| {
             end = line.span.end() + 1;
-            match read_line(line) {
+            match read_line(line).filter(|_| !line.is_cut) {
                 Some(record) => records.extend(record),
                 None => is_odd = true,
             }
@@ -181,7 +182,7 @@ impl Tail {
             let span = Span { offset: start + from as u64, length: line.len() as u64 };
             match read_quickly(span, line) {
                 Some(record) => records.push(record),
-                None => match read_line(Line { span, bytes: line, is_terminated: true }) {
+                None => match read_line(Line { span, bytes: line, is_terminated: true, is_cut: false }) {
                     Some(record) => records.extend(record),
                     None => return false,
                 },

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::list::cache::{Known, Resume, What};
 use crate::list::stamp::Stamp;
+use crate::regular_file::read_regular_file;
 use crate::store::SessionSummary;
 
 /// The form of the file; files of other forms are passed over.
@@ -37,14 +38,11 @@ pub(super) fn save(path: &Path, files: &HashMap<PathBuf, Known>) {
 }
 
 fn read(path: &Path) -> io::Result<HashMap<PathBuf, Known>> {
-    let metadata = match fs::metadata(path) {
+    let bytes = match read_regular_file(path, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
         outcome => outcome?,
     };
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let stored: Stored = serde_json::from_slice(&fs::read(path)?)?;
+    let stored: Stored = serde_json::from_slice(&bytes)?;
     if stored.form != FORM {
         return Err(io::ErrorKind::InvalidData.into());
     }

@@ -1,5 +1,6 @@
 //! One file: what a list says of it.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,12 +14,15 @@ use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Body, Message};
 
 use crate::header::FoundHeader;
+use crate::index::HEADER_BYTES;
 use crate::line::LineHeader;
 use crate::list::cache::{Known, Resume, What};
 use crate::list::filter::Filter;
-use crate::list::lines::{FileLine, LineReader};
+use crate::list::lines::LineReader;
 use crate::list::shallow::{Glance, MessageGlance};
 use crate::list::stamp::Stamp;
+use crate::log::Line;
+use crate::regular_file;
 use crate::session::labels::clean_name;
 use crate::store::SessionSummary;
 
@@ -49,16 +53,34 @@ fn read_file(
     filter: &Filter<'_>,
     reader: &mut LineReader,
 ) -> io::Result<(Known, u64)> {
-    let file = File::open(path)?;
+    let file = regular_file::open(path, File::options().read(true))?;
     let now = SystemTime::now();
     let stamp = Stamp::of(&file.metadata()?);
     let mut scan = match known {
         Some(known) => Scan::resume(&file, known, &stamp)?,
         None => Scan::default(),
     };
-    let start = scan.end;
+    let (start, reader_limit) = (scan.end, reader.limits.max_line);
+    if start == 0 && stamp.length > HEADER_BYTES as u64 {
+        // Of what is no session nothing more is read.
+        let mut first = Scan::default();
+        let hold = Cell::new(HEADER_BYTES);
+        reader.visit(&file, 0..HEADER_BYTES as u64, &hold, |line| {
+            let flow = first.add(path, line, filter);
+            if matches!(first.what, Found::Nothing) { flow } else { ControlFlow::Break(()) }
+        })?;
+        if !matches!(first.what, Found::Session(_)) {
+            let read = first.end;
+            return Ok((Known { stamp, is_settled: stamp.is_settled(now), what: first.finish(&file)? }, read));
+        }
+    }
     // What is appended meanwhile belongs to another stamp.
-    reader.visit(&file, start..stamp.length, &|| false, |line| scan.add(path, line, filter))?;
+    let hold = Cell::new(scan.hold(reader_limit));
+    reader.visit(&file, start..stamp.length, &hold, |line| {
+        let flow = scan.add(path, line, filter);
+        hold.set(scan.hold(reader_limit));
+        flow
+    })?;
     let read = scan.end - start;
     Ok((Known { stamp, is_settled: stamp.is_settled(now), what: scan.finish(&file)? }, read))
 }
@@ -95,12 +117,23 @@ impl Scan {
         Ok(Self { what: Found::Session(Box::new(summary)), end: resume.end, is_open: false })
     }
 
-    fn add(&mut self, path: &Path, line: FileLine<'_>, filter: &Filter<'_>) -> ControlFlow<()> {
-        self.end = line.end;
+    /// Bytes of a line that are held. Where no header is found yet, the file may be anything.
+    fn hold(&self, max_line: usize) -> usize {
+        if matches!(self.what, Found::Session(_)) { max_line } else { HEADER_BYTES }
+    }
+
+    fn add(&mut self, path: &Path, line: Line<'_>, filter: &Filter<'_>) -> ControlFlow<()> {
+        self.end = line.end();
         self.is_open = !line.is_terminated;
         if let Found::Session(summary) = &mut self.what {
-            add_line(summary, line.bytes);
+            if !line.is_cut {
+                add_line(summary, line.bytes);
+            }
             return ControlFlow::Continue(());
+        }
+        if line.span.end() > HEADER_BYTES as u64 {
+            self.what = Found::NoSession;
+            return ControlFlow::Break(());
         }
         let Some(found) = begin(path, line.bytes, filter) else {
             return ControlFlow::Continue(());
@@ -223,6 +256,9 @@ fn add_slowly(summary: &mut SessionSummary, line: &[u8]) {
     let Ok(object) = RawObject::parse(&text) else {
         return;
     };
+    if json::check_value_count(&text).is_err() {
+        return;
+    }
     match object.string("type").as_deref().map(EntryKind::from_name) {
         Some(EntryKind::SessionInfo) => {
             summary.name = object.string("name").and_then(|name| clean_name(&name));

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::list::lines::LineReader;
+use crate::list::lines::{Limits, LineReader};
 
 /// Bytes for which it is worth to start another thread.
 const BYTES_PER_THREAD: u64 = 2 << 20;
@@ -17,17 +17,18 @@ const BYTES_PER_THREAD: u64 = 2 << 20;
 pub(crate) fn for_each_in_parallel<T: Sync, R: Send>(
     items: &[T],
     bytes: u64,
-    work: impl Fn(&T, &mut LineReader) -> R + Sync,
+    limits: Limits<'_>,
+    work: impl Fn(&T, &mut LineReader<'_>) -> R + Sync,
 ) -> Vec<R> {
     let threads = threads(items.len(), bytes);
     if threads <= 1 {
-        let mut reader = LineReader::default();
+        let mut reader = LineReader::new(limits);
         return items.iter().map(|item| work(item, &mut reader)).collect();
     }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
     let run = || {
-        let mut reader = LineReader::default();
+        let mut reader = LineReader::new(limits);
         while let Some((at, item)) = take(items, &next) {
             let found = work(item, &mut reader);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((at, found));

@@ -1,5 +1,6 @@
 //! Search through sessions that are not open.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 use crate::file_store::FileStore;
-use crate::list::{LineReader, candidates, for_each_in_parallel};
+use crate::list::{Limits, LineReader, candidates, for_each_in_parallel};
+use crate::regular_file;
 use crate::search::{SearchHits, SearchQuery};
 use crate::store::ListOptions;
 
@@ -34,8 +36,9 @@ impl FileStore {
         files.retain(|path| !skipped.contains(path));
         files.sort_unstable();
         let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
-        let found = for_each_in_parallel(&files, bytes, |path, reader| {
-            self.search_file(path, reader, query, limit, is_cancelled).unwrap_or_else(|error| {
+        let limits = Limits { max_line: self.max_line_bytes(), is_cancelled };
+        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
+            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
                 tracing::debug!(%error, path = %path.display(), "left out of the search");
                 SearchHits::default()
             })
@@ -46,12 +49,12 @@ impl FileStore {
     fn search_file(
         &self,
         path: &Path,
-        reader: &mut LineReader,
+        reader: &mut LineReader<'_>,
         query: &SearchQuery,
         limit: usize,
-        is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<SearchHits, StoreError> {
-        if is_cancelled() || !may_match(path, reader, query, is_cancelled)? {
+        let is_cancelled = reader.limits.is_cancelled;
+        if is_cancelled() || !may_match(path, reader, query)? {
             return Ok(SearchHits { is_truncated: is_cancelled(), ..SearchHits::default() });
         }
         self.open_to_search(path, CACHE_BYTES)?.search(query, limit, is_cancelled)
@@ -59,17 +62,13 @@ impl FileStore {
 }
 
 /// Whether the lines of the file make it worth to open the session.
-fn may_match(
-    path: &Path,
-    reader: &mut LineReader,
-    query: &SearchQuery,
-    is_cancelled: &dyn Fn() -> bool,
-) -> Result<bool, StoreError> {
+fn may_match(path: &Path, reader: &mut LineReader<'_>, query: &SearchQuery) -> Result<bool, StoreError> {
     let (mut may_match, mut seen) = (false, query.seen());
-    let file = File::open(path);
+    let hold = Cell::new(reader.limits.max_line);
+    let file = regular_file::open(path, File::options().read(true));
     let scanned = file.and_then(|file| {
-        reader.visit(&file, 0..u64::MAX, is_cancelled, |line| {
-            may_match = query.is_worth_it(line.bytes, &mut seen);
+        reader.visit(&file, 0..u64::MAX, &hold, |line| {
+            may_match = !line.is_cut && query.is_worth_it(line.bytes, &mut seen);
             if may_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     });

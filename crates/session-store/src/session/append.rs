@@ -213,6 +213,9 @@ impl Session {
         let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
         let line = new_entry_line(new.kind, &id, parent_id, &timestamp, new.members)
             .map_err(|_| invalid("its members are no JSON object"))?;
+        if line.len() > self.max_line {
+            return Err(invalid(&format!("it has {} bytes as a line, more than {}", line.len(), self.max_line)));
+        }
         let entry = Entry::parse(&line).map_err(|error| invalid(&error.to_string()))?;
         Ok((line, entry))
     }

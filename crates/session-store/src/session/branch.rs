@@ -12,6 +12,9 @@ use crate::index::{Index, Record};
 use crate::session::Session;
 use crate::session::known::Slot;
 
+/// What is odd about one path is told up to this many times.
+const MAX_DIAGNOSTICS: usize = 1000;
+
 /// A path, seen from its leaf, that reads headers from the index and bodies when they are asked
 /// for. It ends at a missing parent and where it would repeat, and says so.
 ///
@@ -55,7 +58,7 @@ impl SessionBranch<'_> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if !self.diagnostics.contains(&diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -1,35 +1,44 @@
 //! Reading everything, to find what opening does not look at.
 
-use compaction_core::entry::{Entry, EntryId};
+use compaction_core::entry::{Entry, EntryError, EntryId};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
-use crate::index::Record;
+use crate::index::{Record, too_long};
 use crate::session::Session;
 
 impl Session {
     /// Reads every body and returns all that is odd, by line. Changes nothing.
     pub fn check(&self) -> Result<Vec<Diagnostic>, StoreError> {
         let index = self.index()?;
-        let mut found = self.diagnostics().to_vec();
+        let mut found = index.diagnostics.clone();
         for record in index.current() {
-            found.extend(self.check_encoding(&record)?);
+            self.check_encoding(&record)?.into_iter().for_each(|diagnostic| found.add(diagnostic));
             let diagnostic = match self.parse(&record) {
                 Ok(entry) => self.check_first_kept(&record, &entry)?,
-                Err(StoreError::BrokenEntry { id, line, .. }) => {
-                    let message = format!("the body of entry {id} is broken");
+                Err(StoreError::BrokenEntry { id, line, source }) => {
+                    let message = match source {
+                        EntryError::TooLong { bytes, limit } => too_long(bytes, limit),
+                        EntryError::TooManyValues { .. } => format!("the body of entry {id} is not read: {source}"),
+                        _ => format!("the body of entry {id} is broken"),
+                    };
                     Some(Diagnostic::new(DiagnosticKind::BrokenLine, Some(line), message))
                 }
                 Err(error) => return Err(error),
             };
-            found.extend(diagnostic);
+            diagnostic.into_iter().for_each(|diagnostic| found.add(diagnostic));
         }
+        found.settle();
+        let mut found = found.as_slice().to_vec();
         found.sort_by(|a, b| (a.line, a.kind, &a.message).cmp(&(b.line, b.kind, &b.message)));
         found.dedup_by(|a, b| (a.line, a.kind) == (b.line, b.kind));
         Ok(found)
     }
 
     fn check_encoding(&self, record: &Record) -> Result<Option<Diagnostic>, StoreError> {
+        if self.check_length(record).is_err() {
+            return Ok(None);
+        }
         let bytes = self.log.read(record.span).map_err(|source| self.read_error(source))?;
         let message = "the line holds bytes that are not UTF-8";
         let diagnostic = || Diagnostic::new(DiagnosticKind::InvalidUtf8, record.line, message);

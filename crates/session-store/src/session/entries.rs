@@ -105,6 +105,7 @@ impl Session {
 
     /// As [`Session::line`], with bytes that are not UTF-8 as they are.
     pub(crate) fn line_bytes(&self, record: &Record) -> Result<Vec<u8>, StoreError> {
+        self.check_length(record)?;
         let bytes = match self.known.line_in_tail(record) {
             Some(bytes) => bytes,
             None => self.log.read(record.span).map_err(|source| self.read_error(source))?,
@@ -118,9 +119,21 @@ impl Session {
         Ok(text.bytes_of(line.unwrap_or_else(|_| text.as_str().to_owned())))
     }
 
+    /// Fails with `BrokenEntry` for a line that is too long to be held.
+    pub(crate) fn check_length(&self, record: &Record) -> Result<(), StoreError> {
+        let (bytes, limit) = (record.span.length, self.max_line);
+        if bytes <= limit as u64 {
+            return Ok(());
+        }
+        Err(self.broken(record, EntryError::TooLong { bytes, limit })?)
+    }
+
     /// Reads and parses an entry past the cache.
     pub(crate) fn parse(&self, record: &Record) -> Result<Entry, StoreError> {
         let line = self.line(record)?;
+        if let Err(values) = json::check_value_count(&line) {
+            return Err(self.broken(record, EntryError::TooManyValues { values })?);
+        }
         Entry::parse(line.trim_ascii()).or_else(|source| Err(self.broken(record, source)?))
     }
 

@@ -3,6 +3,7 @@
 //! A large session is opened by its end. The whole index is built when a call needs it, and only
 //! then; afterwards the end serves nobody any more and goes with the next change.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -12,6 +13,7 @@ use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::index::tail::Tail;
 use crate::index::{Index, Reading, Record};
+use crate::lines::READ_BYTES;
 use crate::log::{SessionLog, Span};
 use crate::session::Session;
 
@@ -47,13 +49,14 @@ impl Slot {
 }
 
 impl Known {
-    /// Reads a log of at most `whole_bytes` wholly, a larger one from its end if that will do.
-    pub(crate) fn open(log: &dyn SessionLog, whole_bytes: u64) -> io::Result<Self> {
+    /// Reads a log of at most `whole_bytes` wholly, a larger one from its end if that will do. Lines have
+    /// at most `max_line` bytes.
+    pub(crate) fn open(log: &dyn SessionLog, whole_bytes: u64, max_line: usize) -> io::Result<Self> {
         let is_large = log.length() > whole_bytes;
         if is_large && let Some(tail) = Tail::open(log)? {
             return Ok(Self { whole: OnceLock::new(), tail: Some(Mutex::new(tail)), building: Mutex::default() });
         }
-        Ok(Self::whole(Index::build(log, Reading::of(is_large), u64::MAX)?))
+        Ok(Self::whole(Index::build(log, Reading::of(is_large), u64::MAX, max_line)?))
     }
 
     /// What is known once the whole log was read.
@@ -213,7 +216,7 @@ impl Session {
             return Ok(line);
         }
         let mut number = 1;
-        let counted = self.log.scan(0, &mut |line| {
+        let counted = self.log.scan(0, &Cell::new(READ_BYTES), &mut |line| {
             number += usize::from(line.span.offset < record.span.offset);
             if line.span.offset < record.span.offset {
                 std::ops::ControlFlow::Continue(())
@@ -243,7 +246,7 @@ impl Session {
 
     fn build_index(&self) -> io::Result<Index> {
         let (end, last) = (self.known.end(), self.known.last());
-        let mut index = Index::build(self.log.as_ref(), Reading::Headers, end)?;
+        let mut index = Index::build(self.log.as_ref(), Reading::Headers, end, self.max_line)?;
         let is_same_session = index.header.as_ref().is_some_and(|header| header.id == self.header().id);
         if !is_same_session || index.end() != end || index.last() != last {
             return Err(io::Error::other("the session was changed while it was read"));

@@ -105,7 +105,7 @@ impl Session {
 
     /// Builds the index anew, as nothing that was known of the log can be believed.
     fn read_again(&mut self) -> Result<(), StoreError> {
-        let index = read_index(self.log.as_ref())?;
+        let index = read_index(self.log.as_ref(), self.max_line)?;
         match &index.header {
             Some(header) if header.id == self.header.id => self.header = header.clone(),
             _ => return Err(not_a_session(self.log.as_ref(), Some(&index))),
@@ -129,7 +129,7 @@ impl Session {
         self.forget_context();
         self.syncs.forget();
         // What concerns the whole file still holds.
-        let lasting = self.diagnostics().iter().filter(|diagnostic| diagnostic.line.is_none());
+        let lasting = self.diagnostics().iter().filter(|diagnostic| diagnostic.concerns_file());
         lasting.for_each(|diagnostic| index.diagnostics.add(diagnostic.clone()));
         std::mem::replace(&mut self.known, Known::whole(index))
     }

@@ -1,6 +1,7 @@
 //! What must be on the disk before the first entry can follow: a header, and the current version.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
 
@@ -57,7 +58,7 @@ impl Session {
         let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
         let Some(index) = self.known.get() else { return Ok(()) };
         let mut records = index.records_from(0).peekable();
-        let old = self.log.replace_all(&suffix, &mut |line, out| {
+        let old = self.log.replace_all(&suffix, self.max_line, &mut |line, out| {
             let record = records.next_if(|record| record.span == line.span);
             out.write_all(&migrated(index, line, record.as_ref())?)?;
             out.write_all(b"\n")
@@ -68,7 +69,7 @@ impl Session {
         if let Some(old) = old {
             self.late = self.read_late(old.as_ref()).map(Some)?;
         }
-        let index = read_index(self.log.as_ref()).map_err(io::Error::other)?;
+        let index = read_index(self.log.as_ref(), self.max_line).map_err(io::Error::other)?;
         self.replace_index(index);
         self.unread = LogChange::Unchanged;
         Ok(())
@@ -84,8 +85,15 @@ impl Session {
         index.scan(old)?;
         let mut records = index.records_from(count).peekable();
         let (mut lines, mut outcome) = (Vec::new(), Ok(()));
-        old.scan(end, &mut |line| {
+        old.scan(end, &Cell::new(self.max_line), &mut |line| {
             let record = records.next_if(|record| record.span == line.span);
+            if line.is_cut {
+                tracing::warn!(
+                    bytes = line.span.length,
+                    "a line that came while the session was rewritten is too long to be taken along; the backup has it"
+                );
+                return ControlFlow::Continue(());
+            }
             let rewritten = migrated(index, line, record.as_ref());
             outcome = rewritten.map(|line| lines.push(String::from_utf8_lossy(&line).into_owned()));
             if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

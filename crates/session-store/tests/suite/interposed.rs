@@ -1,5 +1,6 @@
 //! A log in a file where something comes in between, and what must hold then.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
@@ -44,9 +45,14 @@ impl SessionLog for Interposed {
         self.log.length()
     }
 
-    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
+    fn scan(
+        &self,
+        offset: u64,
+        hold: &Cell<usize>,
+        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
         self.check()?;
-        self.log.scan(offset, visit)
+        self.log.scan(offset, hold, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
@@ -67,8 +73,13 @@ impl SessionLog for Interposed {
         self.log.append(line, sync)
     }
 
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
-        self.log.replace_all(backup_suffix, rewrite)
+    fn replace_all(
+        &mut self,
+        backup_suffix: &str,
+        hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> io::Result<Option<OldLog>> {
+        self.log.replace_all(backup_suffix, hold, rewrite)
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -280,3 +280,18 @@ fn what_is_known_of_a_file_ends_with_the_file() {
         fs::read_dir(agent.path().join("cache")).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(beside, ["compactd-sessions.json"]);
 }
+
+#[test]
+fn a_list_that_is_cancelled_ends_and_is_not_remembered() {
+    let agent_dir = tempfile::tempdir().unwrap();
+    for number in 0..20 {
+        write(&agent_dir.path().join(format!("sessions/x/{number}.jsonl")), &format!("s{number}"), "/w", number);
+    }
+    let store = store(agent_dir.path());
+    let options = ListOptions { all: true, ..ListOptions::default() };
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let is_cancelled = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 5;
+    let page = store.list_unless(&options, &is_cancelled).unwrap();
+    assert!(page.sessions.len() < 20, "{}", page.sessions.len());
+    assert_eq!(store.list(&options).unwrap().sessions.len(), 20);
+}

@@ -17,7 +17,11 @@ mod interposed;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod long_lines;
+#[cfg(test)]
 mod migration;
+#[cfg(test)]
+mod odd_files;
 #[cfg(test)]
 mod recalls;
 #[cfg(test)]

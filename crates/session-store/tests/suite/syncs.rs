@@ -1,5 +1,6 @@
 //! Waiting for the disk in company, and disks that fail.
 
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -44,8 +45,13 @@ impl SessionLog for DiskLog {
         self.0.length()
     }
 
-    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
-        self.0.scan(offset, visit)
+    fn scan(
+        &self,
+        offset: u64,
+        hold: &Cell<usize>,
+        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        self.0.scan(offset, hold, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
@@ -61,8 +67,13 @@ impl SessionLog for DiskLog {
         self.0.append(line, false)
     }
 
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
-        self.0.replace_all(backup_suffix, rewrite)
+    fn replace_all(
+        &mut self,
+        backup_suffix: &str,
+        hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> io::Result<Option<OldLog>> {
+        self.0.replace_all(backup_suffix, hold, rewrite)
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Several writers, and writes that fail.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
@@ -113,8 +114,13 @@ impl SessionLog for FailingLog {
         self.0.length()
     }
 
-    fn scan(&self, offset: u64, visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> io::Result<()> {
-        self.0.scan(offset, visit)
+    fn scan(
+        &self,
+        offset: u64,
+        hold: &Cell<usize>,
+        visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        self.0.scan(offset, hold, visit)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
@@ -130,9 +136,14 @@ impl SessionLog for FailingLog {
         self.0.append(line, sync)
     }
 
-    fn replace_all(&mut self, backup_suffix: &str, rewrite: &mut Rewrite<'_>) -> io::Result<Option<OldLog>> {
+    fn replace_all(
+        &mut self,
+        backup_suffix: &str,
+        hold: usize,
+        rewrite: &mut Rewrite<'_>,
+    ) -> io::Result<Option<OldLog>> {
         self.check()?;
-        self.0.replace_all(backup_suffix, rewrite)
+        self.0.replace_all(backup_suffix, hold, rewrite)
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -8,7 +8,7 @@ fn settings(summarizers: &Value) -> Value {
 
 fn http_of(name: &str, summarizer: &Value) -> HttpConfiguration {
     match ModelConfiguration::read(name, &settings(&json!({ name: summarizer }))).unwrap().access {
-        Access::Http(http) => http,
+        Access::Http(http) => *http,
         Access::Command(_) => panic!("{name} is a command"),
     }
 }
@@ -22,7 +22,7 @@ fn providers_need_a_model_alone() {
     ] {
         let http = http_of(name, &json!({ "model": "m" }));
         assert_eq!((http.api, http.base_url.host().as_str()), (api, host));
-        assert_eq!(http.key_variable.as_deref(), Some(key));
+        assert_eq!(http.key, KeySource::Variable(key.to_owned()));
         assert!(http.is_own_server);
     }
 }
@@ -32,12 +32,12 @@ fn several_models_can_have_one_provider() {
     let ollama = json!({ "provider": "openai", "model": "qwen3", "baseUrl": "http://localhost:11434/v1",
         "apiKeyEnv": null, "contextWindow": 32768, "unknown": 1 });
     let all = settings(&json!({ "ollama": ollama, "openai": { "model": "m", "api": "responses" } }));
-    assert_eq!(model_names(&all), ["anthropic", "openai", "gemini", "command", "ollama"]);
+    assert_eq!(model_names(&all), ["anthropic", "openai", "gemini", "azure", "bedrock", "vertex", "command", "ollama"]);
     check(&all).unwrap();
     let read = ModelConfiguration::read("ollama", &all).unwrap();
     assert_eq!(read.limits, ModelLimits { context_window: Some(32_768), max_output_tokens: None });
     let http = http_of("ollama", &ollama);
-    assert_eq!((http.key_variable, http.is_own_server, http.max_tokens_parameter), (None, false, "max_tokens"));
+    assert_eq!((http.key, http.is_own_server, http.max_tokens_parameter), (KeySource::None, false, "max_tokens"));
     assert_eq!(http_of("openai", &json!({ "model": "m" })).max_tokens_parameter, "max_completion_tokens");
 }
 
@@ -77,6 +77,20 @@ fn mistakes_are_named_by_their_path() {
         ("openai", json!({ "model": "m", "maxOutputTokens": "many" }), ".maxOutputTokens"),
         ("openai", json!({ "model": "m", "maxTokensParameter": "tokens" }), ".maxTokensParameter"),
         ("openai", json!({ "model": "m", "extraBody": { "tools": [] } }), ".extraBody.tools"),
+        ("openai", json!({ "model": "m", "apiKeyCommand": "gcloud" }), ".apiKeyCommand"),
+        ("openai", json!({ "model": "m", "apiKeyCommand": [] }), ".apiKeyCommand"),
+        ("openai", json!({ "model": "m", "apiKeyCommand": ["a"], "apiKeyEnv": "A" }), ".apiKeyCommand"),
+        ("openai", json!({ "model": "m", "apiKeyCommand": ["a"], "apiKeyTimeoutMs": 0 }), ".apiKeyTimeoutMs"),
+        ("openai", json!({ "model": "m", "apiKeyCommand": ["a"], "apiKeyLifetimeMs": "1h" }), ".apiKeyLifetimeMs"),
+        ("openai", json!({ "model": "m", "auth": "basic" }), ".auth"),
+        ("azure", json!({ "model": "m" }), ".baseUrl"),
+        ("azure", json!({ "model": "a b", "baseUrl": "https://h" }), ".model"),
+        ("azure", json!({ "model": "m", "baseUrl": "https://h", "apiVersion": "1&x=2" }), ".apiVersion"),
+        ("bedrock", json!({ "model": "m" }), ".region"),
+        ("bedrock", json!({ "model": "m", "region": "a/b" }), ".region"),
+        ("bedrock", json!({ "model": "m", "region": "r", "api": "chat" }), ".api"),
+        ("vertex", json!({ "model": "m" }), ".project"),
+        ("vertex", json!({ "model": "m", "project": "a?b" }), ".project"),
         ("command", json!({}), ".command"),
         ("command", json!({ "command": "llm" }), ".command"),
         ("command", json!({ "command": [] }), ".command"),
@@ -87,6 +101,43 @@ fn mistakes_are_named_by_their_path() {
         assert_eq!(error.data()["path"], json!(format!("compactd.summarizers.{name}{path}")), "{summarizer}");
     }
     assert_eq!(check(&settings(&json!([]))).unwrap_err().data()["path"], json!("compactd.summarizers"));
+}
+
+#[test]
+fn clouds_have_addresses_of_their_own() {
+    let check = |name: &str, summarizer: Value, host: &str, path: &str, key: KeySource, header: KeyHeader| {
+        let http = http_of(name, &summarizer);
+        assert_eq!((http.base_url.host().as_str(), http.path.as_str()), (host, path), "{summarizer}");
+        assert_eq!((http.key, http.key_header, http.is_own_server), (key, header, true), "{summarizer}");
+    };
+    let variable = |name: &str| KeySource::Variable(name.to_owned());
+    let (bearer, of_azure) = (KeyHeader::Bearer, KeyHeader::Plain("api-key"));
+    let bedrock = json!({ "model": "amazon.nova-pro-v1:0", "region": "eu-west-1" });
+    let path = "/model/amazon.nova-pro-v1%3A0/converse-stream";
+    let key = variable("AWS_BEARER_TOKEN_BEDROCK");
+    check("bedrock", bedrock, "bedrock-runtime.eu-west-1.amazonaws.com", path, key, bearer);
+    let azure = json!({ "model": "d", "baseUrl": "https://n.openai.azure.com" });
+    let key = variable("AZURE_OPENAI_API_KEY");
+    check("azure", azure, "n.openai.azure.com", "/openai/v1/chat/completions", key, of_azure);
+    for (region, host, location) in [
+        (Value::Null, "aiplatform.googleapis.com", "global"),
+        (json!("us-east5"), "us-east5-aiplatform.googleapis.com", "us-east5"),
+        (json!("eu"), "aiplatform.eu.rep.googleapis.com", "eu"),
+    ] {
+        let vertex = json!({ "model": "claude@1", "project": "p", "region": region });
+        let path = format!("/v1/projects/p/locations/{location}/publishers/anthropic/models/claude@1:streamRawPredict");
+        check("vertex", vertex, host, &path, variable("GOOGLE_OAUTH_ACCESS_TOKEN"), bearer);
+    }
+}
+
+#[test]
+fn a_program_may_print_the_key() {
+    let http =
+        http_of("anthropic", &json!({ "model": "m", "apiKeyCommand": ["op", "read", "x"], "apiKeyLifetimeMs": 5 }));
+    let KeySource::Command(command) = http.key else { panic!("it is no program") };
+    assert_eq!((command.command.program.as_str(), command.command.arguments.len()), ("op", 2));
+    assert_eq!((command.timeout, command.lifetime), (Duration::from_secs(30), Some(Duration::from_millis(5))));
+    assert_eq!(http.key_header, KeyHeader::Plain("x-api-key"));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //! vLLM, OpenRouter.
 
 use compaction_core::prompts::SummaryRequest;
-use hyper::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
 
 use super::super::model::StopReason;
+use super::changes::{Changeable, Limit};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::wire::{Wire, is_filled, number};
@@ -21,15 +21,18 @@ pub(super) struct Chat {
     pub(super) max_tokens_parameter: &'static str,
 }
 
+static CHANGEABLE: Changeable = Changeable {
+    optional: &[("stream_options", &["stream_options", "include_usage"]), ("stream", &["stream", "streaming"])],
+    limit: Limit {
+        within: None,
+        names: &["max_tokens", "max_completion_tokens"],
+        words: &["completion tokens", "output tokens"],
+        is_optional: true,
+    },
+    merge_system,
+};
+
 impl Wire for Chat {
-    fn path(&self) -> (String, Option<&'static str>) {
-        ("/chat/completions".to_owned(), None)
-    }
-
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (AUTHORIZATION, "Bearer ")
-    }
-
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "model": self.model,
@@ -43,50 +46,64 @@ impl Wire for Chat {
         })
     }
 
-    fn has_last_event(&self) -> bool {
-        false
+    fn changeable(&self) -> &'static Changeable {
+        &CHANGEABLE
     }
 
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
-        if let Some(report) = Report::from_value(event) {
-            return Err(Failure::from_report(&self.name, &report));
-        }
         let choice = &event["choices"][0];
-        if let Some(report) = Report::from_value(choice) {
-            return Err(Failure::from_report(&self.name, &report));
+        for holder in [event, choice] {
+            if let Some(report) = Report::from_value(holder) {
+                return Err(Failure::from_report(&self.name, &report));
+            }
         }
-        read_delta(&choice["delta"], draft)?;
-        if let Some(reason) = choice["finish_reason"].as_str().filter(|reason| !reason.is_empty()) {
-            draft.stop(stop_reason(reason));
+        let whole = &choice["message"];
+        match (&choice["delta"], whole) {
+            (Value::Null, Value::Null) => draft.push(choice["text"].as_str().unwrap_or_default())?,
+            (Value::Null, message) => read_message(message, draft)?,
+            (delta, _) => read_message(delta, draft)?,
+        }
+        // Gemini's server that speaks this language has had the second name.
+        let reason = choice["finish_reason"].as_str().or_else(|| choice["finishReason"].as_str());
+        match reason.filter(|reason| !reason.is_empty()) {
+            Some(reason) => draft.stop(stop_reason(reason)),
+            // An answer in one piece is whole.
+            None if whole.is_object() && choice["delta"].is_null() => draft.stop(StopReason::Stop),
+            None => {}
         }
         add_usage(&event["usage"], &mut draft.usage);
+        add_usage(&choice["usage"], &mut draft.usage);
         Ok(())
     }
 }
 
-/// Thinking comes in members of its own (`reasoning`, `reasoning_content`), which are no text, or at
-/// the beginning of the text, in tags.
-fn read_delta(delta: &Value, draft: &mut Draft) -> Result<(), Failure> {
-    let parts = delta["content"].as_array().into_iter().flatten();
+/// Thinking comes in members of its own (`reasoning`, `reasoning_content`) and in parts of other
+/// types, which are no text.
+fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let parts = message["content"].as_array().into_iter().flatten();
     let texts = parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
-    for text in delta["content"].as_str().into_iter().chain(texts) {
-        draft.push_tagged(text)?;
+    for text in message["content"].as_str().into_iter().chain(texts) {
+        draft.push(text)?;
     }
-    if is_filled(&delta["tool_calls"]) || delta["function_call"].is_object() {
+    if is_filled(&message["tool_calls"]) || message["function_call"].is_object() {
         draft.call_tool();
     }
-    if delta["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) {
+    if message["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) {
         draft.stop(StopReason::Other("refusal".to_owned()));
     }
     Ok(())
 }
 
 fn stop_reason(reason: &str) -> StopReason {
-    match reason {
-        "stop" | "end_turn" | "eos" | "stop_sequence" => StopReason::Stop,
-        "length" | "max_tokens" | "model_length" => StopReason::Length,
-        "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
-        other => StopReason::Other(other.to_owned()),
+    match reason.to_ascii_lowercase().as_str() {
+        "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete" | "completed" | "done" => {
+            StopReason::Stop
+        }
+        "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => {
+            StopReason::Length
+        }
+        "tool_calls" | "tool_call" | "function_call" | "tool_use" => StopReason::ToolUse,
+        _ => StopReason::Other(reason.to_owned()),
     }
 }
 
@@ -101,4 +118,16 @@ fn add_usage(given: &Value, usage: &mut Usage) {
     usage.input = Some(prompt.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write));
     usage.output = number(given, &["completion_tokens"]);
     usage.total = number(given, &["total_tokens"]);
+}
+
+fn merge_system(body: &mut Value) -> bool {
+    let Some([system, user]) = body["messages"].as_array().map(Vec::as_slice) else {
+        return false;
+    };
+    let (Some(system), Some(prompt)) = (system["content"].as_str(), user["content"].as_str()) else {
+        return false;
+    };
+    let merged = format!("{system}\n\n{prompt}");
+    body["messages"] = json!([{ "role": "user", "content": merged }]);
+    true
 }

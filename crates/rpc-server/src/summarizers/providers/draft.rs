@@ -6,8 +6,22 @@ use super::super::model::{Answer, FailureKind, StopReason};
 use super::failure::Failure;
 use super::thoughts::Thoughts;
 
+/// What is told of an answer without an end.
+pub(super) const BROKEN_OFF: &str = "the answer broke off before its end";
 /// Most bytes of an answer's text: many times what any summary has.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
+
+/// Words for an end that is the server's doing, not the model's: it had no capacity, or was shut down.
+const SERVER_ENDS: [(&str, FailureKind); 8] = [
+    ("insufficient_system_resource", FailureKind::Overloaded),
+    ("abort", FailureKind::Server),
+    ("aborted", FailureKind::Server),
+    ("cancelled", FailureKind::Server),
+    ("error", FailureKind::Server),
+    ("network_error", FailureKind::Server),
+    ("malformed_model_output", FailureKind::Server),
+    ("timeout", FailureKind::TimedOut),
+];
 
 /// What has come of an answer.
 #[derive(Debug, Default)]
@@ -17,6 +31,9 @@ pub(super) struct Draft {
     stop: Option<StopReason>,
     calls_tool: bool,
     is_done: bool,
+    is_touched: bool,
+    /// Numbers of the parts that are comments on the way to the answer.
+    comments: Vec<u64>,
     /// What it cost, as far as it is known.
     pub(super) usage: Usage,
 }
@@ -37,20 +54,25 @@ pub(super) struct Usage {
 }
 
 impl Draft {
-    /// Adds a piece of the text.
+    /// Reads an event into it.
+    pub(super) fn touched(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
+        self.is_touched = true;
+        read(self)
+    }
+
+    /// Whether no event has come, not even the last one.
+    pub(super) fn is_untouched(&self) -> bool {
+        !self.is_touched && !self.is_done
+    }
+
+    /// Adds a piece of the text. Thinking in tags at its beginning is left out.
     pub(super) fn push(&mut self, piece: &str) -> Result<(), Failure> {
         if self.text.len() + piece.len() > MAX_TEXT_BYTES {
             let text = format!("the answer has more than {MAX_TEXT_BYTES} bytes");
             return Err(Failure::new(FailureKind::Refused, text));
         }
-        self.text.push_str(piece);
+        self.text.push_str(&self.thoughts.without(piece));
         Ok(())
-    }
-
-    /// Adds a piece of a text that may begin with thinking in tags.
-    pub(super) fn push_tagged(&mut self, piece: &str) -> Result<(), Failure> {
-        let text = self.thoughts.without(piece);
-        self.push(&text)
     }
 
     /// The text so far.
@@ -58,15 +80,27 @@ impl Draft {
         &self.text
     }
 
+    /// What comes under this number is no part of the answer.
+    pub(super) fn leave_out(&mut self, number: u64) {
+        self.comments.push(number);
+    }
+
+    /// Whether what comes under this number is no part of the answer.
+    pub(super) fn leaves_out(&self, number: Option<u64>) -> bool {
+        number.is_some_and(|number| self.comments.contains(&number))
+    }
+
     /// The model calls a tool, whatever reason it gives for its end.
     pub(super) fn call_tool(&mut self) {
         self.calls_tool = true;
     }
 
-    /// The model has ended for this reason; the first one stands.
+    /// The model has ended for this reason. Some servers say it more than once; what is not the plain
+    /// end stands.
     pub(super) fn stop(&mut self, reason: StopReason) {
-        self.text.push_str(&self.thoughts.rest());
-        self.stop.get_or_insert(reason);
+        if matches!(self.stop, None | Some(StopReason::Stop)) {
+            self.stop = Some(reason);
+        }
     }
 
     /// Nothing that matters follows.
@@ -84,11 +118,36 @@ impl Draft {
         self.stop.is_some()
     }
 
-    /// The answer; `None` if the model has not said why it ended.
-    pub(super) fn into_answer(self) -> Option<Answer> {
-        let reason = self.stop?;
+    /// Whether the model itself has ended the text. An error that follows is none of the answer.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.stop, Some(StopReason::Stop | StopReason::Length))
+    }
+
+    /// Nothing follows: what was held back as the beginning of a tag is text.
+    pub(super) fn close(&mut self) {
+        self.text.push_str(&self.thoughts.rest());
+    }
+
+    /// The answer. An event that ends every answer is as good as a reason, if there is a text. Fails
+    /// if neither has come, or if the server, not the model, has ended it.
+    pub(super) fn into_answer(self) -> Result<Answer, Failure> {
+        let broken = |text: &str| Err(Failure::new(FailureKind::Connection, text));
+        let reason = match self.stop {
+            Some(reason) => reason,
+            None if self.calls_tool => StopReason::ToolUse,
+            None if !self.is_done => return broken(BROKEN_OFF),
+            None if self.text.trim().is_empty() => {
+                return broken("the answer ended without a text and without a reason for its end");
+            }
+            None => StopReason::Stop,
+        };
+        if let StopReason::Other(word) = &reason
+            && let Some((_, kind)) = SERVER_ENDS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known))
+        {
+            return Err(Failure::new(*kind, format!("the server ended the answer with {word}")));
+        }
         let stop = if self.calls_tool { StopReason::ToolUse } else { reason };
-        Some(Answer { text: self.text, stop, usage: self.usage.to_json() })
+        Ok(Answer { text: self.text, stop, usage: self.usage.to_json() })
     }
 }
 

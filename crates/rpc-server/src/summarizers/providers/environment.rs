@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::super::secret::Secret;
+use super::printed_keys::PrintedKeys;
 
-/// Variables and their values. Values that are no UTF-8 are left out: no key is such a value.
+/// Variables and their values, and the keys that programs have printed. Values that are no UTF-8 are
+/// left out: no key is such a value.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
+    printed_keys: PrintedKeys,
 }
 
 /// Words in the names of variables that hold what nobody may see.
@@ -22,6 +25,16 @@ impl Environment {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
+    }
+
+    /// The same with keys that were printed before, and with those that will be.
+    pub fn with_printed_keys(self, printed_keys: &PrintedKeys) -> Self {
+        Self { printed_keys: printed_keys.clone(), ..self }
+    }
+
+    /// Keys that programs have printed.
+    pub(super) fn printed_keys(&self) -> &PrintedKeys {
+        &self.printed_keys
     }
 
     /// What a variable holds, if it holds something.
@@ -39,7 +52,7 @@ impl Environment {
 
 impl FromIterator<(String, String)> for Environment {
     fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
-        Self { variables: variables.into_iter().collect() }
+        Self { variables: variables.into_iter().collect(), printed_keys: PrintedKeys::default() }
     }
 }
 

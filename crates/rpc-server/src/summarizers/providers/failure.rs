@@ -36,7 +36,11 @@ impl Failure {
     /// settings know the model.
     pub(super) fn from_response(model: &str, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
         let content_type = text_of(headers, CONTENT_TYPE.as_str());
-        let report = Report::from_body(body, content_type);
+        let mut report = Report::from_body(body, content_type);
+        // Amazon names the kind of an error in a header, behind it what is of use to its own clients.
+        if let Some(word) = text_of(headers, "x-amzn-errortype").and_then(|text| text.split([':', ',']).next()) {
+            report.words = format!("{} {}", report.words, body::short(word)).trim().to_owned();
+        }
         let mut text = format!("HTTP {}: {}", status.as_u16(), report.sentence());
         if status.is_redirection() {
             let location = text_of(headers, LOCATION.as_str()).unwrap_or("nowhere");
@@ -80,6 +84,8 @@ fn kind_of(model: &str, status: Option<u16>, report: &Report) -> FailureKind {
         (Some(402), _) | (_, ErrorClass::Quota) => FailureKind::Quota,
         (_, ErrorClass::RateLimit) => FailureKind::RateLimited,
         (_, ErrorClass::Overflow) => FailureKind::Overflow,
+        // What is "extra_forbidden" then is a member of the request.
+        (Some(422), ErrorClass::Authentication) => FailureKind::Refused,
         (_, ErrorClass::Authentication) => FailureKind::Authentication,
         (Some(408 | 504), _) => FailureKind::TimedOut,
         (Some(503 | 529), _) => FailureKind::Overloaded,
@@ -101,13 +107,32 @@ fn of_overload(text: &str) -> FailureKind {
 /// Types and codes of errors that providers use in place of a status.
 fn of_words(words: &str) -> FailureKind {
     let has = |known: &[&str]| words.to_lowercase().split_whitespace().any(|word| known.contains(&word));
-    if has(&["api_error", "server_error", "internal", "internal_error", "internal_server_error", "unknown"]) {
+    const SERVER: [&str; 9] = [
+        "api_error",
+        "server_error",
+        "internal",
+        "internal_error",
+        "internal_server_error",
+        "unknown",
+        "internalserverexception",
+        "modelerrorexception",
+        "modelstreamerrorexception",
+    ];
+    const TIMED_OUT: [&str; 6] = [
+        "timeout_error",
+        "deadline_exceeded",
+        "timeout",
+        "request_timeout",
+        "vector_store_timeout",
+        "modeltimeoutexception",
+    ];
+    if has(&SERVER) {
         FailureKind::Server
-    } else if has(&["timeout_error", "deadline_exceeded", "timeout", "request_timeout", "vector_store_timeout"]) {
+    } else if has(&TIMED_OUT) {
         FailureKind::TimedOut
     } else if has(&["billing_error"]) {
         FailureKind::Quota
-    } else if has(&["unavailable", "overloaded_error"]) {
+    } else if has(&["unavailable", "overloaded_error", "serviceunavailableexception", "modelnotreadyexception"]) {
         FailureKind::Overloaded
     } else {
         FailureKind::Refused

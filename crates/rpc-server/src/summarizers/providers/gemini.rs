@@ -1,10 +1,10 @@
 //! Google's `streamGenerateContent`, as server-sent events.
 
 use compaction_core::prompts::SummaryRequest;
-use hyper::header::HeaderName;
 use serde_json::{Value, json};
 
 use super::super::model::StopReason;
+use super::changes::{Changeable, Limit};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::wire::{Wire, number};
@@ -14,21 +14,20 @@ use super::wire::{Wire, number};
 pub(super) struct Gemini {
     /// The name under which the settings know the model.
     pub(super) name: String,
-    /// The model; `models/` before it may be left out.
-    pub(super) model: String,
 }
 
+static CHANGEABLE: Changeable = Changeable {
+    optional: &[],
+    limit: Limit {
+        within: Some("generationConfig"),
+        names: &["maxOutputTokens"],
+        words: &["maxoutputtokens", "max_output_tokens"],
+        is_optional: true,
+    },
+    merge_system,
+};
+
 impl Wire for Gemini {
-    fn path(&self) -> (String, Option<&'static str>) {
-        let folder = if self.model.contains('/') { "" } else { "models/" };
-        (format!("/{folder}{}:streamGenerateContent", self.model), Some("alt=sse"))
-    }
-
-    /// A header, not the query: addresses are written into logs.
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (HeaderName::from_static("x-goog-api-key"), "")
-    }
-
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "systemInstruction": { "parts": [{ "text": request.system_prompt }] },
@@ -37,8 +36,8 @@ impl Wire for Gemini {
         })
     }
 
-    fn has_last_event(&self) -> bool {
-        false
+    fn changeable(&self) -> &'static Changeable {
+        &CHANGEABLE
     }
 
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
@@ -53,7 +52,7 @@ impl Wire for Gemini {
                 draft.push(part["text"].as_str().unwrap_or_default())?;
             }
         }
-        if let Some(reason) = candidate["finishReason"].as_str() {
+        if let Some(reason) = candidate["finishReason"].as_str().filter(|reason| !reason.is_empty()) {
             draft.stop(stop_reason(reason));
         }
         // A prompt that is refused has no candidates at all.
@@ -84,4 +83,14 @@ fn add_usage(given: &Value, usage: &mut Usage) {
     let written = ["candidatesTokenCount", "thoughtsTokenCount"].into_iter().filter_map(|key| given[key].as_u64());
     usage.output = Some(written.fold(0, u64::saturating_add));
     usage.total = number(given, &["totalTokenCount"]);
+}
+
+fn merge_system(body: &mut Value) -> bool {
+    let system = body["systemInstruction"]["parts"][0]["text"].as_str();
+    let prompt = body["contents"][0]["parts"][0]["text"].as_str();
+    let Some(merged) = system.zip(prompt).map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
+        return false;
+    };
+    body["contents"][0]["parts"][0]["text"] = Value::String(merged);
+    body.as_object_mut().is_some_and(|body| body.remove("systemInstruction").is_some())
 }

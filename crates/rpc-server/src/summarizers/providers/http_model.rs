@@ -1,26 +1,32 @@
 //! A model behind a server: one request, and the events of its answer.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
-use hyper::Uri;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
 
-use super::super::configuration::{HeaderText, HttpConfiguration};
+use super::super::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
 use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta};
 use super::super::secret::{Scrubber, Secret};
 use super::super::{Occasion, configuration::Timeouts};
 use super::Environment;
-use super::draft::Draft;
-use super::events::Events;
-use super::failure::{Failure, Report};
+use super::changes::{Change, change};
+use super::draft::{BROKEN_OFF, Draft};
+use super::events::{Body, Event, Events};
+use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
+use super::printed_keys::{PrintedKey, PrintedKeys};
 use super::wire::Wire;
 
 /// Most bytes of the body of an error.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// How often one request is changed for a server that refuses a member of it.
+const MAX_CHANGES: usize = 4;
+/// The members of a request for a stream.
+const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
 
 /// A model behind a server.
 #[derive(Debug)]
@@ -31,17 +37,31 @@ pub(super) struct HttpModel {
     uri: Uri,
     headers: HeaderMap,
     extra_body: Map<String, Value>,
+    /// The program that prints the key, where one does, and the keys that it has printed.
+    key_command: Option<(KeyCommand, PrintedKeys)>,
+    key_header: KeyHeader,
     /// What is wrong with the key: told when the model is asked, so that a chain can go on.
     key_problem: Option<String>,
     /// The variable that should hold a key and does not, although the server may want none.
     missing_key: Option<String>,
-    scrubber: Scrubber,
+    /// Secrets of the headers.
+    secrets: Vec<Secret>,
+    /// What the server has refused of earlier requests.
+    changes: Mutex<Vec<Change>>,
     timeouts: Timeouts,
     client: OnceLock<HttpClient>,
 }
 
+/// An answer with a status other than 2xx.
+struct Refusal {
+    failure: Failure,
+    status: StatusCode,
+    /// The body, which names what is wrong.
+    body: String,
+}
+
 impl HttpModel {
-    /// The model that `configuration` describes; opens and looks up nothing.
+    /// The model that `configuration` describes; opens, runs and looks up nothing.
     pub(super) fn new(
         name: &str,
         limits: ModelLimits,
@@ -57,44 +77,49 @@ impl HttpModel {
             wire,
             uri,
             extra_body: configuration.extra_body.clone(),
+            key_command: None,
+            key_header: configuration.key_header,
             key_problem: None,
             missing_key: None,
-            scrubber: Scrubber::default(),
+            secrets: Vec::new(),
+            changes: Mutex::default(),
             timeouts: configuration.timeouts,
             client: OnceLock::new(),
         };
-        let mut secrets = Vec::new();
-        model.add_headers(configuration, environment, &mut secrets);
-        model.add_key(configuration, environment, &mut secrets);
-        model.scrubber = Scrubber::new(secrets);
+        model.add_headers(configuration, environment);
+        model.add_key(configuration, environment);
         model
     }
 
-    fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment, secrets: &mut Vec<Secret>) {
-        let (header, prefix) = self.wire.key_header();
-        let Some(variable) = &configuration.key_variable else {
-            return;
-        };
+    fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
         // A header of the settings takes the place of the key.
-        if self.headers.contains_key(&header) {
+        if self.headers.contains_key(header_of(self.key_header).0) {
             return;
         }
-        match environment.secret(variable) {
-            Some(key) => {
-                match key.header(prefix) {
-                    Some(value) => drop(self.headers.insert(header, value)),
-                    None => self.key_problem = Some(format!("the key in {variable} cannot be sent in a header")),
+        match &configuration.key {
+            KeySource::None => {}
+            KeySource::Command(command) => {
+                self.key_command = Some((command.clone(), environment.printed_keys().clone()));
+                self.secrets.extend(environment.secrets());
+            }
+            KeySource::Variable(variable) => match environment.secret(variable) {
+                Some(key) => {
+                    let mut headers = std::mem::take(&mut self.headers);
+                    if !put_key(&mut headers, self.key_header, &key) {
+                        self.key_problem = Some(format!("the key in {variable} cannot be sent in a header"));
+                    }
+                    self.headers = headers;
+                    self.secrets.push(key);
                 }
-                secrets.push(key);
-            }
-            None if configuration.is_own_server => {
-                self.key_problem = Some(format!("the environment variable {variable} holds no key"));
-            }
-            None => self.missing_key = Some(variable.clone()),
+                None if configuration.is_own_server => {
+                    self.key_problem = Some(format!("the environment variable {variable} holds no key"));
+                }
+                None => self.missing_key = Some(variable.clone()),
+            },
         }
     }
 
-    fn add_headers(&mut self, configuration: &HttpConfiguration, environment: &Environment, secrets: &mut Vec<Secret>) {
+    fn add_headers(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
         for (header, text) in &configuration.headers {
             let (secret, prefix) = match text {
                 HeaderText::Text(text) => (Some(text.clone()), ""),
@@ -109,84 +134,177 @@ impl HttpModel {
                 self.headers.insert(header.clone(), value);
             }
             if matches!(text, HeaderText::Variable { .. }) || sounds_secret(header) {
-                secrets.extend(secret);
+                self.secrets.extend(secret);
             }
         }
     }
 
-    async fn ask(&self, request: &SummaryRequest, on_delta: OnDelta<'_>) -> Result<Answer, Failure> {
+    /// Makes the request. A key that a program printed before and that is refused is asked for once
+    /// more, and a member that the server does not know is left out or gets its other name. `key` holds
+    /// the printed key, so that whoever tells of a failure can take it out.
+    async fn ask(
+        &self,
+        request: &SummaryRequest,
+        on_delta: OnDelta<'_>,
+        key: &mut Option<PrintedKey>,
+    ) -> Result<Answer, Failure> {
         if let Some(problem) = &self.key_problem {
             return Err(Failure::new(FailureKind::Authentication, problem.as_str()));
         }
-        let mut body = self.wire.body(request);
-        merge(&mut body, &self.extra_body);
-        let client = self.client.get_or_init(|| HttpClient::new(self.timeouts));
-        let exchange = client.post(&self.uri, self.headers.clone(), body.to_string().into_bytes()).await?;
-        if !exchange.status.is_success() {
-            let (status, headers) = (exchange.status, exchange.headers.clone());
-            let body = exchange.text(MAX_ERROR_BYTES).await;
-            return Err(Failure::from_response(&self.name, status, &headers, &body));
+        if let Some((command, keys)) = &self.key_command {
+            *key = Some(keys.get(command).await?);
         }
-        if !may_be_stream(&exchange.headers) {
-            return Err(self.not_a_stream(exchange).await);
+        let mut changes_left = MAX_CHANGES;
+        let mut is_streamed = true;
+        loop {
+            let mut body = self.body(request);
+            if !is_streamed {
+                STREAM_MEMBERS.iter().for_each(|name| drop(body.as_object_mut().and_then(|body| body.remove(*name))));
+            }
+            let exchange = self.post(&body, key.as_ref()).await?;
+            if exchange.status.is_success() {
+                let mut draft = Draft::default();
+                match self.read(exchange, &mut draft, on_delta).await {
+                    Ok(()) => return draft.into_answer(),
+                    // Some servers begin a stream before they look at the request, and then only close
+                    // it. Asked for the whole answer, they say what is wrong.
+                    Err(failure) if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body) => {
+                        is_streamed = false;
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+            let refusal = self.refusal(exchange).await;
+            if let (Some((command, keys)), Some(printed)) = (&self.key_command, &key)
+                && refusal.is_about_key()
+            {
+                keys.forget(command, printed);
+                if printed.is_remembered {
+                    *key = Some(keys.get(command).await?);
+                    continue;
+                }
+            }
+            if changes_left == 0 || !self.learn(&refusal, &body) {
+                return Err(refusal.failure);
+            }
+            changes_left -= 1;
         }
-        self.read(exchange, on_delta).await
     }
 
-    async fn read(&self, exchange: Exchange, on_delta: OnDelta<'_>) -> Result<Answer, Failure> {
-        let mut events = Events::new(exchange);
-        let mut draft = Draft::default();
+    fn body(&self, request: &SummaryRequest) -> Value {
+        let mut body = self.wire.body(request);
+        merge(&mut body, &self.extra_body);
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.iter().for_each(|change| change.apply(&mut body, self.wire.changeable()));
+        body
+    }
+
+    async fn post(&self, body: &Value, key: Option<&PrintedKey>) -> Result<Exchange, Failure> {
+        let mut headers = self.headers.clone();
+        if let Some(key) = key
+            && !put_key(&mut headers, self.key_header, &key.secret)
+        {
+            let text = "the key that the program of apiKeyCommand printed cannot be sent in a header";
+            return Err(Failure::new(FailureKind::Authentication, text));
+        }
+        let client = self.client.get_or_init(|| HttpClient::new(self.timeouts));
+        Ok(client.post(&self.uri, headers, body.to_string().into_bytes()).await?)
+    }
+
+    async fn refusal(&self, exchange: Exchange) -> Refusal {
+        let (status, headers) = (exchange.status, exchange.headers.clone());
+        let body = exchange.text(MAX_ERROR_BYTES).await;
+        let failure = Failure::from_response(&self.name, status, &headers, &body);
+        Refusal { failure, status, body: String::from_utf8_lossy(&body).into_owned() }
+    }
+
+    /// Takes in what a refusal says of a member of the request; `false` if it says nothing that can be
+    /// changed.
+    fn learn(&self, refusal: &Refusal, body: &Value) -> bool {
+        let is_about_request = matches!(refusal.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
+        // "extra_forbidden" is the word for a member, and sounds like one for a key.
+        let is_final = !matches!(refusal.failure.kind, FailureKind::Refused | FailureKind::Authentication);
+        if !is_about_request || is_final {
+            return false;
+        }
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let change = change(&refusal.body, body, self.wire.changeable(), &self.extra_body, &changes);
+        let is_found = change.is_some();
+        changes.extend(change);
+        is_found
+    }
+
+    /// Whether the whole answer can be asked for after a stream that ended before it began.
+    fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
+        let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
+        failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
+    }
+
+    async fn read(&self, exchange: Exchange, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
+        let headers = exchange.headers.clone();
+        let mut events = match Body::open(exchange).await? {
+            Body::Events(events) => events,
+            Body::Other(first, exchange) => {
+                let mut body = first;
+                body.extend(exchange.text(MAX_ERROR_BYTES).await);
+                if body.is_empty() {
+                    return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
+                }
+                let failure = Failure::from_response(&self.name, StatusCode::OK, &headers, &body);
+                let text = format!("the answer is no stream of events: {}", failure.text);
+                return Err(Failure::new(FailureKind::Refused, text));
+            }
+        };
+        self.read_events(&mut events, draft, on_delta).await?;
+        let told = draft.text().len();
+        draft.close();
+        if draft.text().len() > told {
+            on_delta(&draft.text()[told..]);
+        }
+        match draft.is_untouched() {
+            true => Err(Failure::new(FailureKind::Connection, BROKEN_OFF)),
+            false => Ok(()),
+        }
+    }
+
+    async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
         while !draft.is_done() {
-            let data = match events.next().await {
-                Ok(Some(data)) => data,
-                // At most what the answer cost was still to come.
-                Ok(None) | Err(_) if draft.has_stopped() && !self.wire.has_last_event() => break,
-                Ok(None) => return Err(Failure::new(FailureKind::Connection, "the answer broke off before its end")),
-                Err(error) => return Err(error.into()),
-            };
             let told = draft.text().len();
-            self.read_event(&data, &mut draft)?;
+            match events.next().await {
+                Ok(Some(Event::Done)) => draft.finish(),
+                Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
+                    Ok(()) => {}
+                    // What went wrong behind the end changes nothing of the answer.
+                    Err(_) if draft.is_whole() => return Ok(()),
+                    Err(failure) => return Err(failure),
+                },
+                Ok(None) => return Ok(()),
+                // At most what the answer cost was still to come.
+                Err(_) if draft.has_stopped() => return Ok(()),
+                Err(failure) => return Err(failure),
+            }
             if draft.text().len() > told {
                 on_delta(&draft.text()[told..]);
             }
         }
-        let unsaid = || Failure::new(FailureKind::Connection, "the answer ended without a reason for its end");
-        draft.into_answer().ok_or_else(unsaid)
+        Ok(())
     }
 
-    fn read_event(&self, data: &str, draft: &mut Draft) -> Result<(), Failure> {
-        if data.trim() == "[DONE]" {
-            draft.finish();
-            return Ok(());
-        }
-        let event = serde_json::from_str::<Value>(data).map_err(|error| {
-            Failure::new(FailureKind::Server, format!("an event of the answer is no JSON: {error}"))
-        })?;
-        self.wire.read(&event, draft)
-    }
-
-    /// An answer of 200 that is no stream: an error in disguise, or a server that does not stream.
-    async fn not_a_stream(&self, exchange: Exchange) -> Failure {
-        let headers = exchange.headers.clone();
-        let status = exchange.status;
-        let body = exchange.text(MAX_ERROR_BYTES).await;
-        let report = serde_json::from_slice::<Value>(&body).ok().and_then(|value| Report::from_value(&value));
-        match report {
-            Some(report) => Failure::from_report(&self.name, &report),
-            None => {
-                let failure = Failure::from_response(&self.name, status, &headers, &body);
-                Failure::new(FailureKind::Refused, format!("the answer is no stream of events: {}", failure.text))
-            }
-        }
-    }
-
-    /// The failure as others may see it: with the model's name, without keys.
-    fn told(&self, failure: Failure) -> ModelError {
+    fn told(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
         let mut cause = format!("{}: {}", self.name, failure.text);
         if let (FailureKind::Authentication, Some(variable)) = (failure.kind, &self.missing_key) {
             cause = format!("{cause}; no key was sent, since the environment variable {variable} holds none");
         }
-        ModelError { cause: self.scrubber.scrub(&cause), kind: failure.kind, retry_after: failure.retry_after }
+        let secrets = self.secrets.iter().cloned().chain(key.map(|key| key.secret));
+        let cause = Scrubber::new(secrets).scrub(&cause);
+        ModelError { cause, kind: failure.kind, retry_after: failure.retry_after }
+    }
+}
+
+impl Refusal {
+    fn is_about_key(&self) -> bool {
+        matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
     }
 }
 
@@ -202,14 +320,16 @@ impl Model for HttpModel {
         _: &Occasion,
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
-        self.ask(request, on_delta).await.map_err(|failure| self.told(failure))
+        let mut key = None;
+        let outcome = self.ask(request, on_delta, &mut key).await;
+        outcome.map_err(|failure| self.told(&failure, key))
     }
 }
 
 fn common_headers(wire: &dyn Wire) -> HeaderMap {
     const AGENT: &str = concat!("compactd/", env!("CARGO_PKG_VERSION"));
     let mut headers: HeaderMap = wire.headers().into_iter().collect();
-    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    headers.insert(ACCEPT, HeaderValue::from_static(wire.accepted()));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     headers
@@ -220,10 +340,21 @@ fn sounds_secret(header: &HeaderName) -> bool {
     ["auth", "key", "token", "secret"].iter().any(|word| header.as_str().contains(word))
 }
 
-/// Servers that stream do not always say so; those that say they send something else do.
-fn may_be_stream(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    !content_type.is_some_and(|name| name.starts_with("application/json") || name.starts_with("text/html"))
+/// The header that carries the key, and what stands before the key in it.
+fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
+    match header {
+        KeyHeader::Bearer => (AUTHORIZATION, "Bearer "),
+        KeyHeader::Plain(name) => (HeaderName::from_static(name), ""),
+    }
+}
+
+/// Puts a key among the headers; `false` if no header can carry it.
+fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
+    let (name, prefix) = header_of(header);
+    let value = key.header(prefix);
+    let is_sent = value.is_some();
+    headers.extend(value.map(|value| (name, value)));
+    is_sent
 }
 
 /// Puts `over` over `base`: objects merge, `null` takes a member away, other values replace. The

@@ -1,10 +1,11 @@
-//! Anthropic's messages: `POST /v1/messages`, streamed.
+//! Anthropic's messages, streamed: `POST /v1/messages`, and the same on Vertex AI.
 
 use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use super::super::model::StopReason;
+use super::changes::{Changeable, Limit, keep_system};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::wire::{Wire, number};
@@ -14,29 +15,29 @@ use super::wire::{Wire, number};
 pub(super) struct Messages {
     /// The name under which the settings know the model.
     pub(super) name: String,
-    /// The model.
-    pub(super) model: String,
-    /// Whether the base address ends in the version already, as gateways often have it.
-    pub(super) has_version: bool,
+    /// The model; `None` where the address names it, as Vertex AI has it, and the body the version.
+    pub(super) model: Option<String>,
 }
 
+static CHANGEABLE: Changeable = Changeable {
+    optional: &[],
+    limit: Limit { within: None, names: &["max_tokens"], words: &["output tokens"], is_optional: false },
+    merge_system: keep_system,
+};
+
 impl Wire for Messages {
-    fn path(&self) -> (String, Option<&'static str>) {
-        let path = if self.has_version { "/messages" } else { "/v1/messages" };
-        (path.to_owned(), None)
-    }
-
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (HeaderName::from_static("x-api-key"), "")
-    }
-
     fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
-        vec![(HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"))]
+        let version = || (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
+        self.model.iter().map(|_| version()).collect()
     }
 
     fn body(&self, request: &SummaryRequest) -> Value {
+        let (name, value) = match &self.model {
+            Some(model) => ("model", model.as_str()),
+            None => ("anthropic_version", "vertex-2023-10-16"),
+        };
         json!({
-            "model": self.model,
+            name: value,
             "max_tokens": request.max_tokens,
             "system": request.system_prompt,
             "messages": [{ "role": "user", "content": request.prompt }],
@@ -44,13 +45,13 @@ impl Wire for Messages {
         })
     }
 
-    fn has_last_event(&self) -> bool {
-        true
+    fn changeable(&self) -> &'static Changeable {
+        &CHANGEABLE
     }
 
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
         match event["type"].as_str().unwrap_or_default() {
-            "message_start" => add_usage(&event["message"]["usage"], &mut draft.usage),
+            "message_start" => read_message(&event["message"], draft)?,
             "content_block_start" => begin_block(&event["content_block"], draft)?,
             "content_block_delta" if event["delta"]["type"] == "text_delta" => {
                 draft.push(event["delta"]["text"].as_str().unwrap_or_default())?;
@@ -62,7 +63,16 @@ impl Wire for Messages {
                 }
             }
             "message_stop" => draft.finish(),
+            // The whole answer of a server that does not stream.
+            "message" => {
+                read_message(event, draft)?;
+                draft.finish();
+            }
             "error" => {
+                return Err(Failure::from_report(&self.name, &Report::from_value(event).unwrap_or_default()));
+            }
+            // Gateways send errors without a type.
+            "" if !event["error"].is_null() => {
                 return Err(Failure::from_report(&self.name, &Report::from_value(event).unwrap_or_default()));
             }
             // Pings, thinking and its signatures, and whatever may come to be.
@@ -70,6 +80,18 @@ impl Wire for Messages {
         }
         Ok(())
     }
+}
+
+/// A message, which holds content and a reason for its end already where nothing more is written.
+fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    for block in message["content"].as_array().into_iter().flatten() {
+        begin_block(block, draft)?;
+    }
+    if let Some(reason) = message["stop_reason"].as_str() {
+        draft.stop(stop_reason(reason));
+    }
+    add_usage(&message["usage"], &mut draft.usage);
+    Ok(())
 }
 
 fn begin_block(block: &Value, draft: &mut Draft) -> Result<(), Failure> {
@@ -83,10 +105,10 @@ fn begin_block(block: &Value, draft: &mut Draft) -> Result<(), Failure> {
 
 fn stop_reason(reason: &str) -> StopReason {
     match reason {
-        "end_turn" | "stop_sequence" => StopReason::Stop,
+        "end_turn" | "stop_sequence" | "stop" => StopReason::Stop,
         // The second: the window was full before the limit was reached.
-        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
-        "tool_use" => StopReason::ToolUse,
+        "max_tokens" | "model_context_window_exceeded" | "length" => StopReason::Length,
+        "tool_use" | "tool_calls" => StopReason::ToolUse,
         other => StopReason::Other(other.to_owned()),
     }
 }

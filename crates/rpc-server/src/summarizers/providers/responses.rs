@@ -1,10 +1,10 @@
 //! OpenAI's responses, streamed. Nothing is stored at the provider.
 
 use compaction_core::prompts::SummaryRequest;
-use hyper::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
 
 use super::super::model::{FailureKind, StopReason};
+use super::changes::{Changeable, Limit, keep_system};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
 use super::wire::{Wire, number};
@@ -18,15 +18,18 @@ pub(super) struct Responses {
     pub(super) model: String,
 }
 
+static CHANGEABLE: Changeable = Changeable {
+    optional: &[("store", &["store"]), ("stream", &["stream", "streaming"])],
+    limit: Limit {
+        within: None,
+        names: &["max_output_tokens"],
+        words: &["max_tokens", "output tokens"],
+        is_optional: true,
+    },
+    merge_system: keep_system,
+};
+
 impl Wire for Responses {
-    fn path(&self) -> (String, Option<&'static str>) {
-        ("/responses".to_owned(), None)
-    }
-
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (AUTHORIZATION, "Bearer ")
-    }
-
     fn body(&self, request: &SummaryRequest) -> Value {
         json!({
             "model": self.model,
@@ -38,12 +41,13 @@ impl Wire for Responses {
         })
     }
 
-    fn has_last_event(&self) -> bool {
-        true
+    fn changeable(&self) -> &'static Changeable {
+        &CHANGEABLE
     }
 
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
         match event["type"].as_str().unwrap_or_default() {
+            "response.output_text.delta" if draft.leaves_out(event["output_index"].as_u64()) => {}
             "response.output_text.delta" => draft.push(event["delta"].as_str().unwrap_or_default())?,
             "response.refusal.delta" => draft.stop(StopReason::Other("refusal".to_owned())),
             "response.output_item.added" | "response.output_item.done" => {
@@ -51,15 +55,20 @@ impl Wire for Responses {
                 if kind.ends_with("_call") {
                     draft.call_tool();
                 }
+                if let (true, Some(number)) = (is_comment(&event["item"]), event["output_index"].as_u64()) {
+                    draft.leave_out(number);
+                }
             }
-            "response.completed" | "response.incomplete" => end(&event["response"], draft),
+            "response.completed" | "response.incomplete" => end(&event["response"], draft)?,
             "response.failed" => return Err(self.failure(&event["response"])),
             "response.cancelled" => {
                 return Err(Failure::new(FailureKind::Server, "the provider cancelled the answer"));
             }
             "error" => return Err(self.failure(event)),
+            // The whole answer of a server that does not stream.
+            "" if event["object"] == "response" && event["error"].is_null() => end(event, draft)?,
             // Gateways send errors without a type.
-            "" if event["error"].is_object() => return Err(self.failure(event)),
+            "" if !event["error"].is_null() => return Err(self.failure(event)),
             _ => {}
         }
         Ok(())
@@ -72,7 +81,18 @@ impl Responses {
     }
 }
 
-fn end(response: &Value, draft: &mut Draft) {
+fn end(response: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let items = response["output"].as_array().into_iter().flatten();
+    let is_untold = draft.text().is_empty();
+    for item in items {
+        if item["type"].as_str().is_some_and(|kind| kind.ends_with("_call")) {
+            draft.call_tool();
+        }
+        let parts = item["content"].as_array().filter(|_| is_untold && !is_comment(item));
+        for part in parts.into_iter().flatten().filter(|part| part["type"] == "output_text") {
+            draft.push(part["text"].as_str().unwrap_or_default())?;
+        }
+    }
     let reason = match (response["status"].as_str(), response["incomplete_details"]["reason"].as_str()) {
         (_, Some("max_output_tokens" | "max_tokens")) => StopReason::Length,
         (_, Some(other)) => StopReason::Other(other.to_owned()),
@@ -82,6 +102,12 @@ fn end(response: &Value, draft: &mut Draft) {
     draft.stop(reason);
     add_usage(&response["usage"], &mut draft.usage);
     draft.finish();
+    Ok(())
+}
+
+/// Whether an item says what the model is about to do, not what it answers.
+fn is_comment(item: &Value) -> bool {
+    item["phase"] == "commentary"
 }
 
 fn add_usage(given: &Value, usage: &mut Usage) {

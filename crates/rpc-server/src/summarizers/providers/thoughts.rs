@@ -1,8 +1,11 @@
-//! Thinking that a server leaves in the text: `<think>…</think>` before everything else, as models
-//! of one's own write it where the server does not know their format.
+//! Keeps thinking in tags out of what is told while a model writes: models of one's own begin with it
+//! where the server does not know their format. What the summary is decides [`summary_of`] in the end,
+//! which sees the whole text.
+//!
+//! [`summary_of`]: super::super::answer_text::summary_of
 
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+use super::super::answer_text::{may_open_thinking, opened_thinking};
+
 /// White space before the tag that is waited through.
 const MAX_HELD: usize = 1024;
 
@@ -19,7 +22,8 @@ pub(super) struct Thoughts {
 enum Place {
     #[default]
     Beginning,
-    Thinking,
+    /// Until this closing tag.
+    Thinking(&'static str),
     /// Right behind the thinking, where blank lines follow.
     Behind,
     Text,
@@ -33,24 +37,26 @@ impl Thoughts {
         }
         let mut rest = std::mem::take(&mut self.held) + piece;
         if self.place == Place::Beginning {
-            let start = rest.trim_start();
-            if OPEN.starts_with(start) && rest.len() < MAX_HELD {
+            let start = rest.len() - rest.trim_start().len();
+            let lower = rest[start..].to_ascii_lowercase();
+            if may_open_thinking(&lower) && rest.len() < MAX_HELD {
                 self.held = rest;
                 return String::new();
             }
-            let Some(thinking) = start.strip_prefix(OPEN) else {
+            let Some((open, close)) = opened_thinking(&lower) else {
                 self.place = Place::Text;
                 return rest;
             };
-            rest = thinking.to_owned();
-            self.place = Place::Thinking;
+            rest.drain(..start + open);
+            self.place = Place::Thinking(close);
         }
-        if self.place == Place::Thinking {
-            let Some(end) = rest.find(CLOSE) else {
-                self.held = rest[possible_tag(&rest)..].to_owned();
+        if let Place::Thinking(close) = self.place {
+            let lower = rest.to_ascii_lowercase();
+            let Some(end) = lower.find(close) else {
+                self.held = rest[possible_tag(&lower, close)..].to_owned();
                 return String::new();
             };
-            rest.drain(..end + CLOSE.len());
+            rest.drain(..end + close.len());
             self.place = Place::Behind;
         }
         let text = rest.trim_start().to_owned();
@@ -70,9 +76,10 @@ impl Thoughts {
 }
 
 /// Where the closing tag may have begun at the end of `text`.
-fn possible_tag(text: &str) -> usize {
-    let starts = (1..CLOSE.len()).rev().find(|length| text.ends_with(&CLOSE[..*length]));
-    text.len() - starts.unwrap_or(0)
+fn possible_tag(text: &str, close: &str) -> usize {
+    let lengths = (1..close.len()).rev().filter(|length| close.is_char_boundary(*length));
+    let start = lengths.map(|length| &close[..length]).find(|start| text.ends_with(start));
+    text.len() - start.map_or(0, str::len)
 }
 
 #[cfg(test)]
@@ -101,7 +108,10 @@ mod tests {
         check("<think>a < b </thin </think>\n\n## Goal\n<think>x</think>", "## Goal\n<think>x</think>");
         check("\n <think></think>ü", "ü");
         check("<think>never done", "");
-        check("<thinking>", "<thinking>");
+        check("<thinking>a</think></thinking>b", "b");
+        check("[THINK]a[/Think]b", "b");
+        check("◁think▷ü◁/think▷b", "b");
+        check("<thinks>", "<thinks>");
         check(" <thi", " <thi");
         check("  ", "  ");
         check(&" ".repeat(MAX_HELD * 2), &" ".repeat(MAX_HELD * 2));

@@ -6,32 +6,31 @@ use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::changes::Changeable;
 use super::draft::Draft;
 use super::failure::Failure;
 
-/// How one provider wants to be asked, and how its answer reads. The answer is a stream of events
-/// whose data is JSON.
+/// How one provider wants to be asked, and how its answer reads. The answer is a list of events
+/// whose data is JSON, or the one object that a server sends which does not stream.
 pub(super) trait Wire: Send + Sync + Debug {
-    /// Path and query of the method under the base address.
-    fn path(&self) -> (String, Option<&'static str>);
-
-    /// The header that carries the key, and what stands before the key in it.
-    fn key_header(&self) -> (HeaderName, &'static str);
-
     /// Headers that the provider wants in every request.
     fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         Vec::new()
+    }
+
+    /// The type of answer that is asked for.
+    fn accepted(&self) -> &'static str {
+        "text/event-stream"
     }
 
     /// The body of a request: no tools, no choice of one, no forced reasoning, nothing for a prompt
     /// cache (field bugs 62, 63, 65).
     fn body(&self, request: &SummaryRequest) -> Value;
 
-    /// Whether an event of its own ends every answer. Where there is none, the reason for the end
-    /// is the last thing that has to come.
-    fn has_last_event(&self) -> bool;
+    /// What of the body can be changed for a server that refuses it.
+    fn changeable(&self) -> &'static Changeable;
 
-    /// Reads one event into the draft; fails if it tells of an error.
+    /// Reads one event, or the whole answer, into the draft; fails if it tells of an error.
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure>;
 }
 

@@ -24,18 +24,18 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// What became of a program.
 #[derive(Debug)]
-pub(super) struct Finished {
+pub(in super::super) struct Finished {
     /// How it ended.
-    pub(super) ended: Ended,
+    pub(in super::super) ended: Ended,
     /// What it wrote to its standard output.
-    pub(super) output: Vec<u8>,
+    pub(in super::super) output: Vec<u8>,
     /// The last lines of its standard error, on one line.
-    pub(super) errors: String,
+    pub(in super::super) errors: String,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(in super::super) enum Ended {
     /// With a status.
     Status(i32),
     /// By a signal, or however the system calls it.
@@ -44,7 +44,7 @@ pub(super) enum Ended {
 
 /// Runs the program with `input` on its standard input. `on_delta` hears its standard output. Fails
 /// if it cannot be started or writes too much. Dropping the future kills the program and its group.
-pub(super) async fn run(
+pub(in super::super) async fn run(
     configuration: &CommandConfiguration,
     variables: &[(&str, String)],
     input: &[u8],
@@ -78,7 +78,7 @@ pub(super) async fn run(
         }
     };
     drop(talking);
-    let errors = one_line(&last_lines(&errors), MAX_ERROR_CHARACTERS);
+    let errors = end_of(&errors);
     Ok(Finished { ended, output: output.bytes, errors })
 }
 
@@ -226,6 +226,12 @@ async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
         let word = kept.iter().position(u8::is_ascii_whitespace);
         kept.drain(..word.unwrap_or(kept.len()));
     }
+}
+
+/// What the end of an output says, on one line and not too long.
+pub(in super::super) fn end_of(output: &[u8]) -> String {
+    let from = output.len().saturating_sub(MAX_ERROR_BYTES);
+    one_line(&last_lines(&output[from..]), MAX_ERROR_CHARACTERS)
 }
 
 /// The last three lines that say something. A secret may have begun in the lines before.

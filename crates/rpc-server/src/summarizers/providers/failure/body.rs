@@ -35,10 +35,12 @@ impl Report {
         if text.is_empty() {
             return Self { is_empty: true, ..Self::default() };
         }
-        // A gateway may send the error of a stream as an event.
-        let json = text.strip_prefix("data:").unwrap_or(text);
+        // A gateway may send the error of a stream as an event, with the last event behind it.
+        let data = text.split(['\n', '\r']).find_map(|line| line.strip_prefix("data:"));
+        let json = data.filter(|_| !text.starts_with(['{', '['])).unwrap_or(text);
         let value = serde_json::from_str::<Value>(json.trim()).ok();
-        let report = value.as_ref().and_then(Self::from_value).filter(|report| !report.message.is_empty());
+        let report = value.as_ref().and_then(|value| Self::from_value(value).or_else(|| Self::bare(value)));
+        let report = report.filter(|report| !report.message.is_empty());
         report.unwrap_or_else(|| Self { message: of_page(text, content_type), ..Self::default() })
     }
 
@@ -54,7 +56,9 @@ impl Report {
         let message = message_of(error).or_else(|| message_of(value));
         let words = ["type", "code", "status"].into_iter().filter_map(|key| error[key].as_str());
         let words: Vec<String> = words.filter(|word| *word != "error").map(short).collect();
-        let codes = [&error["code"], &error["status"], &value["code"]].into_iter().filter_map(Value::as_u64);
+        let codes = [&error["code"], &error["status"], &error["status_code"], &value["code"]]
+            .into_iter()
+            .filter_map(Value::as_u64);
         Some(Self {
             message: message.unwrap_or_default(),
             words: words.join(" "),
@@ -62,6 +66,12 @@ impl Report {
             retry_after: of_details(&error["details"]),
             is_empty: false,
         })
+    }
+
+    /// Reads an error that is nothing but a message, which other values have too.
+    fn bare(value: &Value) -> Option<Self> {
+        let message = ["message", "Message"].iter().find_map(|key| value[*key].as_str())?;
+        Some(Self { message: one_line(message, MAX_MESSAGE), ..Self::default() })
     }
 
     /// The report as one sentence.
@@ -82,7 +92,8 @@ fn has_error_shape(value: &Value) -> bool {
 
 /// The message of an error, with what the provider behind a gateway said.
 fn message_of(error: &Value) -> Option<String> {
-    let found = [error, &error["message"], &error["detail"], &error["detail"][0]["msg"]];
+    let within = &error["message"]["detail"];
+    let found = [error, &error["message"], &error["detail"], &error["detail"][0]["msg"], within, &within[0]["msg"]];
     let message = found.into_iter().find_map(Value::as_str)?;
     let message = match error["metadata"]["raw"].as_str() {
         Some(behind) => format!("{message}: {behind}"),

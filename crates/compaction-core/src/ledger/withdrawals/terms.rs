@@ -1,0 +1,71 @@
+//! Terms: the words, paths and names that two sentences may have in common.
+
+/// Whether all of `terms` are among `others`.
+pub(super) fn are_in(terms: &[String], others: &[String]) -> bool {
+    terms.iter().all(|term| others.iter().any(|other| is_same(term, other)))
+}
+
+/// Whether two terms mean the same: names and paths are spelled alike, words may end in another way.
+pub(super) fn is_same(left: &str, right: &str) -> bool {
+    if left == right {
+        return true;
+    }
+    if is_name(left) || is_name(right) {
+        return ends_path(left, right) || ends_path(right, left);
+    }
+    let term_is_latin = left.chars().all(|character| character < '\u{370}');
+    let common = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
+    let (left, right) = (left.chars().count(), right.chars().count());
+    let (shorter, longer) = (left.min(right), left.max(right));
+    // A word that goes on in both is the same only where enough of it is common.
+    let least = if common == shorter { 3 } else { 5 };
+    // Scripts with longer endings differ in more of a word.
+    let most = if term_is_latin { 3 } else { 2 };
+    common >= least && common * (most + 1) >= longer * most
+}
+
+/// Whether a term is spelled exactly: a path, a version, a name with digits.
+fn is_name(term: &str) -> bool {
+    term.chars().any(|character| character.is_ascii_digit() || "/\\._:@#$".contains(character))
+}
+
+/// Whether `path` ends with the file name `name`.
+fn ends_path(path: &str, name: &str) -> bool {
+    path.strip_suffix(name).is_some_and(|before| before.ends_with(['/', '\\'])) && name.contains('.')
+}
+
+/// Whether `text` holds the beginning of `term`, in any case.
+pub(super) fn has_start_of(text: &str, term: &str) -> bool {
+    // The last part of a path may stand alone.
+    let name = term.rsplit(['/', '\\']).next().unwrap_or(term);
+    let start: String = name.chars().take(3).collect();
+    text.to_lowercase().contains(&start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_the_same_by_their_shape() {
+        for (left, right) in [
+            ("tab", "tabs"),
+            ("dependency", "dependencies"),
+            ("пробелы", "пробелов"),
+            ("db/schema.sql", "schema.sql"),
+            ("neue", "neuen"),
+        ] {
+            assert!(is_same(left, right) && is_same(right, left), "{left} {right}");
+        }
+        for (left, right) in [
+            ("db/schema.sql", "db/seed.sql"),
+            ("react", "reach"),
+            ("comment", "commit"),
+            ("v1", "v12"),
+            ("tab", "table"),
+            ("config", "confirm"),
+        ] {
+            assert!(!is_same(left, right) && !is_same(right, left), "{left} {right}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The summary within a model's answer.
+//!
+//! Models and programs put other things around it: thinking between tags, a fence of Markdown, words
+//! of greeting, codes for a terminal. What is taken away is known by its form alone, and where the
+//! form leaves a doubt, the text stays.
+
+use std::borrow::Cow;
+
+/// How thinking begins and ends, in lower case.
+const THINKING: [(&str, &str); 19] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<reflection>", "</reflection>"),
+    ("<analysis>", "</analysis>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("[think]", "[/think]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|start_thinking|>", "<|end_thinking|>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<unused94>thought", "<unused95>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    ("<|start|>assistant<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    ("here is my thought process:", "here is my response:"),
+];
+
+/// Tags that some models put around the whole answer.
+const WRAPPERS: [(&str, &str); 6] = [
+    ("<summary>", "</summary>"),
+    ("<answer>", "</answer>"),
+    ("<response>", "</response>"),
+    ("<output>", "</output>"),
+    ("<|begin_of_solution|>", "<|end_of_solution|>"),
+    ("<|start_response|>", "<|end_response|>"),
+];
+
+/// What a model writes at its end where the server does not know its template.
+const END_MARKS: [&str; 8] = [
+    "<|end|>",
+    "<|return|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<end_of_turn>",
+    "<|end_of_turn|>",
+];
+
+/// Longer texts before the first heading are no greeting, in characters.
+const MAX_PREAMBLE_CHARACTERS: usize = 400;
+/// Nor are texts with more lines.
+const MAX_PREAMBLE_LINES: usize = 4;
+
+/// Most blocks of thinking that are taken away, and most tags that are looked at for one: a text is
+/// read a bounded number of times, whatever it holds.
+const MAX_BLOCKS: usize = 32;
+
+/// The summary in `answer`: without thinking, fences, greetings and codes for a terminal. It is empty
+/// where the answer holds nothing else, also where it ends before its thinking does.
+pub fn summary_of(answer: &str) -> String {
+    let plain = plain(answer);
+    let text = without_end_marks(without_thinking(&plain).trim()).to_owned();
+    let text = unwrapped(&text);
+    without_preamble(unfenced(text)).trim().to_owned()
+}
+
+/// The tags of thinking that `text`, in lower case, begins with: the length of the opening one, and
+/// the closing one.
+pub(super) fn opened_thinking(text: &str) -> Option<(usize, &'static str)> {
+    let opened = THINKING.iter().filter(|(open, _)| text.starts_with(open));
+    opened.max_by_key(|(open, _)| open.len()).map(|(open, close)| (open.len(), *close))
+}
+
+/// Whether more of `text`, in lower case, could make it begin with a tag of thinking.
+pub(super) fn may_open_thinking(text: &str) -> bool {
+    THINKING.iter().any(|(open, _)| open.len() > text.len() && open.starts_with(text))
+}
+
+/// The text as a terminal would leave it: without a byte order mark, codes of colours and cursors,
+/// and the frames of a spinner that a carriage return has overwritten.
+fn plain(text: &str) -> Cow<'_, str> {
+    let text = text.trim_start_matches('\u{feff}');
+    if !text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t')) {
+        return Cow::Borrowed(text);
+    }
+    let text = console::strip_ansi_codes(text);
+    let has_line_feeds = text.contains('\n');
+    let shown = |line: &str| match has_line_feeds {
+        true => {
+            let line = line.trim_end_matches('\r');
+            line.rsplit('\r').next().unwrap_or_default().to_owned()
+        }
+        false => line.replace('\r', "\n"),
+    };
+    let lines: Vec<String> = text.split('\n').map(shown).collect();
+    Cow::Owned(
+        lines.join("\n").replace(|character: char| character.is_control() && !matches!(character, '\n' | '\t'), ""),
+    )
+}
+
+/// The text without thinking: blocks that begin it or a line of it, and whatever stands before a
+/// closing tag whose opening one was part of the prompt.
+fn without_thinking(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..MAX_BLOCKS {
+        // Lower case of ASCII alone, so that positions stay.
+        let lower = text.to_ascii_lowercase();
+        let start = lower.len() - lower.trim_start().len();
+        text = if let Some((open, close)) = opened_thinking(&lower[start..]) {
+            let Some(end) = lower[start + open..].find(close) else {
+                return Cow::Borrowed("");
+            };
+            Cow::Owned(text[start + open + end + close.len()..].to_owned())
+        } else if let Some((start, end)) = block_on_lines(&lower) {
+            Cow::Owned(format!("{}{}", &text[..start], text[end..].trim_start_matches([' ', '\t', '\n'])))
+        } else if let Some(end) = end_of_unopened_thinking(&lower) {
+            Cow::Owned(text[end..].to_owned())
+        } else {
+            return text;
+        };
+    }
+    text
+}
+
+/// Where a closing tag without an opening one ends. It stands at the beginning or the end of its line
+/// and outside of code, the summary follows it, and none stands before it: a summary may speak of tags.
+fn end_of_unopened_thinking(lower: &str) -> Option<usize> {
+    if !lower.contains(['/', '|', '>']) {
+        return None;
+    }
+    let last_of = |close: &'static str| {
+        // The last one counts: a summary that follows it holds none.
+        let candidates = lower.rmatch_indices(close).take(MAX_BLOCKS);
+        candidates.map(|(at, _)| (at, at + close.len())).find(|(at, end)| ends_thinking(&lower[..*at], &lower[*end..]))
+    };
+    THINKING.iter().filter_map(|(_, close)| last_of(close)).map(|(_, end)| end).max()
+}
+
+/// Whether a closing tag between these texts ends thinking.
+fn ends_thinking(before: &str, after: &str) -> bool {
+    let line_before = before.rsplit('\n').next().unwrap_or_default();
+    let line_after = after.split('\n').next().unwrap_or_default();
+    let is_at_edge = line_before.trim().is_empty() || line_after.trim().is_empty();
+    let is_answered = || !after.trim().is_empty() && (has_heading(after) || !has_heading(before));
+    is_at_edge && is_answered() && !is_within_code(before)
+}
+
+/// A whole block of thinking whose tags begin a line and end one.
+fn block_on_lines(lower: &str) -> Option<(usize, usize)> {
+    let (mut start, mut is_code, mut looked_at) = (0, false, 0);
+    for line in lower.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start().len();
+        is_code ^= fence(line).is_some();
+        if let Some((open, close)) = opened_thinking(line.trim_start()).filter(|_| !is_code && looked_at < MAX_BLOCKS) {
+            looked_at += 1;
+            let within = start + indent + open;
+            let end = lower[within..].find(close).map(|end| within + end + close.len());
+            let ends_line = |end: &usize| lower[*end..].split('\n').next().unwrap_or_default().trim().is_empty();
+            if let Some(end) = end.filter(ends_line) {
+                return Some((start, end));
+            }
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// Whether a fence that was opened in `before` is still open.
+fn is_within_code(before: &str) -> bool {
+    before.lines().filter(|line| fence(line).is_some()).count() % 2 == 1
+}
+
+fn without_end_marks(text: &str) -> &str {
+    let mut text = text;
+    while let Some(rest) = END_MARKS.iter().find_map(|mark| text.strip_suffix(mark)) {
+        text = rest.trim_end();
+    }
+    text
+}
+
+fn unwrapped(text: &str) -> &str {
+    let lower = text.to_ascii_lowercase();
+    let around = WRAPPERS.iter().find(|(open, close)| {
+        // An opening tag without a closing one is left by what was cut off; two are no wrapper.
+        lower.starts_with(open) && (lower.ends_with(close) || !lower.contains(close))
+    });
+    match around {
+        Some((open, close)) if lower.ends_with(close) => text[open.len()..text.len() - close.len()].trim(),
+        Some((open, _)) => text[open.len()..].trim(),
+        None => text,
+    }
+}
+
+/// The text within a fence of Markdown that holds the first heading, or the text itself. What stands
+/// before that fence is a greeting, and so is what follows it, if that has no heading.
+fn unfenced(text: &str) -> &str {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if is_heading(line) {
+            return text;
+        }
+        if let Some((marker, info)) = fence(line) {
+            let within = &text[start + line.len()..];
+            let is_text =
+                matches!(info.to_ascii_lowercase().as_str(), "" | "markdown" | "md" | "text" | "txt" | "plaintext");
+            let first = within.lines().find(|line| !line.trim().is_empty());
+            if !is_text || !first.is_some_and(is_heading) {
+                return text;
+            }
+            return until_closing_fence(within, marker);
+        }
+        start += line.len();
+    }
+    text
+}
+
+/// The text up to the fence that closes it: the last bare one, unless a heading follows it, or all
+/// others have their own.
+fn until_closing_fence<'t>(within: &'t str, marker: &str) -> &'t str {
+    let mut at = 0;
+    let mut fences = Vec::new();
+    for line in within.split_inclusive('\n') {
+        if let Some((own, info)) = fence(line) {
+            fences.push((at, own.starts_with(marker) && info.is_empty()));
+        }
+        at += line.len();
+    }
+    match fences.last() {
+        Some((at, true)) if fences.len() % 2 == 1 && !has_heading(&within[*at..]) => &within[..*at],
+        _ => within,
+    }
+}
+
+/// The marker and the info string of a line that opens or closes a fence.
+fn fence(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let first = line.chars().next().filter(|first| matches!(first, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(first).len();
+    (length >= 3 && !line[length..].contains(first)).then(|| (&line[..length], line[length..].trim()))
+}
+
+/// The text from its first heading on, if a short text without lists stands before it.
+fn without_preamble(text: &str) -> &str {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if is_heading(line) {
+            break;
+        }
+        at += line.len();
+    }
+    let preamble = text[..at].trim();
+    let is_list = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with(['-', '*', '+', '|', '<', '`']) && !line.starts_with("---") && !line.starts_with("**")
+            || line.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let lines = || preamble.lines().filter(|line| !line.trim().is_empty());
+    let is_greeting = lines().count() <= MAX_PREAMBLE_LINES
+        && preamble.chars().count() <= MAX_PREAMBLE_CHARACTERS
+        && !lines().any(is_list);
+    match at < text.len() && is_greeting {
+        true => &text[at..],
+        false => text,
+    }
+}
+
+fn has_heading(text: &str) -> bool {
+    text.lines().any(is_heading)
+}
+
+fn is_heading(line: &str) -> bool {
+    let title = line.trim_start_matches('#');
+    (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_many_tags_are_read_in_time() {
+        let began = std::time::Instant::now();
+        for unit in [
+            "<think></think>",
+            "<think>\n",
+            "x\n<think>\n",
+            "</think>\n",
+            "a</think>\nb\n",
+            "```\n",
+            "<|im_end|>",
+            "\u{1b}[1m\r",
+        ] {
+            let text = format!("x\n{}## Goal\n- Peace", unit.repeat(2_000_000 / unit.len()));
+            summary_of(&text);
+            summary_of(&text[2..]);
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+    }
+}

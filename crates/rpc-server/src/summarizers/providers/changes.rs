@@ -1,0 +1,257 @@
+//! What is changed in a request that a server refuses because of one of its members.
+//!
+//! Servers that speak a provider's language do not know all of its members, and know some by other
+//! names. Which one is refused stands in the text of the refusal alone.
+
+use serde_json::{Map, Value, json};
+
+/// What of a request can be changed.
+#[derive(Debug)]
+pub(super) struct Changeable {
+    /// Members that may be left out: each by its name, and the words by which a text means it.
+    pub(super) optional: &'static [(&'static str, &'static [&'static str])],
+    /// The object that holds the limit of the answer, and the names that it may have there.
+    pub(super) limit: Limit,
+    /// Whether the system prompt can go into the first message.
+    pub(super) merge_system: fn(&mut Value) -> bool,
+}
+
+/// Where the limit of an answer stands.
+#[derive(Debug)]
+pub(super) struct Limit {
+    /// The object within the body, or the body itself.
+    pub(super) within: Option<&'static str>,
+    /// Its names.
+    pub(super) names: &'static [&'static str],
+    /// Further words by which a text means it.
+    pub(super) words: &'static [&'static str],
+    /// Whether a request can do without.
+    pub(super) is_optional: bool,
+}
+
+/// A change that a server asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// This member is left out.
+    Without(&'static str),
+    /// The limit of the answer has this name.
+    Named(&'static str),
+    /// It is at most this.
+    AtMost(u64),
+    /// There is none.
+    Unlimited,
+    /// The system prompt is the beginning of the first message.
+    SystemInMessage,
+}
+
+/// Smaller numbers in a text are no limits of answers.
+const SMALLEST_LIMIT: u64 = 256;
+
+impl Change {
+    /// Makes the change in a body.
+    pub(super) fn apply(&self, body: &mut Value, changeable: &Changeable) {
+        match self {
+            Self::Without(name) => drop(body.as_object_mut().and_then(|body| body.remove(*name))),
+            Self::Named(name) => {
+                if let Some(limit) = changeable.limit.take(body)
+                    && let Some(holder) = changeable.limit.holder(body)
+                {
+                    holder.insert((*name).to_owned(), json!(limit));
+                }
+            }
+            Self::AtMost(most) => {
+                if let Some((name, limit)) = changeable.limit.find(body)
+                    && limit > *most
+                    && let Some(holder) = changeable.limit.holder(body)
+                {
+                    holder.insert(name.to_owned(), json!(most));
+                }
+            }
+            Self::Unlimited => drop(changeable.limit.take(body)),
+            Self::SystemInMessage => drop((changeable.merge_system)(body)),
+        }
+    }
+}
+
+impl Limit {
+    fn holder<'b>(&self, body: &'b mut Value) -> Option<&'b mut Map<String, Value>> {
+        match self.within {
+            Some(name) => body[name].as_object_mut(),
+            None => body.as_object_mut(),
+        }
+    }
+
+    fn find(&self, body: &Value) -> Option<(&'static str, u64)> {
+        let holder = self.within.map_or(body, |name| &body[name]);
+        self.names.iter().find_map(|name| Some((*name, holder[*name].as_u64()?)))
+    }
+
+    fn take(&self, body: &mut Value) -> Option<u64> {
+        let (name, limit) = self.find(body)?;
+        self.holder(body)?.remove(name);
+        Some(limit)
+    }
+}
+
+/// The change that answers a refusal: `text` is its body, `body` what was sent, `given` the members
+/// that the settings gave, and `made` what was changed before. Each kind of change is made once.
+pub(super) fn change(
+    text: &str,
+    body: &Value,
+    changeable: &Changeable,
+    given: &Map<String, Value>,
+    made: &[Change],
+) -> Option<Change> {
+    let text = text.to_lowercase();
+    let optional = changeable.optional.iter().find(|(name, words)| {
+        let is_ours = !body[*name].is_null() && !given.contains_key(*name);
+        is_ours && words.iter().any(|word| names(&text, word))
+    });
+    if let Some((name, _)) = optional {
+        return Some(Change::Without(name));
+    }
+    let is_new =
+        |change: &Change| !made.iter().any(|before| std::mem::discriminant(before) == std::mem::discriminant(change));
+    change_of_limit(&text, body, &changeable.limit, &is_new).or_else(|| {
+        let change = Change::SystemInMessage;
+        let is_about_system = SYSTEM_WORDS.iter().any(|words| words.iter().all(|word| text.contains(word)));
+        let can_merge = || (changeable.merge_system)(&mut body.clone());
+        (is_about_system && is_new(&change) && can_merge()).then_some(change)
+    })
+}
+
+/// Words that say that a model takes no system prompt.
+const SYSTEM_WORDS: [&[&str]; 6] = [
+    &["system", "role", "support"],
+    &["system role"],
+    &["system message", "support"],
+    &["system prompt", "support"],
+    &["system instruction", "not"],
+    &["developer instruction", "not"],
+];
+
+/// Words of servers whose limit is one from below.
+const TOO_SMALL: [&str; 4] = ["at least", "greater than", "must be positive", "too small"];
+
+fn change_of_limit(text: &str, body: &Value, limit: &Limit, is_new: &dyn Fn(&Change) -> bool) -> Option<Change> {
+    let (name, asked) = limit.find(body)?;
+    let is_meant = limit.names.iter().chain(limit.words).any(|word| names(text, word));
+    if !is_meant {
+        return None;
+    }
+    let other = limit.names.iter().find(|other| **other != name).map(|other| Change::Named(other));
+    let other = other.filter(is_new);
+    // A text that names the other name asks for it.
+    if let Some(Change::Named(other_name)) = &other
+        && names(text, other_name)
+    {
+        return other;
+    }
+    let lower = largest_below(text, asked).map(Change::AtMost).filter(is_new);
+    // A value that is too small is wrong by any name.
+    if lower.is_none() && TOO_SMALL.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let unlimited = || Some(Change::Unlimited).filter(|change| limit.is_optional && is_new(change));
+    lower.or(other).or_else(unlimited)
+}
+
+/// Whether a text names a member: as a word of its own, since `max_tokens` is a part of other names.
+fn names(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let is_inner = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        !text[..at].ends_with(is_inner) && !text[at + word.len()..].starts_with(is_inner)
+    })
+}
+
+/// The largest number in a text that is less than `limit` and stands on its own; one less where the text
+/// calls it exclusive.
+fn largest_below(text: &str, limit: u64) -> Option<u64> {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | ',');
+    let words = text.split(|character: char| !is_part(character));
+    let numbers = words.filter_map(|word| {
+        // A sign of the sentence may follow, a separator of thousands stand within.
+        let word = word.trim_end_matches(['.', ',']);
+        let is_number = word.starts_with(|first: char| first.is_ascii_digit())
+            && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+        is_number.then(|| word.replace(',', "").parse::<u64>().ok()).flatten()
+    });
+    let exclusive = |number: u64| text.contains(&format!("{number} (exclusive)"));
+    let numbers =
+        numbers.filter(|number| (SMALLEST_LIMIT..limit).contains(number) || *number == limit && exclusive(*number));
+    numbers.map(|number| if exclusive(number) { number - 1 } else { number }).max()
+}
+
+/// For languages whose system prompt is a member that cannot go elsewhere.
+pub(super) fn keep_system(_: &mut Value) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: Changeable = Changeable {
+        optional: &[("stream_options", &["stream_options", "include_usage"])],
+        limit: Limit { within: None, names: &["max_tokens", "max_completion_tokens"], words: &[], is_optional: true },
+        merge_system: |body| body["messages"].is_array(),
+    };
+
+    fn check(text: &str, made: &[Change], expected: Option<Change>) {
+        let mut body = json!({ "messages": [], "max_tokens": 13_107, "stream_options": { "include_usage": true } });
+        made.iter().for_each(|change| change.apply(&mut body, &CHAT));
+        assert_eq!(change(text, &body, &CHAT, &Map::new(), made), expected, "{text}");
+    }
+
+    #[test]
+    fn a_refusal_that_names_a_member_changes_it() {
+        let without = Change::Without("stream_options");
+        check("unknown field `stream_options`", &[], Some(without.clone()));
+        check("unknown field `stream_options`", &[without], None);
+        let other = Change::Named("max_completion_tokens");
+        check("'max_tokens' is not supported. Use 'max_completion_tokens'.", &[], Some(other.clone()));
+        check("Unrecognized argument: max_completion_tokens", std::slice::from_ref(&other), Some(Change::Unlimited));
+        check("[\"body\",\"max_tokens\"] Extra inputs are not permitted", &[], Some(other.clone()));
+        check(
+            "max_tokens is too large: 13107. At most 4,096 are supported, gpt-9000.",
+            &[],
+            Some(Change::AtMost(4096)),
+        );
+        check("max_tokens: from 1 (inclusive) to 8193 (exclusive)", &[], Some(Change::AtMost(8192)));
+        check("System role not supported", &[], Some(Change::SystemInMessage));
+        check("System role not supported", &[Change::SystemInMessage], None);
+        for nothing in [
+            "max_tokens must be at least 1",
+            "max_tokens_to_sample is wrong",
+            "the model is wrong",
+            "the system is down",
+            "",
+        ] {
+            check(nothing, &[], None);
+        }
+    }
+
+    #[test]
+    fn what_the_settings_gave_stays() {
+        let body = json!({ "stream_options": {} });
+        let given = body.as_object().unwrap();
+        assert_eq!(change("stream_options", &body, &CHAT, given, &[]), None);
+    }
+
+    #[test]
+    fn changes_change_the_body() {
+        let mut body = json!({ "max_tokens": 500, "stream_options": {}, "a": 1 });
+        for change in [
+            Change::Without("stream_options"),
+            Change::AtMost(900),
+            Change::AtMost(400),
+            Change::Named("max_completion_tokens"),
+            Change::AtMost(300),
+        ] {
+            change.apply(&mut body, &CHAT);
+        }
+        assert_eq!(body, json!({ "max_completion_tokens": 300, "a": 1 }));
+        Change::Unlimited.apply(&mut body, &CHAT);
+        assert_eq!(body, json!({ "a": 1 }));
+    }
+}

@@ -1,0 +1,104 @@
+//! `ConverseStream` of Amazon Bedrock, which all of its models speak.
+
+use compaction_core::prompts::SummaryRequest;
+use serde_json::{Value, json};
+
+use super::super::model::StopReason;
+use super::changes::{Changeable, Limit};
+use super::draft::{Draft, Usage};
+use super::failure::{Failure, Report};
+use super::wire::{Wire, number};
+
+/// The conversations with one model.
+#[derive(Debug)]
+pub(super) struct Converse {
+    /// The name under which the settings know the model.
+    pub(super) name: String,
+}
+
+static CHANGEABLE: Changeable = Changeable {
+    optional: &[],
+    limit: Limit {
+        within: Some("inferenceConfig"),
+        names: &["maxTokens"],
+        words: &["maxtokens", "max_tokens", "maximum tokens"],
+        is_optional: true,
+    },
+    merge_system,
+};
+
+impl Wire for Converse {
+    fn accepted(&self) -> &'static str {
+        "application/vnd.amazon.eventstream"
+    }
+
+    fn body(&self, request: &SummaryRequest) -> Value {
+        json!({
+            "system": [{ "text": request.system_prompt }],
+            "messages": [{ "role": "user", "content": [{ "text": request.prompt }] }],
+            "inferenceConfig": { "maxTokens": request.max_tokens },
+        })
+    }
+
+    fn changeable(&self) -> &'static Changeable {
+        &CHANGEABLE
+    }
+
+    fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        if let Some(word) = event["exception"].as_str() {
+            let message = event["message"].as_str().unwrap_or_default().to_owned();
+            let report = Report { message, words: word.to_owned(), ..Report::default() };
+            return Err(Failure::from_report(&self.name, &report));
+        }
+        if event["contentBlockStart"]["start"]["toolUse"].is_object() {
+            draft.call_tool();
+        }
+        draft.push(event["contentBlockDelta"]["delta"]["text"].as_str().unwrap_or_default())?;
+        if let Some(reason) = event["messageStop"]["stopReason"].as_str() {
+            draft.stop(stop_reason(reason));
+        }
+        if event["metadata"].is_object() {
+            add_usage(&event["metadata"]["usage"], &mut draft.usage);
+            draft.finish();
+        }
+        // The whole answer of a server that does not stream.
+        for block in event["output"]["message"]["content"].as_array().into_iter().flatten() {
+            if block["toolUse"].is_object() {
+                draft.call_tool();
+            }
+            draft.push(block["text"].as_str().unwrap_or_default())?;
+        }
+        if let Some(reason) = event["stopReason"].as_str() {
+            draft.stop(stop_reason(reason));
+            add_usage(&event["usage"], &mut draft.usage);
+        }
+        Ok(())
+    }
+}
+
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "end_turn" | "stop_sequence" => StopReason::Stop,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "tool_use" | "malformed_tool_use" => StopReason::ToolUse,
+        other => StopReason::Other(other.to_owned()),
+    }
+}
+
+fn add_usage(given: &Value, usage: &mut Usage) {
+    usage.input = number(given, &["inputTokens"]);
+    usage.output = number(given, &["outputTokens"]);
+    usage.cache_read = number(given, &["cacheReadInputTokens"]).unwrap_or(0);
+    usage.cache_write = number(given, &["cacheWriteInputTokens"]).unwrap_or(0);
+    usage.total = number(given, &["totalTokens"]);
+}
+
+fn merge_system(body: &mut Value) -> bool {
+    let system = body["system"][0]["text"].as_str();
+    let prompt = body["messages"][0]["content"][0]["text"].as_str();
+    let Some(merged) = system.zip(prompt).map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
+        return false;
+    };
+    body["messages"][0]["content"][0]["text"] = Value::String(merged);
+    body.as_object_mut().is_some_and(|body| body.remove("system").is_some())
+}

@@ -1,0 +1,79 @@
+//! Lines that are longer than lines may be, and more oddities than are told.
+
+use crate::common::{HEADER, Place, file, id, oddities, say, user};
+use session_store::{
+    DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Session, SessionLog, SessionOptions, StoreError,
+};
+
+const MAX_LINE: usize = 300;
+
+fn open(place: &Place) -> Session {
+    let log: Box<dyn SessionLog> = match place {
+        Place::File(_) => Box::new(FileLog::open(&place.path()).unwrap().log),
+        Place::Memory(bytes) => Box::new(MemoryLog::shared(bytes.clone())),
+    };
+    Session::open(log, SessionOptions { max_line_bytes: MAX_LINE, ..SessionOptions::default() }).unwrap()
+}
+
+#[test]
+fn a_long_line_keeps_its_place_and_nothing_of_its_body() {
+    let long = user("b", Some("a"), &"x".repeat(MAX_LINE));
+    let text = file(&[&user("a", None, "1"), &long, &user("c", Some("b"), "3")]);
+    for place in Place::all(text.as_bytes()) {
+        let session = open(&place);
+        assert_eq!(session.branch_ids(session.leaf_id()).unwrap(), [id("a"), id("b"), id("c")]);
+        assert_eq!(oddities(&session), [(DiagnosticKind::BrokenLine, Some(3))]);
+        let told = &session.diagnostics()[0].message;
+        assert!(told.contains(&long.len().to_string()) && told.contains("300"), "{told}");
+        let error = session.entry(&id("b")).unwrap_err();
+        assert!(matches!(error, StoreError::BrokenEntry { line: 3, .. }), "{error:?}");
+        assert_eq!(session.check().unwrap(), session.diagnostics());
+        assert_eq!(session.context(session.leaf_id()).unwrap().diagnostics.len(), 1);
+    }
+}
+
+#[test]
+fn what_would_be_too_long_is_not_appended() {
+    for place in Place::all(file(&[&user("a", None, "1")]).as_bytes()) {
+        let mut session = open(&place);
+        let before = place.bytes();
+        let members = format!(r#"{{"message":{{"role":"user","content":"{}"}}}}"#, "x".repeat(MAX_LINE));
+        let error = session.append(NewEntry::new("message", &members), Parent::Leaf).unwrap_err();
+        assert!(matches!(&error, StoreError::InvalidEntry { reason } if reason.contains("300")), "{error:?}");
+        assert_eq!(place.bytes(), before);
+        say(&mut session, "short");
+    }
+}
+
+#[test]
+fn a_migration_keeps_a_long_line_byte_for_byte() {
+    let long = [user("b", Some("a"), &"x".repeat(MAX_LINE)).as_bytes(), b"\xff"].concat();
+    let header = HEADER.replace("\"version\":3", "\"version\":2");
+    let (first, last) = (user("a", None, "1"), user("c", Some("b"), "3"));
+    let text = [header.as_bytes(), first.as_bytes(), &long, last.as_bytes()];
+    for place in Place::all(&[&text.join(&b'\n')[..], b"\n"].concat()) {
+        let mut session = open(&place);
+        say(&mut session, "4");
+        let bytes = place.bytes();
+        let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+        assert_eq!((lines.len(), lines[2]), (6, &long[..]));
+        assert!(lines[0].windows(11).any(|part| part == b"\"version\":3"), "the rest is of the current version");
+        assert_eq!(open(&Place::all(&bytes)[1]).entry_count(), Some(4));
+    }
+}
+
+#[test]
+fn of_many_oddities_the_first_are_told_and_the_rest_counted() {
+    let text = format!("{}{}{}\n", file(&[]), "x\n".repeat(2500), user("a", None, "1"));
+    for place in Place::all(text.as_bytes()) {
+        let session = open(&place);
+        let check = |found: &[session_store::Diagnostic]| {
+            assert_eq!(found.len(), 1001);
+            let rest: Vec<_> = found.iter().filter(|told| told.line.is_none()).collect();
+            assert_eq!(rest.len(), 1);
+            assert_eq!(rest[0].message, "1500 more of this kind are not listed");
+        };
+        check(session.diagnostics());
+        check(&session.check().unwrap());
+    }
+}
