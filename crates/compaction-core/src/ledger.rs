@@ -7,6 +7,7 @@
 
 mod actions;
 mod brief;
+mod claims;
 mod collect;
 pub(crate) mod commands;
 pub(crate) mod cues;

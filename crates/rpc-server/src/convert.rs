@@ -232,11 +232,13 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
     let item = |text: &str, sources: &Sources| wire::LostItem { text: text.to_owned(), entry_ids: ids(sources) };
     let reversed = |suspicion: &Suspicion| {
         let (fact, subject) = match suspicion {
-            Suspicion::NotModified { path } => ("notModified", path),
-            Suspicion::Modified { path } => ("modified", path),
-            Suspicion::Failed { command } => ("failed", command),
+            Suspicion::NotCommitted => ("notCommitted", "git commit"),
+            Suspicion::NotPushed => ("notPushed", "git push"),
+            Suspicion::NotModified { path } => ("notModified", path.as_str()),
+            Suspicion::Modified { path } => ("modified", path.as_str()),
+            Suspicion::Failed { command } => ("failed", command.as_str()),
         };
-        wire::ReversedFact { fact: fact.to_owned(), subject: subject.clone() }
+        wire::ReversedFact { fact: fact.to_owned(), subject: subject.to_owned() }
     };
     let error = |error: &ErrorRecord| wire::LostError {
         subject: error.subject.clone(),

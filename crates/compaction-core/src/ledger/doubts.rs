@@ -1,13 +1,10 @@
-//! What is doubtful in a summary: paths that nothing supports, statements that are the reverse of
-//! what is known.
+//! What is doubtful in a summary: names that nothing supports.
 
 use std::collections::HashSet;
 
 use super::finder::{Finder, Pattern};
-use super::loss::{Check, Suspicion, texts};
+use super::loss::{Check, texts};
 use super::scan::{NameKind, ending, scan};
-use super::sentences::without_marker;
-use super::{Ledger, Outcome};
 
 /// Paths of a summary that are looked for.
 const MOST_CLAIMS: usize = 512;
@@ -78,43 +75,4 @@ fn is_certain(path: &str) -> bool {
 fn is_known(path: &str, known: &HashSet<&str>) -> bool {
     let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]).filter(|end| end.contains('/'));
     known.contains(path) || ends.into_iter().any(|end| known.contains(end))
-}
-
-/// Statements about one file or command that are the reverse of what is known. Only items that begin
-/// with the deed or say plainly that nothing was changed are judged.
-pub(super) fn reversed(check: &Check<'_>) -> Vec<Suspicion> {
-    let ledger = check.ledger;
-    check.summary.lines().filter_map(|line| reversed_line(line, ledger)).collect()
-}
-
-fn reversed_line(line: &str, ledger: &Ledger) -> Option<Suspicion> {
-    const CHANGED: [&str; 8] =
-        ["edited ", "modified ", "updated ", "changed ", "wrote ", "rewrote ", "created ", "refactored "];
-    const UNCHANGED: [&str; 4] = ["unchanged", "not modified", "untouched", "only read"];
-    const SUCCEEDED: [&str; 4] = [" passes", " passed", " succeeds", " succeeded"];
-    let item = without_box(without_marker(line));
-    let lower = item.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let name = super::text::quoted(item).next()?;
-    let file = || ledger.files.iter().find(|file| file.path == name);
-    if CHANGED.iter().any(|word| lower.starts_with(word)) {
-        return file().filter(|file| !file.is_modified() && file.read > 0).map(|_| not_modified(name));
-    }
-    if says(&UNCHANGED) {
-        return file().filter(|file| file.is_modified()).map(|_| Suspicion::Modified { path: name.to_owned() });
-    }
-    let is_negated = says(&["not ", "n't ", "never ", "until "]);
-    let command = || ledger.commands.iter().find(|command| command.command == name);
-    let failed = || command().filter(|command| command.outcome == Outcome::Failed && command.succeeded == 0);
-    (says(&SUCCEEDED) && !is_negated).then(failed)?.map(|_| Suspicion::Failed { command: name.to_owned() })
-}
-
-/// An item without the box that tells whether it is done.
-fn without_box(item: &str) -> &str {
-    let rest = ["[x]", "[X]", "[ ]"].iter().find_map(|mark| item.strip_prefix(mark));
-    rest.unwrap_or(item).trim_start_matches(|character: char| !character.is_alphabetic() && character != '`')
-}
-
-fn not_modified(path: &str) -> Suspicion {
-    Suspicion::NotModified { path: path.to_owned() }
 }

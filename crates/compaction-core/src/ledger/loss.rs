@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::doubts::{reversed, unsupported};
+use super::claims::reversed;
+use super::doubts::unsupported;
 use super::known::Known;
 use super::measure::{Class, Item, Retention, State, Tally, Texts};
 use super::notes::{Note, NoteKind};
@@ -14,6 +15,7 @@ use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sou
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
 use crate::preparation::PreparedMessage;
+use crate::text::prefix_utf16;
 
 /// UTF-16 units by which a request is known.
 const REQUEST_UNITS: usize = 40;
@@ -28,6 +30,8 @@ const MOST_REQUESTS: usize = 240;
 const MOST_CONSTRAINTS: usize = 80;
 /// UTF-16 units of the statements that a context is expected to tell: those that say most.
 const STATEMENT_UNITS: usize = 8000;
+/// UTF-16 units of a text that stays in which it is looked for in other words.
+const KEPT_UNITS: usize = 8000;
 /// Sentences of a long request that are looked for.
 const MOST_SENTENCES: usize = 60;
 /// What the last request weighs, one that only confirms or comments, and an error that was resolved,
@@ -69,6 +73,10 @@ pub enum Suspicion {
         /// The command.
         command: String,
     },
+    /// It says that something was committed where nothing was.
+    NotCommitted,
+    /// It says that something was pushed where nothing was.
+    NotPushed,
 }
 
 /// What the new context lacks, the most telling first.
@@ -119,7 +127,10 @@ impl LossReport {
         let mut told = Told::looking_for(expected.iter().flat_map(|(item, _)| &item.sought));
         told.read(check.summary);
         told.part();
-        check.kept.iter().for_each(|prepared| texts(&prepared.message, &mut |text| told.read(text)));
+        check
+            .kept
+            .iter()
+            .for_each(|prepared| texts(&prepared.message, &mut |text| told.read(prefix_utf16(text, KEPT_UNITS))));
         let each = |search: &mut dyn FnMut(&str)| {
             search(&one_line(check.summary));
             for prepared in check.kept {
@@ -141,7 +152,7 @@ impl LossReport {
             statements: Vec::new(),
             clipped: Vec::new(),
             unsupported: unsupported(check),
-            reversed: reversed(check),
+            reversed: reversed(check.summary, ledger),
             retention: tally.retention(),
             lacks_last_request: false,
             tally,

@@ -122,19 +122,28 @@ impl Told {
 
     /// Adds what `text` states; windows go on from the text before it.
     pub(super) fn read(&mut self, text: &str) {
-        for line in stating_lines(text) {
-            let length = utf16_len(line);
-            let own = (length <= LONGEST_LINE).then_some(self.lines);
-            self.lines += u32::from(own.is_some());
-            each_term(line, &mut |term| {
-                let Some(standing) = term.hash.and_then(|hash| self.by_term.get_mut(&hash)) else { return };
-                let window = ((self.units + term.at * length / line.len().max(1)) / STEP) as u32;
-                // A window that starts before it, and the one after that.
-                [window, window + 1].into_iter().for_each(|window| push_new(&mut standing.windows, window));
-                own.into_iter().for_each(|line| push_new(&mut standing.lines, line));
-            });
-            self.units += length + 1;
+        let mut terms = Vec::new();
+        for line in lines_outside_lists(text) {
+            terms.clear();
+            each_term(line, &mut |term| terms.push(term));
+            if !is_list(&terms) {
+                self.add(line, &terms);
+            }
         }
+    }
+
+    fn add(&mut self, line: &str, terms: &[Term]) {
+        let length = utf16_len(line);
+        let own = (length <= LONGEST_LINE).then_some(self.lines);
+        self.lines += u32::from(own.is_some());
+        for term in terms {
+            let Some(standing) = term.hash.and_then(|hash| self.by_term.get_mut(&hash)) else { continue };
+            let window = ((self.units + term.at * length / line.len().max(1)) / STEP) as u32;
+            // A window that starts before it, and the one after that.
+            [window, window + 1].into_iter().for_each(|window| push_new(&mut standing.windows, window));
+            own.into_iter().for_each(|line| push_new(&mut standing.lines, line));
+        }
+        self.units += length + 1;
     }
 
     /// Ends the windows: what follows is another text.
@@ -186,23 +195,26 @@ pub(super) struct Sums {
 
 /// Whether a line states nothing: it is a list of names.
 pub(super) fn is_bag(line: &str) -> bool {
-    let (mut names, mut words) = (0, 0);
-    each_term(line, &mut |term| {
-        words += usize::from(!term.is_directory);
-        names += usize::from(term.is_name && !term.is_number && !term.is_directory);
-    });
-    words == 0 || names * 100 >= words * NAMES_PERCENT
+    let mut terms = Vec::new();
+    each_term(line, &mut |term| terms.push(term));
+    is_list(&terms)
 }
 
-/// The lines of a text that state something.
-fn stating_lines(text: &str) -> impl Iterator<Item = &str> {
+fn is_list(terms: &[Term]) -> bool {
+    let words = terms.iter().filter(|term| !term.is_directory);
+    let names = words.clone().filter(|term| term.is_name && !term.is_number).count();
+    names * 100 >= words.count() * NAMES_PERCENT
+}
+
+/// The lines of a text without its lists of files.
+fn lines_outside_lists(text: &str) -> impl Iterator<Item = &str> {
     let mut closing = None;
     text.lines().filter(move |line| {
         let tag = line.trim();
         let opened = FILE_BLOCKS.iter().find(|(open, _)| *open == tag).map(|(_, close)| *close);
         let is_inside = closing.is_some() || opened.is_some();
         closing = if closing == Some(tag) { None } else { opened.or(closing) };
-        !is_inside && !is_bag(line)
+        !is_inside
     })
 }
 

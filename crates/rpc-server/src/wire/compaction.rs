@@ -511,9 +511,9 @@ pub struct LostItem {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReversedFact {
-    /// What is known: `notModified`, `modified`, or `failed`.
+    /// What is known: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
     pub fact: String,
-    /// The file or command.
+    /// The file or command; `git commit` or `git push` where nothing was committed or pushed.
     pub subject: String,
 }
 
