@@ -311,6 +311,28 @@ fn the_rest_of_a_path_that_was_cut_is_supported() {
 }
 
 #[test]
+fn names_that_nothing_holds_are_told() {
+    let said = "The retry in src/net/client.rs took 1,250 ms; setRetryLimit and max_retries are in v1.4.12 since 3f9c2ab1. \
+                TS2345 is PROJ-118. Run build.sh.";
+    let messages = prepared(vec![user(said)]);
+    for (summary, expected) in [
+        ("setRetryLimit, max_retries, v1.4.12, 3f9c2ab1, TS2345, PROJ-118, client.rs, 1,250 ms, build.sh", &[][..]),
+        ("`SetRetryLimit` and MAX_RETRIES", &[]),
+        ("Uses GitHub, TypeScript, macOS, UTF8, base64 and OAuth2 on port 8080", &[]),
+        ("It took about 1,300 ms, ~1470 ms, over 2,345 bytes, 12 ms, 40%, 1500 s", &[]),
+        ("It took 1,375 ms", &["1,375"]),
+        ("See server.rs and setRetryDelay", &["server.rs", "setRetryDelay"]),
+        ("min_retries since 77aa01bc in v1.4.13", &["min_retries", "77aa01bc", "v1.4.13"]),
+        ("TS2346 is PROJ-119", &["TS2346", "PROJ-119"]),
+        ("a left-to-right, up-to-date word-by-word 3-step list", &[]),
+    ] {
+        let ledger = collect(&messages);
+        let check = Check { ledger: &ledger, summary, evicted: &messages, previous_summary: None, kept: &[] };
+        assert_eq!(LossReport::of(&check).unsupported, expected, "{summary}");
+    }
+}
+
+#[test]
 fn items_of_every_form_are_judged() {
     let messages = session();
     let ledger = collect(&messages);

@@ -476,9 +476,16 @@ pub struct LossReport {
     pub statements: Vec<LostItem>,
     /// Requests and constraints of which only a part is there.
     pub clipped: Vec<LostItem>,
-    /// Paths in the summary that nothing supports.
+    /// Names in the summary that stand nowhere in what it was made from: not in the compacted messages, the
+    /// summary before it, the messages that stay, or what earlier compactions stored. Checked are paths with a
+    /// file's ending or a root, names of files, identifiers with an underscore or with capitals inside after small
+    /// letters, tickets and codes of errors, hashes, versions of three parts, and numbers of at least three digits
+    /// with a unit that are not said to be rough. Not checked are words, names of products, addresses, other
+    /// numbers, and whether names are brought together rightly.
     pub unsupported: Vec<String>,
-    /// Statements of the summary that are the reverse of what is known.
+    /// Claims of the summary that are the reverse of what is known: in English, in prose as in lists, that a file
+    /// that tools worked on was changed or was not, that tests, build, lint or a quoted command succeed, that
+    /// something was committed or pushed. Sentences that wish, ask, or tell conditions claim nothing.
     pub reversed: Vec<ReversedFact>,
 }
 
