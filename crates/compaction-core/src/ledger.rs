@@ -7,6 +7,7 @@
 
 mod actions;
 mod brief;
+mod claims;
 mod collect;
 pub(crate) mod commands;
 pub(crate) mod cues;
@@ -19,7 +20,9 @@ pub(crate) mod finder;
 mod harvest;
 mod known;
 pub(crate) mod labels;
+mod left_out;
 mod loss;
+mod measure;
 mod names;
 pub(crate) mod notes;
 mod outcomes;
@@ -37,6 +40,7 @@ mod steps;
 mod store;
 pub(crate) mod subject;
 pub(crate) mod text;
+mod told;
 mod wishes;
 mod withdrawals;
 
@@ -46,7 +50,9 @@ use crate::text::cmp_utf16;
 pub use brief::{Brief, brief};
 pub use collect::Collector;
 pub use error_line::error_line;
-pub use loss::{Check, Clipped, LossReport, Retention, Suspicion};
+pub use left_out::LeftOut;
+pub use loss::{Check, Clipped, LossReport, Suspicion};
+pub use measure::Retention;
 pub use notes::{Note, NoteKind};
 pub use plan::LatestPlan;
 pub use repair::{Repair, remove_retained_facts};
@@ -91,6 +97,8 @@ pub struct Ledger {
     pub identifiers: Vec<NameRecord>,
     /// Entries that were asked to be kept.
     pub pinned: Vec<EntryId>,
+    /// What earlier compactions knew and did not store.
+    pub left_out: LeftOut,
 }
 
 /// The entries that an item comes from: the first and the latest ones.

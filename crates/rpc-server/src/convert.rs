@@ -222,6 +222,7 @@ pub(crate) fn retention(retention: &Retention) -> wire::Retention {
         errors: retention.errors,
         requests: retention.requests,
         constraints: retention.constraints,
+        statements: retention.statements,
     }
 }
 
@@ -231,11 +232,13 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
     let item = |text: &str, sources: &Sources| wire::LostItem { text: text.to_owned(), entry_ids: ids(sources) };
     let reversed = |suspicion: &Suspicion| {
         let (fact, subject) = match suspicion {
-            Suspicion::NotModified { path } => ("notModified", path),
-            Suspicion::Modified { path } => ("modified", path),
-            Suspicion::Failed { command } => ("failed", command),
+            Suspicion::NotCommitted => ("notCommitted", "git commit"),
+            Suspicion::NotPushed => ("notPushed", "git push"),
+            Suspicion::NotModified { path } => ("notModified", path.as_str()),
+            Suspicion::Modified { path } => ("modified", path.as_str()),
+            Suspicion::Failed { command } => ("failed", command.as_str()),
         };
-        wire::ReversedFact { fact: fact.to_owned(), subject: subject.clone() }
+        wire::ReversedFact { fact: fact.to_owned(), subject: subject.to_owned() }
     };
     let error = |error: &ErrorRecord| wire::LostError {
         subject: error.subject.clone(),
@@ -249,6 +252,7 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
         errors: report.errors.iter().map(error).collect(),
         requests: report.requests.iter().map(|request| item(&request.text, &request.sources)).collect(),
         constraints: report.constraints.iter().map(|note| item(&note.text, &note.sources)).collect(),
+        statements: report.statements.iter().map(|said| item(&said.text, &said.sources)).collect(),
         clipped: report.clipped.iter().map(|clipped| item(&clipped.text, &clipped.sources)).collect(),
         unsupported: report.unsupported.clone(),
         reversed: report.reversed.iter().map(reversed).collect(),

@@ -13,7 +13,7 @@ use super::scan::NameKind;
 use super::speech::{self, Speech};
 use super::statements::Statements;
 use super::subject::{Deed, Subject};
-use super::{Ledger, Places, harvest};
+use super::{Ledger, LeftOut, Places, harvest};
 use crate::entry::EntryId;
 use crate::file_operations::FileTools;
 use crate::json::Json;
@@ -42,6 +42,7 @@ pub struct Collector<'a> {
     pub(super) statements: Statements,
     plan: LatestPlan,
     pinned: Vec<EntryId>,
+    left_out: LeftOut,
 }
 
 impl Ledger {
@@ -71,6 +72,7 @@ impl<'a> Collector<'a> {
             statements: Statements::default(),
             plan: LatestPlan::default(),
             pinned: Vec::new(),
+            left_out: LeftOut::default(),
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
@@ -92,6 +94,7 @@ impl<'a> Collector<'a> {
         self.names.restore(NameKind::Path, &previous.paths);
         self.names.restore(NameKind::Identifier, &previous.identifiers);
         self.pinned = previous.pinned.clone();
+        self.left_out = previous.left_out.clone();
     }
 
     /// Reads the next message.
@@ -256,6 +259,7 @@ impl<'a> Collector<'a> {
             paths,
             identifiers,
             pinned: self.pinned,
+            left_out: self.left_out,
         }
     }
 }

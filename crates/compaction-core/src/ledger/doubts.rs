@@ -1,48 +1,174 @@
-//! What is doubtful in a summary: paths that nothing supports, statements that are the reverse of
-//! what is known.
+//! What is doubtful in a summary: names that nothing supports.
 
 use std::collections::HashSet;
 
 use super::finder::{Finder, Pattern};
-use super::loss::{Check, Suspicion, texts};
+use super::loss::{Check, base_name, texts};
 use super::scan::{NameKind, ending, scan};
-use super::sentences::without_marker;
-use super::{Ledger, Outcome};
 
-/// Paths of a summary that are looked for.
+/// Names of a summary that are looked for.
 const MOST_CLAIMS: usize = 512;
+/// Digits of the shortest number that is looked for: shorter ones stand everywhere.
+const FEWEST_DIGITS: usize = 3;
+/// Characters of the shortest hash.
+const SHORTEST_HASH: usize = 7;
+/// What numbers count, in lower case.
+const UNITS: &[&str] = &[
+    "%", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minutes", "h", "hours", "days", "b", "kb",
+    "mb", "gb", "kib", "mib", "gib", "bytes", "tokens", "lines", "px", "fps", "rows", "files", "tests", "messages",
+];
+/// What stands before numbers that are not meant to the digit.
+const ABOUT: &[&str] = &[
+    "about",
+    "around",
+    "approximately",
+    "approx",
+    "roughly",
+    "nearly",
+    "almost",
+    "over",
+    "under",
+    "than",
+    "ca",
+    "circa",
+];
 
-/// Paths of the summary that nothing of what it was made from holds. Only what can be nothing but a
-/// path is looked at: it has a file's ending or begins at a root.
+/// A name of the summary that has to stand somewhere in what it was made from.
+struct Claim<'a> {
+    name: &'a str,
+    /// What is looked for: the name, or the digits of a number.
+    sought: String,
+    is_word: bool,
+    /// Whether it may be written in other capitals.
+    is_loose: bool,
+}
+
+/// Names of the summary that nothing of what it was made from holds: not the compacted messages, the
+/// summary before it, the messages that stay, or the ledger.
+///
+/// Only what can be nothing but a name is looked at: paths that have a file's ending or begin at a root,
+/// names of files, identifiers with an underscore or with capitals inside after small letters, tickets,
+/// codes of errors, hashes, versions of three parts, and numbers of at least three digits with a unit.
 pub(super) fn unsupported(check: &Check<'_>) -> Vec<String> {
-    let ledger = check.ledger;
-    let files = ledger.files.iter().map(|file| file.path.as_str());
-    let known: HashSet<&str> = files.chain(ledger.paths.iter().map(|path| path.name.as_str())).collect();
-    let mut claimed: Vec<Pattern<'_>> = Vec::new();
-    let mut seen = HashSet::new();
-    for part in cut_parts(check.summary) {
-        scan(part.text, |kind, name| {
-            let is_doubtful = kind == NameKind::Path && is_certain(name) && !is_known(name, &known);
-            if is_doubtful && claimed.len() < MOST_CLAIMS && seen.insert(name) {
-                claimed.push(Pattern { text: name, is_word: !part.cuts(name) });
-            }
-        });
-    }
-    if claimed.is_empty() {
+    let claims = claims(check);
+    if claims.is_empty() {
         return Vec::new();
     }
-    let names: Vec<&str> = claimed.iter().map(|pattern| pattern.text).collect();
-    let mut finder = Finder::new(claimed);
-    check.previous_summary.into_iter().for_each(|summary| finder.search(summary));
+    let pattern = |claim: &'_ Claim<'_>| (claim.sought.clone(), claim.is_word);
+    let exact: Vec<(String, bool)> = claims.iter().map(pattern).collect();
+    let found = search(check, &exact, false);
+    let left: Vec<&Claim<'_>> =
+        claims.iter().zip(found).filter(|(_, is_found)| !is_found).map(|(claim, _)| claim).collect();
+    let loose: Vec<(String, bool)> =
+        left.iter().filter(|claim| claim.is_loose).map(|claim| (claim.sought.to_lowercase(), claim.is_word)).collect();
+    let mut found = if loose.is_empty() { Vec::new() } else { search(check, &loose, true) }.into_iter();
+    let is_unsupported = |claim: &&&Claim<'_>| !(claim.is_loose && found.next().unwrap_or(false));
+    left.iter().filter(is_unsupported).map(|claim| claim.name.to_owned()).collect()
+}
+
+/// Which of `sought` stand in what the summary was made from, in small letters if `is_lower`.
+fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<bool> {
+    let patterns = sought.iter().map(|(text, is_word)| Pattern { text, is_word: *is_word }).collect();
+    let mut finder = Finder::new(patterns);
+    let mut read = |text: &str| match is_lower {
+        true => finder.search(&text.to_lowercase()),
+        false => finder.search(text),
+    };
+    let ledger = check.ledger;
+    check.previous_summary.into_iter().for_each(&mut read);
     for prepared in check.evicted.iter().chain(check.kept) {
-        texts(&prepared.message, &mut |text| finder.search(text));
+        texts(&prepared.message, &mut read);
     }
-    let notes = ledger.notes.iter().map(|note| note.text.as_str());
-    let commands = ledger.commands.iter().map(|command| command.command.as_str());
-    let told = notes.chain(commands).chain(ledger.errors.iter().map(|error| error.line.as_str()));
-    told.chain(ledger.requests.iter().map(|request| request.text.as_str())).for_each(|text| finder.search(text));
-    let found = finder.found();
-    names.into_iter().zip(found).filter(|(_, is_found)| !is_found).map(|(name, _)| name.to_owned()).collect()
+    let notes = ledger.notes.iter().map(|note| &note.text);
+    let told = notes.chain(ledger.commands.iter().map(|command| &command.command));
+    let told = told.chain(ledger.errors.iter().map(|error| &error.line));
+    let told = told.chain(ledger.requests.iter().map(|request| &request.text));
+    let told = told.chain(ledger.statements.iter().map(|statement| &statement.text));
+    let told = told.chain(ledger.plan.items.iter().map(|item| &item.text));
+    told.for_each(|text| read(text));
+    finder.found()
+}
+
+/// The names of the summary that are not known already.
+fn claims<'a>(check: &Check<'a>) -> Vec<Claim<'a>> {
+    let ledger = check.ledger;
+    let files = ledger.files.iter().map(|file| file.path.as_str());
+    let names = ledger.paths.iter().chain(&ledger.identifiers).map(|record| record.name.as_str());
+    let known: HashSet<&str> = files.chain(names).collect();
+    let bases: HashSet<&str> = known.iter().map(|path| base_name(path)).collect();
+    let mut claims: Vec<Claim<'a>> = Vec::new();
+    let mut seen = HashSet::new();
+    for part in cut_parts(check.summary) {
+        let mut add = |name: &'a str, sought: &str, is_word: bool, is_loose: bool| {
+            if claims.len() < MOST_CLAIMS && seen.insert(name) {
+                claims.push(Claim { name, sought: sought.to_owned(), is_word: is_word && !part.cuts(name), is_loose });
+            }
+        };
+        scan(part.text, |kind, name| match kind {
+            NameKind::Path if is_certain(name) && !is_known(name, &known) => add(name, name, true, false),
+            NameKind::Path if is_bare_file(name) && !bases.contains(name) => add(name, name, true, true),
+            NameKind::Identifier if is_exact(name) && !known.contains(name) => add(name, name, false, true),
+            _ => {}
+        });
+        numbers(part.text, |shown, digits| add(shown, digits, false, false));
+    }
+    claims
+}
+
+/// `name.ending`
+fn is_bare_file(name: &str) -> bool {
+    !name.contains(['/', '\\']) && ending(name).is_some() && name.len() > 4 && name.is_ascii()
+}
+
+/// Whether an identifier is one that nobody makes up by the way: names of products and words with a
+/// number are written by everybody.
+fn is_exact(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let count = |is_one: fn(&u8) -> bool| bytes.iter().filter(|byte| is_one(byte)).count();
+    let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
+    let is_hash = bytes.len() >= SHORTEST_HASH && bytes.iter().all(u8::is_ascii_hexdigit) && digits > 1 && letters > 1;
+    let is_version = !name.contains(['/', '-']) && name.split('.').count() >= 3 && digits >= 3;
+    let code = name.trim_start_matches(|character: char| character.is_ascii_uppercase() || character == '-');
+    let is_code = code.len() >= 3 && code.bytes().all(|byte| byte.is_ascii_digit()) && name.len() > code.len();
+    let has_underscore = name.trim_matches('_').contains('_') && letters > 3 && !name.contains('-');
+    let small = bytes.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let has_hump = small >= 2
+        && bytes.get(small..).is_some_and(|rest| {
+            rest.first().is_some_and(u8::is_ascii_uppercase) && rest.get(1).is_some_and(u8::is_ascii_lowercase)
+        });
+    let is_plain = bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    is_hash || is_version || is_code || (has_underscore || has_hump) && is_plain
+}
+
+/// Calls `found` with each number that has a unit and is meant to the digit, and with its digits.
+fn numbers<'a>(text: &'a str, mut found: impl FnMut(&'a str, &str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while bytes.get(at).is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',')) {
+            at += 1;
+        }
+        let number = text[start..at].trim_end_matches(['.', ',']);
+        let rest = text[start + number.len()..].trim_start_matches(' ');
+        let unit = rest.split(|character: char| !character.is_ascii_alphabetic() && character != '%').next();
+        let unit = unit.unwrap_or_default();
+        let is_unit = UNITS.contains(&unit.to_ascii_lowercase().as_str());
+        let before = text[..start].trim_end();
+        let last = before.rsplit(|character: char| !character.is_alphanumeric()).next().unwrap_or_default();
+        let is_about = before.ends_with(['~', '\u{2248}', '<', '>', '+', '\u{2264}', '\u{2265}', '-', '\u{2013}'])
+            || ABOUT.contains(&last.to_lowercase().as_str());
+        let is_joined = start > 0 && !matches!(bytes[start - 1], b' ' | b'(' | b'`' | b'*' | b':' | b'\n' | b'\t');
+        let digits = number.trim_end_matches('0').bytes().filter(u8::is_ascii_digit).count();
+        if is_unit && !is_about && !is_joined && digits >= FEWEST_DIGITS {
+            found(number, number);
+        }
+        at = at.max(start + 1);
+    }
 }
 
 /// A part of a text in which the mark of a cut stands for what was left out.
@@ -78,43 +204,4 @@ fn is_certain(path: &str) -> bool {
 fn is_known(path: &str, known: &HashSet<&str>) -> bool {
     let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]).filter(|end| end.contains('/'));
     known.contains(path) || ends.into_iter().any(|end| known.contains(end))
-}
-
-/// Statements about one file or command that are the reverse of what is known. Only items that begin
-/// with the deed or say plainly that nothing was changed are judged.
-pub(super) fn reversed(check: &Check<'_>) -> Vec<Suspicion> {
-    let ledger = check.ledger;
-    check.summary.lines().filter_map(|line| reversed_line(line, ledger)).collect()
-}
-
-fn reversed_line(line: &str, ledger: &Ledger) -> Option<Suspicion> {
-    const CHANGED: [&str; 8] =
-        ["edited ", "modified ", "updated ", "changed ", "wrote ", "rewrote ", "created ", "refactored "];
-    const UNCHANGED: [&str; 4] = ["unchanged", "not modified", "untouched", "only read"];
-    const SUCCEEDED: [&str; 4] = [" passes", " passed", " succeeds", " succeeded"];
-    let item = without_box(without_marker(line));
-    let lower = item.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let name = super::text::quoted(item).next()?;
-    let file = || ledger.files.iter().find(|file| file.path == name);
-    if CHANGED.iter().any(|word| lower.starts_with(word)) {
-        return file().filter(|file| !file.is_modified() && file.read > 0).map(|_| not_modified(name));
-    }
-    if says(&UNCHANGED) {
-        return file().filter(|file| file.is_modified()).map(|_| Suspicion::Modified { path: name.to_owned() });
-    }
-    let is_negated = says(&["not ", "n't ", "never ", "until "]);
-    let command = || ledger.commands.iter().find(|command| command.command == name);
-    let failed = || command().filter(|command| command.outcome == Outcome::Failed && command.succeeded == 0);
-    (says(&SUCCEEDED) && !is_negated).then(failed)?.map(|_| Suspicion::Failed { command: name.to_owned() })
-}
-
-/// An item without the box that tells whether it is done.
-fn without_box(item: &str) -> &str {
-    let rest = ["[x]", "[X]", "[ ]"].iter().find_map(|mark| item.strip_prefix(mark));
-    rest.unwrap_or(item).trim_start_matches(|character: char| !character.is_alphabetic() && character != '`')
-}
-
-fn not_modified(path: &str) -> Suspicion {
-    Suspicion::NotModified { path: path.to_owned() }
 }

@@ -8,7 +8,7 @@ use crate::text::{prefix_utf16, utf16_len};
 const CUT: char = '\u{2026}';
 
 /// What a line is known by.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Known {
     /// Its first words; without them it is missing.
     pub(super) first: String,
@@ -31,15 +31,6 @@ impl Known {
         let rest = if is_short { Vec::new() } else { pieces.map(str::to_owned).collect() };
         Self { first: fingerprint(text, units), rest }
     }
-}
-
-/// For each of `known` whether only a part of it is there, given which first words were found and,
-/// one after the other, which of the rest.
-pub(super) fn clipped(known: &[Known], first: &[bool], rest: &[bool]) -> Vec<bool> {
-    let mut rest = rest.iter().copied();
-    let mut lacks = |known: &Known| rest.by_ref().take(known.rest.len()).filter(|is_there| !is_there).count() > 0;
-    let is_cut = known.iter().map(&mut lacks);
-    is_cut.zip(first).map(|(is_cut, is_there)| is_cut && *is_there).collect()
 }
 
 /// The first units of a text on one line, without the mark of a cut.
@@ -66,10 +57,10 @@ mod tests {
             ("first words\u{2026} and the end", "first words in between", (true, true)),
             ("short", "short", (true, false)),
         ] {
-            let known = [Known::said(text, 11)];
-            let first = [searched.contains(&known[0].first)];
-            let rest: Vec<bool> = known[0].rest.iter().map(|piece| searched.contains(piece)).collect();
-            assert_eq!((first[0], clipped(&known, &first, &rest)[0]), expected, "{text} in {searched}");
+            let known = Known::said(text, 11);
+            let has_first = searched.contains(&known.first);
+            let has_rest = known.rest.iter().all(|piece| searched.contains(piece));
+            assert_eq!((has_first, has_first && !has_rest), expected, "{text} in {searched}");
         }
         assert_eq!(Known::error("error: a --> src/a.rs:1", 80).first, "error: a");
     }

@@ -1,14 +1,21 @@
 //! The loss report: what the compacted part held and the new context lacks.
 
-use super::doubts::{reversed, unsupported};
-use super::finder::{Finder, Pattern};
+use std::collections::HashMap;
+
+use super::claims::reversed;
+use super::doubts::unsupported;
 use super::known::Known;
+use super::measure::{Class, Item, Retention, State, Tally, Texts};
 use super::notes::{Note, NoteKind};
+use super::scan::is_weak_path;
+use super::selection::Selection;
 use super::text::one_line;
-use super::{ErrorRecord, Ledger, NameRecord, Places, Request, Sources};
+use super::told::{Sought, Told, is_bag, weigh};
+use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
 use crate::preparation::PreparedMessage;
+use crate::text::prefix_utf16;
 
 /// UTF-16 units by which a request is known.
 const REQUEST_UNITS: usize = 40;
@@ -21,6 +28,17 @@ const MOST_IDENTIFIERS: usize = 240;
 const MOST_ERRORS: usize = 120;
 const MOST_REQUESTS: usize = 240;
 const MOST_CONSTRAINTS: usize = 80;
+/// UTF-16 units of the statements that a context is expected to tell: those that say most.
+const STATEMENT_UNITS: usize = 8000;
+/// UTF-16 units of a text that stays in which it is looked for in other words.
+const KEPT_UNITS: usize = 8000;
+/// Sentences of a long request that are looked for.
+const MOST_SENTENCES: usize = 60;
+/// What the last request weighs, one that only confirms or comments, and an error that was resolved,
+/// where any other weighs 1.
+const LAST: f64 = 3.0;
+const REPLY: f64 = 0.2;
+const RESOLVED: f64 = 0.05;
 
 /// What is checked.
 #[derive(Debug, Clone, Copy)]
@@ -35,29 +53,6 @@ pub struct Check<'a> {
     pub previous_summary: Option<&'a str>,
     /// The messages that stay.
     pub kept: &'a [PreparedMessage],
-}
-
-/// How much of what was held is still there, from 0 to 1; 1 where there was nothing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Retention {
-    /// Files that tools touched, and paths that were named again and again.
-    pub files: f64,
-    /// Symbols, hashes, tickets and the like.
-    pub identifiers: f64,
-    /// Lines of errors.
-    pub errors: f64,
-    /// Requests; one of which only the first words are there counts half.
-    pub requests: f64,
-    /// Constraints and preferences; likewise.
-    pub constraints: f64,
-}
-
-impl Retention {
-    /// One figure: the mean, in which files, errors and requests count twice.
-    pub fn score(&self) -> f64 {
-        let twice = self.files + self.errors + self.requests;
-        (2.0 * twice + self.identifiers + self.constraints) / 8.0
-    }
 }
 
 /// What a summary says against what is known.
@@ -78,6 +73,10 @@ pub enum Suspicion {
         /// The command.
         command: String,
     },
+    /// It says that something was committed where nothing was.
+    NotCommitted,
+    /// It says that something was pushed where nothing was.
+    NotPushed,
 }
 
 /// What the new context lacks, the most telling first.
@@ -93,9 +92,11 @@ pub struct LossReport {
     pub requests: Vec<Request>,
     /// Constraints and preferences.
     pub constraints: Vec<Note>,
-    /// Requests and constraints of which only the first words are there.
+    /// Of the most informative statements those that nothing tells.
+    pub statements: Vec<Statement>,
+    /// Requests and constraints of which only a part is there.
     pub clipped: Vec<Clipped>,
-    /// Paths in the summary that nothing supports.
+    /// Names in the summary that nothing supports.
     pub unsupported: Vec<String>,
     /// Statements of the summary that are the reverse of what is known.
     pub reversed: Vec<Suspicion>,
@@ -103,12 +104,12 @@ pub struct LossReport {
     pub retention: Retention,
     /// Whether what was asked last of all is among the missing requests; it is the first then.
     pub lacks_last_request: bool,
-    expected: Counts,
-    /// How many of each class are clipped.
-    pub(super) half: Counts,
+    tally: Tally,
+    /// What is not there as a whole.
+    lacking: Vec<(Item, State)>,
 }
 
-/// Words of which only the first are there.
+/// Words of which only a part is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clipped {
     /// All of them.
@@ -117,149 +118,188 @@ pub struct Clipped {
     pub sources: Sources,
 }
 
-/// Items of each class: files, identifiers, errors, requests, constraints.
-type Counts = [usize; 5];
-
-/// What a context is expected to hold.
-struct Expected<'a> {
-    files: Vec<&'a str>,
-    identifiers: Vec<&'a NameRecord>,
-    errors: Vec<&'a ErrorRecord>,
-    requests: Vec<&'a Request>,
-    constraints: Vec<&'a Note>,
-}
-
 impl LossReport {
-    /// Compares the new context with what the compacted part held.
+    /// Compares the new context with what the compacted part held: with what was said in it, not with
+    /// what a stored ledger still remembers. What earlier compactions forgot counts as lost.
     pub fn of(check: &Check<'_>) -> Self {
-        let expected = Expected::of(check.ledger);
-        let known = expected.known();
-        let mut finder = Finder::new(expected.patterns(&known));
-        finder.search(&one_line(check.summary));
-        for prepared in check.kept {
-            texts(&prepared.message, &mut |text| finder.search(&one_line(text)));
+        let ledger = check.ledger;
+        let expected = expected(ledger);
+        let mut told = Told::looking_for(expected.iter().flat_map(|(item, _)| &item.sought));
+        told.read(check.summary);
+        told.part();
+        check
+            .kept
+            .iter()
+            .for_each(|prepared| texts(&prepared.message, &mut |text| told.read(prefix_utf16(text, KEPT_UNITS))));
+        let each = |search: &mut dyn FnMut(&str)| {
+            search(&one_line(check.summary));
+            for prepared in check.kept {
+                texts(&prepared.message, &mut |text| search(&one_line(text)));
+            }
+        };
+        let states = Texts { told, each: &each }.states(expected.iter().map(|(item, _)| item));
+        let mut tally = Tally::default();
+        expected.iter().zip(&states).for_each(|((item, _), state)| tally.add(item, *state));
+        tally.add_forgotten(Class::Request, ledger.left_out.of("requests") as f64);
+        tally.add_forgotten(Class::Constraint, ledger.left_out.of("constraints") as f64);
+        tally.add_forgotten(Class::Error, ledger.left_out.of("errors") as f64 * RESOLVED);
+        let mut report = Self {
+            files: Vec::new(),
+            identifiers: Vec::new(),
+            errors: Vec::new(),
+            requests: Vec::new(),
+            constraints: Vec::new(),
+            statements: Vec::new(),
+            clipped: Vec::new(),
+            unsupported: unsupported(check),
+            reversed: reversed(check.summary, ledger),
+            retention: tally.retention(),
+            lacks_last_request: false,
+            tally,
+            lacking: Vec::new(),
+        };
+        for ((item, source), state) in expected.into_iter().zip(states) {
+            match state {
+                State::Missing => report.add_missing(source),
+                State::Part => report.clipped.extend(source.clipped()),
+                State::There => continue,
+            }
+            report.lacking.push((item, state));
         }
-        let mut report = expected.missing(&finder.found(), &known);
-        let last = check.ledger.last_request();
-        report.lacks_last_request = last.is_some() && report.requests.first() == last;
-        report.unsupported = unsupported(check);
-        report.reversed = reversed(check);
+        report.lacks_last_request = ledger.last_request().is_some_and(|last| report.requests.first() == Some(last));
         report
     }
 
-    /// The retention once `repaired` items of each class are there again, and `half` of each not whole.
-    pub(super) fn retention_after(&self, repaired: Counts, half: Counts) -> Retention {
-        let missing = self.missing();
-        let missing = std::array::from_fn(|class| missing[class].saturating_sub(repaired[class]));
-        retention(self.expected, missing, half)
+    fn add_missing(&mut self, source: Source<'_>) {
+        match source {
+            Source::File(path) => self.files.push(path.to_owned()),
+            Source::Identifier(name) => self.identifiers.push(name.name.clone()),
+            Source::Error(error) => self.errors.push(error.clone()),
+            Source::Request(request) => self.requests.push(request.clone()),
+            Source::Constraint(note) => self.constraints.push(note.clone()),
+            Source::Statement(statement) => self.statements.push(statement.clone()),
+        }
     }
 
-    fn missing(&self) -> Counts {
-        [self.files.len(), self.identifiers.len(), self.errors.len(), self.requests.len(), self.constraints.len()]
+    /// The retention once `added` stands behind the summary.
+    pub(super) fn retention_with(&self, added: &str) -> Retention {
+        let states = states_in(added, self.lacking.iter().map(|(item, _)| item));
+        let mut tally = self.tally;
+        for ((item, before), state) in self.lacking.iter().zip(states) {
+            tally.change(item, *before, state);
+        }
+        tally.retention()
+    }
+
+    /// For each missing item of a class, in order, whether `lines` tell it.
+    pub(super) fn told_by(&self, lines: &[String], class: Class) -> Vec<bool> {
+        let missing = self.lacking.iter().filter(|(item, state)| item.class == class && *state == State::Missing);
+        let states = states_in(&lines.join("\n"), missing.map(|(item, _)| item));
+        states.into_iter().map(|state| state == State::There).collect()
     }
 
     /// Whether nothing is missing or doubtful.
     pub fn is_clean(&self) -> bool {
-        self.missing() == [0; 5] && self.clipped.is_empty() && self.unsupported.is_empty() && self.reversed.is_empty()
+        self.lacking.is_empty() && self.unsupported.is_empty() && self.reversed.is_empty()
     }
 }
 
-fn retention(expected: Counts, missing: Counts, half: Counts) -> Retention {
-    let ratio = |class: usize| match expected[class] {
-        0 => 1.0,
-        count => (count - missing[class].min(count)) as f64 / count as f64 - half[class] as f64 / (2 * count) as f64,
+/// How much of each of `items` one text holds.
+fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
+    let mut told = Told::looking_for(items.clone().flat_map(|item| &item.sought));
+    told.read(text);
+    let line = one_line(text);
+    Texts { told, each: &|search| search(&line) }.states(items)
+}
+
+/// Where an item comes from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    File(&'a str),
+    Identifier(&'a NameRecord),
+    Error(&'a ErrorRecord),
+    Request(&'a Request),
+    Constraint(&'a Note),
+    Statement(&'a Statement),
+}
+
+impl Source<'_> {
+    fn clipped(self) -> Option<Clipped> {
+        let (text, sources) = match self {
+            Self::Request(request) => (&request.text, &request.sources),
+            Self::Constraint(note) => (&note.text, &note.sources),
+            _ => return None,
+        };
+        Some(Clipped { text: text.clone(), sources: sources.clone() })
+    }
+}
+
+/// What a context is expected to hold, class by class, the most telling first.
+fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
+    let mut all: Vec<(Item, Source<'_>)> = Vec::new();
+    let name = |class, name: &str| Item {
+        class,
+        weight: 1.0,
+        known: Some(Known { first: name.to_owned(), rest: Vec::new() }),
+        sought: Vec::new(),
     };
-    Retention { files: ratio(0), identifiers: ratio(1), errors: ratio(2), requests: ratio(3), constraints: ratio(4) }
+    let touched = ledger.files.iter().rev().take(MOST_FILES).map(|file| file.path.as_str());
+    let recurs = |name: &&NameRecord| name.times > 1 || name.places.has(Places::PERSON);
+    let named = ledger.paths.iter().filter(|path| !is_weak_path(&path.name)).filter(recurs);
+    let named = named.take(MOST_NAMED_PATHS).map(|path| path.name.as_str());
+    let paths: Vec<&str> = touched.chain(named).collect();
+    let mut bases: HashMap<&str, usize> = HashMap::new();
+    paths.iter().for_each(|path| *bases.entry(base_name(path)).or_default() += 1);
+    // A file whose name no other one has is told by it.
+    let shortest = |path: &'_ str| if bases[base_name(path)] == 1 { base_name(path) } else { path }.to_owned();
+    all.extend(paths.iter().map(|path| (name(Class::File, &shortest(path)), Source::File(path))));
+    let identifiers = ledger.identifiers.iter().filter(recurs).take(MOST_IDENTIFIERS);
+    all.extend(identifiers.map(|record| (name(Class::Identifier, &record.name), Source::Identifier(record))));
+    let mut errors: Vec<_> = ledger.errors.iter().rev().collect();
+    errors.sort_by_key(|error| error.is_resolved);
+    all.extend(errors.into_iter().take(MOST_ERRORS).map(|error| {
+        let weight = if error.is_resolved { RESOLVED } else { 1.0 };
+        let known = Some(Known::error(&error.line, LINE_UNITS));
+        let sought = vec![Sought::of(&error.line)];
+        (Item { class: Class::Error, weight, known, sought }, Source::Error(error))
+    }));
+    let last = ledger.last_request();
+    all.extend(ledger.requests.iter().rev().take(MOST_REQUESTS).map(|request| {
+        let weight = match request.weight {
+            RequestWeight::Reply => REPLY,
+            _ if Some(request) == last => LAST,
+            _ => 1.0,
+        };
+        let known = Some(Known::said(&request.text, REQUEST_UNITS));
+        let sought = Sought::parts(&request.text, MOST_SENTENCES);
+        (Item { class: Class::Request, weight, known, sought }, Source::Request(request))
+    }));
+    all.extend(ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
+        let known = Some(Known::said(&note.text, LINE_UNITS));
+        let sought = vec![Sought::of(&note.text)];
+        (Item { class: Class::Constraint, weight: 1.0, known, sought }, Source::Constraint(note))
+    }));
+    all.extend(statements(ledger).into_iter().map(|(statement, weight)| {
+        let sought = vec![Sought::of(&statement.text)];
+        (Item { class: Class::Statement, weight, known: None, sought }, Source::Statement(statement))
+    }));
+    weigh(all.iter_mut().flat_map(|(item, _)| &mut item.sought), &ledger.statements);
+    all
 }
 
-impl<'a> Expected<'a> {
-    fn of(ledger: &'a Ledger) -> Self {
-        let touched = ledger.files.iter().rev().take(MOST_FILES).map(|file| file.path.as_str());
-        let recurs = |name: &&NameRecord| name.times > 1 || name.places.has(Places::PERSON);
-        let named = ledger.paths.iter().filter(recurs).take(MOST_NAMED_PATHS).map(|path| path.name.as_str());
-        let mut errors: Vec<_> = ledger.errors.iter().rev().collect();
-        errors.sort_by_key(|error| error.is_resolved);
-        errors.truncate(MOST_ERRORS);
-        Self {
-            files: touched.chain(named).collect(),
-            identifiers: ledger.identifiers.iter().filter(recurs).take(MOST_IDENTIFIERS).collect(),
-            errors,
-            requests: ledger.requests.iter().rev().take(MOST_REQUESTS).collect(),
-            constraints: ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).collect(),
-        }
-    }
-
-    /// What errors, requests and constraints are known by.
-    fn known(&self) -> Vec<Known> {
-        let errors = self.errors.iter().map(|error| Known::error(&error.line, LINE_UNITS));
-        let requests = self.requests.iter().map(|request| Known::said(&request.text, REQUEST_UNITS));
-        let constraints = self.constraints.iter().map(|note| Known::said(&note.text, LINE_UNITS));
-        errors.chain(requests).chain(constraints).collect()
-    }
-
-    fn patterns<'b>(&self, known: &'b [Known]) -> Vec<Pattern<'b>>
-    where
-        'a: 'b,
-    {
-        let word = |text: &'b str| Pattern { text, is_word: true };
-        let files = self.files.iter().map(|path| word(path));
-        let identifiers = self.identifiers.iter().map(|name| word(&name.name));
-        let line = |text: &'b str| Pattern { text, is_word: false };
-        let first = known.iter().map(|known| line(&known.first));
-        let rest = known.iter().flat_map(|known| &known.rest).map(|text| line(text));
-        files.chain(identifiers).chain(first).chain(rest).collect()
-    }
-
-    fn missing(self, found: &[bool], known: &[Known]) -> LossReport {
-        let names = self.files.len() + self.identifiers.len();
-        let (found, rest) = found.split_at((names + known.len()).min(found.len()));
-        let first = found.get(names..).unwrap_or_default();
-        let is_clipped = super::known::clipped(known, first, rest);
-        let (clipped, half) = self.clipped(&is_clipped);
-        let found = &mut found.iter().copied();
-        let expected =
-            [self.files.len(), self.identifiers.len(), self.errors.len(), self.requests.len(), self.constraints.len()];
-        let files = lacking(self.files, found, str::to_owned);
-        let identifiers = lacking(self.identifiers, found, |name| name.name.clone());
-        let errors = lacking(self.errors, found, ErrorRecord::clone);
-        let requests = lacking(self.requests, found, Request::clone);
-        let constraints = lacking(self.constraints, found, Note::clone);
-        let missing = [files.len(), identifiers.len(), errors.len(), requests.len(), constraints.len()];
-        LossReport {
-            files,
-            identifiers,
-            errors,
-            requests,
-            constraints,
-            clipped,
-            unsupported: Vec::new(),
-            reversed: Vec::new(),
-            lacks_last_request: false,
-            retention: retention(expected, missing, half),
-            expected,
-            half,
-        }
-    }
-
-    /// What is clipped, given for each error, request and constraint in order, and how much of each
-    /// class.
-    fn clipped(&self, is_clipped: &[bool]) -> (Vec<Clipped>, Counts) {
-        let mut is_clipped = is_clipped.iter().skip(self.errors.len()).copied();
-        let item = |text: &str, sources: &Sources| Clipped { text: text.to_owned(), sources: sources.clone() };
-        let mut is_next = || is_clipped.next().unwrap_or(false);
-        let requests = self.requests.iter().filter(|_| is_next()).map(|request| item(&request.text, &request.sources));
-        let mut clipped: Vec<Clipped> = requests.collect();
-        let requests = clipped.len();
-        let constraints = self.constraints.iter().filter(|_| is_next()).map(|note| item(&note.text, &note.sources));
-        clipped.extend(constraints);
-        let half = [0, 0, 0, requests, clipped.len() - requests];
-        (clipped, half)
-    }
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
 }
 
-fn lacking<T: ?Sized, U>(items: Vec<&T>, found: &mut impl Iterator<Item = bool>, own: impl Fn(&T) -> U) -> Vec<U> {
-    // Zipping with the shared iterator second would take one flag too many.
-    items.into_iter().filter(|_| !found.next().unwrap_or(true)).map(own).collect()
+/// The statements that say most, with what they weigh against the one that says most of all.
+fn statements(ledger: &Ledger) -> Vec<(&Statement, f64)> {
+    let selection = Selection { units: STATEMENT_UNITS, half_life: STATEMENT_UNITS, focus: None };
+    let mut chosen = selection.choose_weighed(&ledger.statements, &[]);
+    chosen.sort_by(|left, right| right.1.total_cmp(&left.1));
+    let most = chosen.first().map_or(1.0, |(_, weight)| f64::from(*weight)).max(f64::MIN_POSITIVE);
+    let chosen = chosen.into_iter().map(|(index, weight)| (&ledger.statements[index], f64::from(weight) / most));
+    chosen.filter(|(statement, _)| !is_bag(&statement.text)).collect()
 }
 
 /// Calls `read` with every text that a model sees of a message, arguments of calls included.

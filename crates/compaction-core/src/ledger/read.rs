@@ -2,9 +2,10 @@
 
 use super::notes::{Note, NoteKind};
 use super::plan::STATES;
+use super::store::SHARES;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, NameRecord, Outcome, Places, Request, RequestWeight,
-    Sources, Statement, VERSION, Voice,
+    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Outcome, Places, Request,
+    RequestWeight, Sources, Statement, VERSION, Voice,
 };
 use crate::entry::EntryId;
 use crate::json::Json;
@@ -42,6 +43,7 @@ impl Ledger {
             statements: statements(json),
             notes: Vec::new(),
             plan: plan(json),
+            left_out: left_out(json),
         };
         for (kind, member) in NoteKind::ALL {
             ledger.notes.extend(list(json, member, |item| note(kind, item)));
@@ -81,6 +83,15 @@ fn statements(json: &Json<'_>) -> Vec<Statement> {
         }
     }
     statements
+}
+
+fn left_out(json: &Json<'_>) -> LeftOut {
+    let mut left_out = LeftOut::default();
+    let counts = json.get("leftOut");
+    for (list, _) in SHARES {
+        left_out.add(list, counts.map_or(0, |counts| number(counts, list)));
+    }
+    left_out
 }
 
 fn plan(json: &Json<'_>) -> LatestPlan {

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::loss::{LossReport, Retention};
+use super::loss::LossReport;
+use super::measure::{Class, Retention};
 use super::text::{clip, clip_middle, one_line, quote};
-use super::{ErrorRecord, Request};
+use super::{ErrorRecord, Request, Statement, Voice};
 use crate::summary::is_section_heading;
 use crate::text::utf16_len;
 
@@ -20,9 +21,10 @@ const LINE: usize = 400;
 const LONGEST_HEALED: usize = 600;
 /// UTF-16 units to which cut lines grow, one step after the other.
 const STEPS: [usize; 3] = [300, 600, LAST_REQUEST];
-/// Where the classes of the loss report have their figures.
-const REQUESTS: usize = 3;
-const CONSTRAINTS: usize = 4;
+/// Part of what is left, in percent, that statements may take.
+const STATEMENTS_PERCENT: usize = 60;
+/// Names that are listed.
+const MOST_NAMES: usize = 12;
 
 /// A block that holds what a summary lacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,69 +37,74 @@ pub struct Repair {
 
 impl LossReport {
     /// The block that brings back what is missing, in at most `budget_tokens`; `None` if nothing is
-    /// missing or nothing fits. What is said in one line costs one line; names are only listed.
+    /// missing or nothing fits: the last request, open errors, constraints, what was said, files,
+    /// earlier requests, and a few names. Errors that were resolved are no news to the next model.
     pub fn repair(&self, budget_tokens: u64) -> Option<Repair> {
         let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
         let left = units.saturating_sub(OPEN.len() + CLOSE.len() + 2);
         let mut writer = Writer { left, lines: Vec::new(), cut: Vec::new() };
-        let (last, requests) = self.last_request();
-        let unresolved = self.errors.iter().filter(|error| !error.is_resolved);
-        let resolved = self.errors.iter().filter(|error| error.is_resolved);
-        let mut done = [0; 5];
-        done[REQUESTS] += writer.items("Latest request", last.map(|request| said(request, LAST_REQUEST)));
-        done[2] += writer.items("Unresolved error", unresolved.map(error_item));
-        let constraints = self.constraints.iter().map(|note| Item::cut(&note.text, CONSTRAINTS, LINE));
-        done[CONSTRAINTS] += writer.items("Constraint", constraints);
-        done[0] += writer.list("Files", self.files.iter().map(|path| one_line(path)));
-        done[REQUESTS] += writer.items("Earlier request", requests.map(|request| said(request, REQUEST)));
-        done[1] += writer.list("Names", self.identifiers.iter().map(|name| one_line(name)));
-        done[2] += writer.items("Resolved error", resolved.map(error_item));
-        let mut half = self.half;
-        self.heal(&mut writer, &mut half);
-        writer.lengthen().into_iter().for_each(|class| half[class] += 1);
+        let last = self.requests.first().filter(|_| self.lacks_last_request);
+        writer.items("Latest request", last.map(|request| said(request, LAST_REQUEST)));
+        writer.items("Unresolved error", self.errors.iter().filter(|error| !error.is_resolved).map(error_item));
+        writer.items("Constraint", self.constraints.iter().map(|note| Item::cut(&note.text, LINE)));
+        self.say(&mut writer);
+        writer.list("Files", self.files.iter().map(|path| one_line(path)));
+        let told = self.told_by(&writer.lines, Class::Request);
+        let requests = self.requests.iter().zip(told).skip(usize::from(last.is_some()));
+        let requests = requests.filter(|(_, is_told)| !is_told);
+        writer.items("Earlier request", requests.map(|(request, _)| said(request, REQUEST)));
+        let healed = self.clipped.iter().map(|clipped| Item::cut(&clipped.text, LONGEST_HEALED));
+        writer.items("In full", healed.filter(|item| item.whole.is_none()));
+        writer.list("Names", self.identifiers.iter().take(MOST_NAMES).map(|name| one_line(name)));
+        writer.lengthen();
         if writer.lines.is_empty() {
             return None;
         }
-        let block = format!("{OPEN}\n{}\n{CLOSE}", writer.lines.join("\n"));
-        Some(Repair { block, retention: self.retention_after(done, half) })
+        let lines = writer.lines.join("\n");
+        Some(Repair { retention: self.retention_with(&lines), block: format!("{OPEN}\n{lines}\n{CLOSE}") })
     }
 
-    /// Says in full what the summary has the first words of, unless it is very long.
-    fn heal(&self, writer: &mut Writer, half: &mut [usize; 5]) {
-        for (index, clipped) in self.clipped.iter().enumerate() {
-            let class = if index < self.half[REQUESTS] { REQUESTS } else { CONSTRAINTS };
-            let item = Item::cut(&clipped.text, class, LONGEST_HEALED);
-            if item.whole.is_none() {
-                half[class] -= writer.items("In full", [item]);
-            }
+    /// Says the statements that say most, as far as the lines before do not tell them.
+    fn say(&self, writer: &mut Writer) {
+        let told = self.told_by(&writer.lines, Class::Statement);
+        let kept = writer.left - writer.left / 100 * STATEMENTS_PERCENT;
+        writer.left -= kept;
+        for (statement, _) in self.statements.iter().zip(told).filter(|(_, is_told)| !is_told) {
+            writer.items(speaker(statement), [Item { text: one_line(&statement.text), whole: None }]);
         }
+        writer.left += kept;
     }
+}
 
-    /// The missing request that is the last of all, if it is missing, and the other missing ones.
-    fn last_request(&self) -> (Option<&Request>, impl Iterator<Item = &Request>) {
-        let last = self.requests.first().filter(|_| self.lacks_last_request);
-        (last, self.requests.iter().skip(usize::from(last.is_some())))
+/// Who made a statement, as a label.
+fn speaker(statement: &Statement) -> &'static str {
+    match statement.voice {
+        Voice::Person => "User",
+        Voice::Report | Voice::Remark | Voice::Announcement => "Assistant",
+        Voice::Deed | Voice::Milestone => "Work",
+        Voice::Quote => "Quoted",
+        Voice::Summary => "Earlier",
     }
 }
 
 /// A line to write.
 struct Item {
     text: String,
-    /// Its class, and all of it, where the text is a cut.
-    whole: Option<(usize, String)>,
+    /// All of it, where the text is a cut.
+    whole: Option<String>,
 }
 
 impl Item {
     /// What was said in at most `units`: beginning and end, where it is longer.
-    fn cut(said: &str, class: usize, units: usize) -> Self {
+    fn cut(said: &str, units: usize) -> Self {
         let whole = one_line(said);
         let text = clip_middle(&whole, units);
-        Self { whole: (text != whole).then_some((class, whole)), text }
+        Self { whole: (text != whole).then_some(whole), text }
     }
 }
 
 fn said(request: &Request, units: usize) -> Item {
-    Item::cut(&request.text, REQUESTS, units)
+    Item::cut(&request.text, units)
 }
 
 fn error_item(error: &ErrorRecord) -> Item {
@@ -113,7 +120,6 @@ fn error_item(error: &ErrorRecord) -> Item {
 struct Cut {
     line: usize,
     label: String,
-    class: usize,
     whole: String,
 }
 
@@ -125,27 +131,23 @@ struct Writer {
 }
 
 impl Writer {
-    /// A line for each item that fits; returns how many did.
-    fn items(&mut self, label: &str, items: impl IntoIterator<Item = Item>) -> usize {
-        let mut count = 0;
+    /// A line for each item that fits.
+    fn items(&mut self, label: &str, items: impl IntoIterator<Item = Item>) {
         for item in items {
             let line = format!("{label}: {}", item.text);
             let cost = utf16_len(&line) + 1;
             if cost <= self.left {
-                if let Some((class, whole)) = item.whole {
-                    self.cut.push(Cut { line: self.lines.len(), label: label.to_owned(), class, whole });
+                if let Some(whole) = item.whole {
+                    self.cut.push(Cut { line: self.lines.len(), label: label.to_owned(), whole });
                 }
                 self.left -= cost;
                 self.lines.push(line);
-                count += 1;
             }
         }
-        count
     }
 
     /// Lengthens what was cut as far as there is room, many lines a little before one of them much.
-    /// Returns the classes of those that are not whole.
-    fn lengthen(&mut self) -> Vec<usize> {
+    fn lengthen(&mut self) {
         for most in STEPS {
             self.cut.retain(|cut| {
                 let text = clip_middle(&cut.whole, most);
@@ -159,11 +161,10 @@ impl Writer {
                 !(fits && is_whole)
             });
         }
-        self.cut.iter().map(|cut| cut.class).collect()
     }
 
     /// One line with as many items as fit.
-    fn list(&mut self, label: &str, items: impl Iterator<Item = String>) -> usize {
+    fn list(&mut self, label: &str, items: impl Iterator<Item = String>) {
         let mut line = String::new();
         let mut count = 0;
         for item in items {
@@ -178,7 +179,6 @@ impl Writer {
         if count > 0 {
             self.lines.push(format!("{label}:{line}"));
         }
-        count
     }
 }
 

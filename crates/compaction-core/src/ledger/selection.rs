@@ -58,6 +58,11 @@ impl Selection<'_> {
     /// The indexes of the chosen statements, in their order. `told` are texts that stand elsewhere in
     /// the summary: their terms count as told, and a statement that one of them holds is left out.
     pub(crate) fn choose(&self, statements: &[Statement], told: &[&str]) -> Vec<usize> {
+        self.choose_weighed(statements, told).into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// As [`Self::choose`], each with how much it told that no other had told before.
+    pub(super) fn choose_weighed(&self, statements: &[Statement], told: &[&str]) -> Vec<(usize, f32)> {
         let mut vocabulary = Vocabulary::default();
         let terms: Vec<Vec<Term>> = statements.iter().map(|statement| vocabulary.read(&statement.text)).collect();
         let mut is_told = vec![false; vocabulary.count()];
@@ -89,7 +94,7 @@ impl Selection<'_> {
         candidates: &[Candidate],
         told: &[&str],
         mut is_told: Vec<bool>,
-    ) -> Vec<usize> {
+    ) -> Vec<(usize, f32)> {
         let mut heap: BinaryHeap<Ranked> =
             candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
         let mut has_label: HashSet<u64> = HashSet::new();
@@ -121,9 +126,9 @@ impl Selection<'_> {
             has_label.insert(position);
             said.insert(text);
             candidate.tell(&mut is_told);
-            chosen.push(top.index);
+            chosen.push((top.index, worth * (candidate.cost + SHORTNESS) as f32));
         }
-        chosen.sort_unstable();
+        chosen.sort_unstable_by_key(|(index, _)| *index);
         chosen
     }
 }
@@ -193,7 +198,7 @@ impl Ord for Ranked {
 
 /// A hash that is taken as it is: the terms are hashed already.
 #[derive(Debug, Default)]
-struct Taken(u64);
+pub(super) struct Taken(u64);
 
 impl Hasher for Taken {
     fn write(&mut self, bytes: &[u8]) {
@@ -296,11 +301,11 @@ fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
 }
 
 /// Where the hash of a term starts.
-const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The hash of a term with one more character. Terms that share one by chance count as one, which costs
 /// a statement a little of its worth.
-fn mixed(hash: u64, character: u64) -> u64 {
+pub(super) fn mixed(hash: u64, character: u64) -> u64 {
     (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
 }
 
@@ -315,6 +320,6 @@ fn is_name(token: &str) -> bool {
 }
 
 /// Characters of scripts that put no spaces between words.
-fn is_unspaced(character: char) -> bool {
+pub(super) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
 }

@@ -21,7 +21,7 @@ const PINNED_BYTES: usize = 64 * 16;
 
 /// Part of the bytes in percent that each list may use before what is left is given out, in the
 /// order in which it is given out.
-const SHARES: [(&str, usize); 14] = [
+pub(super) const SHARES: [(&str, usize); 14] = [
     ("requests", 8),
     ("statements", 58),
     ("errors", 4),
@@ -49,6 +49,10 @@ struct List {
     taken: usize,
     /// How many further ones were never among the items.
     unchosen: usize,
+    /// How many of the items one can do without, so that they are not counted when they are left out.
+    idle: Vec<usize>,
+    /// How many earlier compactions left out.
+    earlier: u64,
 }
 
 impl List {
@@ -63,9 +67,11 @@ impl List {
         }
     }
 
-    /// How many items are not stored, as a member.
+    /// How many items this compaction and earlier ones did not store, as a member.
     fn left_out(&self) -> Option<String> {
-        let count = (self.items.len() - self.taken).saturating_add(self.unchosen);
+        let left: &[usize] = &self.preferred[self.taken..];
+        let count = left.iter().filter(|index| !self.idle.contains(index)).count().saturating_add(self.unchosen);
+        let count = (count as u64).saturating_add(self.earlier);
         (count > 0).then(|| format!("\"{}\":{count}", self.name))
     }
 
@@ -164,9 +170,15 @@ impl Ledger {
         SHARES
             .iter()
             .map(|(name, _)| {
+                let mut unchosen = 0;
                 let (items, preferred) = match *name {
                     "requests" => (self.request_items(max_bytes), preferred_requests(self.requests.len())),
-                    "statements" => self.statement_items(max_bytes),
+                    "statements" => {
+                        let (items, count) = self.statement_items(max_bytes);
+                        unchosen = self.statements.len() - count;
+                        let newest = newest(items.len());
+                        (items, newest)
+                    }
                     "errors" => (all(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
                     "files" => (all(&self.files, file), order(&self.files, |file| !file.is_modified())),
                     "identifiers" => (all(&self.identifiers, name_item), first(self.identifiers.len())),
@@ -181,14 +193,14 @@ impl Ledger {
                         )
                     }
                 };
-                let told = if *name == "statements" { self.statements.len() } else { items.len() };
-                List { name, unchosen: told.saturating_sub(items.len()), items, preferred, taken: 0 }
+                let idle = if *name == "requests" { self.replies() } else { Vec::new() };
+                List { name, unchosen, items, preferred, taken: 0, idle, earlier: self.left_out.of(name) }
             })
             .collect()
     }
 
-    /// The statements that are worth their bytes, message by message, the newest messages first.
-    fn statement_items(&self, max_bytes: usize) -> (Vec<String>, Vec<usize>) {
+    /// The statements that are worth their bytes, message by message, and how many they are.
+    fn statement_items(&self, max_bytes: usize) -> (Vec<String>, usize) {
         let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
         let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
         let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
@@ -199,9 +211,14 @@ impl Ledger {
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
         };
-        let items: Vec<String> = chosen.chunk_by(follows).filter_map(said).collect();
-        let newest = (0..items.len()).rev().collect();
-        (items, newest)
+        let items = chosen.chunk_by(follows).filter_map(said).collect();
+        (items, chosen.len())
+    }
+
+    /// The requests that ask for nothing.
+    fn replies(&self) -> Vec<usize> {
+        let is_reply = |(_, request): &(usize, &Request)| request.weight == RequestWeight::Reply;
+        self.requests.iter().enumerate().filter(is_reply).map(|(index, _)| index).collect()
     }
 
     /// The requests; the last is cut only where it alone would not fit.

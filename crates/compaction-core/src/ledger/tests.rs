@@ -115,8 +115,7 @@ fn everything_that_matters_is_collected_with_its_entries() {
               {"name":"src/legacy/old.rs","in":"p","at":1,"from":["00000001"]},
               {"name":"docs/grammar.md","in":"a","at":8,"from":["00000008"]}],
             "commands":[{"command":"cargo test -p parser","failed":1,"outcome":"failed","lastError":"error[E0308]: mismatched types in nextToken","at":7,"from":["00000007"]},
-              {"command":"npm run lint","succeeded":1,"failed":1,"outcome":"succeeded","lastError":"SyntaxError: Unexpected token (12:4)","at":12,"from":["0000000a","0000000c"]}],
-            "leftOut":{"statements":1}}"#]],
+              {"command":"npm run lint","succeeded":1,"failed":1,"outcome":"succeeded","lastError":"SyntaxError: Unexpected token (12:4)","at":12,"from":["0000000a","0000000c"]}]}"#]],
     );
 }
 
@@ -248,7 +247,7 @@ fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
         "src/legacy/old.rs",
         "nextToken",
         "error[E0308]",
-        "Unexpected token",
+        "SyntaxError: Unexpected token",
         "the printer in",
         "Never touch",
     ];
@@ -261,7 +260,6 @@ fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
     assert_eq!(report.identifiers, ["nextToken"]);
     let expected = ["error[E0308]: mismatched types in nextToken", "SyntaxError: Unexpected token (12:4)"];
     assert_eq!(lines(&report.errors), expected);
-    // What is dropped stands within the first words of both.
     assert_eq!(report.requests.len(), 2);
     assert!(report.lacks_last_request);
     assert_eq!(report.constraints.len(), 1);
@@ -276,7 +274,9 @@ fn what_a_model_drops_invents_or_reverses_is_found_and_repaired() {
         ]
     );
     let repair = report.repair(1000).expect("there is much to repair");
-    assert_eq!(repair.retention.score(), 1.0);
+    // All but the error that was resolved comes back.
+    assert!(repair.retention.score() > 0.99 && repair.retention.errors < 1.0, "{repair:?}");
+    assert!(!repair.block.contains("SyntaxError"), "{}", repair.block);
     let whole = format!("{text}\n\n{}", repair.block);
     let again = LossReport::of(&Check { summary: &whole, ..check });
     assert_eq!(again.retention, repair.retention, "{whole}");
@@ -311,6 +311,28 @@ fn the_rest_of_a_path_that_was_cut_is_supported() {
 }
 
 #[test]
+fn names_that_nothing_holds_are_told() {
+    let said = "The retry in src/net/client.rs took 1,250 ms; setRetryLimit and max_retries are in v1.4.12 since 3f9c2ab1. \
+                TS2345 is PROJ-118. Run build.sh.";
+    let messages = prepared(vec![user(said)]);
+    for (summary, expected) in [
+        ("setRetryLimit, max_retries, v1.4.12, 3f9c2ab1, TS2345, PROJ-118, client.rs, 1,250 ms, build.sh", &[][..]),
+        ("`SetRetryLimit` and MAX_RETRIES", &[]),
+        ("Uses GitHub, TypeScript, macOS, UTF8, base64 and OAuth2 on port 8080", &[]),
+        ("It took about 1,300 ms, ~1470 ms, over 2,345 bytes, 12 ms, 40%, 1500 s", &[]),
+        ("It took 1,375 ms", &["1,375"]),
+        ("See server.rs and setRetryDelay", &["server.rs", "setRetryDelay"]),
+        ("min_retries since 77aa01bc in v1.4.13", &["min_retries", "77aa01bc", "v1.4.13"]),
+        ("TS2346 is PROJ-119", &["TS2346", "PROJ-119"]),
+        ("a left-to-right, up-to-date word-by-word 3-step list", &[]),
+    ] {
+        let ledger = collect(&messages);
+        let check = Check { ledger: &ledger, summary, evicted: &messages, previous_summary: None, kept: &[] };
+        assert_eq!(LossReport::of(&check).unsupported, expected, "{summary}");
+    }
+}
+
+#[test]
 fn items_of_every_form_are_judged() {
     let messages = session();
     let ledger = collect(&messages);
@@ -328,7 +350,8 @@ fn what_is_kept_is_not_lost() {
     let ledger = collect(&messages);
     let summary = "## Goal\n- nothing";
     let check = Check { ledger: &ledger, summary, evicted: &messages, previous_summary: None, kept: &messages };
-    assert_eq!(LossReport::of(&check).retention.score(), 1.0);
+    let whole = LossReport::of(&check);
+    assert_eq!(whole.retention.score(), 1.0, "{:?}", whole);
     let nothing = LossReport::of(&Check { kept: &[], ..check });
     assert_eq!(nothing.retention.score(), 0.0, "{nothing:?}");
     for budget in [0, 20, 60, 100, 200, 400] {
@@ -430,6 +453,28 @@ proptest! {
         let removed = remove_retained_facts(&text).trim_end().to_owned();
         prop_assert_eq!(remove_retained_facts(&whole), removed);
     }
+}
+
+#[test]
+fn what_the_stored_ledger_forgot_counts_as_lost() {
+    let names = ["parser", "printer", "cache", "login page", "search index", "importer", "mailer", "scheduler"];
+    let ask = |part: &str| user(&format!("please rewrite the {part} so that it takes half of the time it takes now"));
+    let mut previous: Option<Ledger> = None;
+    for part in names {
+        let ledger = Ledger::collect(&prepared(vec![ask(part)]), previous.as_ref(), &FileTools::default());
+        previous = Ledger::read(&stored(&ledger, 900));
+    }
+    let last = prepared(vec![ask("whole rest"), user("ok")]);
+    let ledger = Ledger::collect(&last, previous.as_ref(), &FileTools::default());
+    let forgotten = ledger.left_out.of("requests");
+    assert!(forgotten > 2, "{ledger:?}");
+    assert_eq!(ledger.requests.len() as u64 + forgotten, names.len() as u64 + 2);
+    // A summary of all that the ledger remembers is no summary of all that was asked.
+    let said: Vec<&str> = ledger.requests.iter().map(|request| request.text.as_str()).collect();
+    let summary = said.join("\n");
+    let check = Check { ledger: &ledger, summary: &summary, evicted: &last, previous_summary: None, kept: &[] };
+    let report = LossReport::of(&check);
+    assert!(report.requests.is_empty() && report.retention.requests < 0.7, "{:?}", report.retention);
 }
 
 #[test]

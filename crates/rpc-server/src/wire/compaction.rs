@@ -430,26 +430,33 @@ pub struct CompactionAccount {
     pub retention: Retention,
     /// How much the summary alone held, before what it lacked was added.
     pub retention_before_repair: Retention,
-    /// One figure for the retention, from 0 to 1: the mean, in which files, errors and requests
-    /// count twice.
+    /// One figure for the retention, from 0 to 1: the weighted mean of the classes that have something to keep.
+    /// Statements count 4, requests 3, errors and constraints 1, files 0.5, identifiers 0.25.
     pub score: f64,
     /// What the summary alone lacked, and what it says that nothing supports.
     pub loss_report: LossReport,
 }
 
 /// Parts that are there, from 0 to 1; 1 where there was nothing to keep.
+///
+/// They are measured against what the compacted part held and what earlier compactions of the branch knew, that
+/// included which their ledgers could not store. Errors, requests, constraints and statements count as told in
+/// other words too: if one line, or 420 characters over lines, has most of their telling words. Lines of nothing
+/// but names and blocks of files tell nothing but names.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Retention {
     /// Files that tools touched, and paths that were named again and again.
     pub files: f64,
     /// Symbols, hashes, tickets and the like.
     pub identifiers: f64,
-    /// Lines of errors.
+    /// Lines of errors; those that were resolved weigh little.
     pub errors: f64,
-    /// Requests; one of which only the first words are there counts half.
+    /// Requests; one that is told in part counts half.
     pub requests: f64,
     /// Constraints and preferences; likewise.
     pub constraints: f64,
+    /// The sentences that said most, by how much they said.
+    pub statements: f64,
 }
 
 /// What a summary lacks, and what is doubtful in it; the most telling first.
@@ -461,15 +468,24 @@ pub struct LossReport {
     pub identifiers: Vec<String>,
     /// Errors that are missing.
     pub errors: Vec<LostError>,
-    /// Requests whose first words are missing.
+    /// Requests that are missing.
     pub requests: Vec<LostItem>,
     /// Constraints and preferences that are missing.
     pub constraints: Vec<LostItem>,
-    /// Requests and constraints of which only the first words are there.
+    /// Of the sentences that said most those that are missing.
+    pub statements: Vec<LostItem>,
+    /// Requests and constraints of which only a part is there.
     pub clipped: Vec<LostItem>,
-    /// Paths in the summary that nothing supports.
+    /// Names in the summary that stand nowhere in what it was made from: not in the compacted messages, the
+    /// summary before it, the messages that stay, or what earlier compactions stored. Checked are paths with a
+    /// file's ending or a root, names of files, identifiers with an underscore or with capitals inside after small
+    /// letters, tickets and codes of errors, hashes, versions of three parts, and numbers of at least three digits
+    /// with a unit that are not said to be rough. Not checked are words, names of products, addresses, other
+    /// numbers, and whether names are brought together rightly.
     pub unsupported: Vec<String>,
-    /// Statements of the summary that are the reverse of what is known.
+    /// Claims of the summary that are the reverse of what is known: in English, in prose as in lists, that a file
+    /// that tools worked on was changed or was not, that tests, build, lint or a quoted command succeed, that
+    /// something was committed or pushed. Sentences that wish, ask, or tell conditions claim nothing.
     pub reversed: Vec<ReversedFact>,
 }
 
@@ -502,9 +518,9 @@ pub struct LostItem {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReversedFact {
-    /// What is known: `notModified`, `modified`, or `failed`.
+    /// What is known: `notModified`, `modified`, `failed`, `notCommitted`, or `notPushed`.
     pub fact: String,
-    /// The file or command.
+    /// The file or command; `git commit` or `git push` where nothing was committed or pushed.
     pub subject: String,
 }
 

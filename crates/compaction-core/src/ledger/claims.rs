@@ -1,0 +1,408 @@
+//! What a summary claims of files, runs, commits and pushes, and which of it is the reverse of what is
+//! known.
+//!
+//! Only plain claims are judged, in English: a sentence that wishes, asks, doubts or tells conditions
+//! claims nothing.
+
+use super::commands::{core_command, is_lookup, purposes};
+use super::loss::{Suspicion, base_name};
+use super::sentences::{sentences, without_marker};
+use super::text::quoted;
+use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
+
+/// Words of sentences that claim nothing: wishes, questions, conditions, plans.
+const HEDGES: &[&str] = &[
+    "if", "when", "once", "whether", "should", "must", "shall", "will", "would", "could", "may", "might", "can",
+    "need", "needs", "want", "wants", "wanted", "ensure", "ensures", "please", "next", "todo", "until", "before",
+    "unless", "never", "keep", "keeps", "plan", "sure", "asked", "asks", "don't", "to-do", "except", "supposed",
+    "expected", "unclear", "goal",
+];
+/// Words that say that something was changed.
+const CHANGED: &[&str] = &[
+    "changed",
+    "modified",
+    "edited",
+    "updated",
+    "rewritten",
+    "rewrote",
+    "refactored",
+    "extended",
+    "patched",
+    "wrote",
+    "created",
+];
+/// The same words where they are denied.
+const CHANGE: &[&str] =
+    &["change", "modify", "edit", "touch", "update", "rewrite", "changing", "modifying", "editing", "touching"];
+/// Words that say that something was left as it is.
+const UNCHANGED: &[&str] = &["unchanged", "unmodified", "untouched"];
+const DENIALS: &[&str] =
+    &["not", "isn't", "wasn't", "weren't", "aren't", "hasn't", "haven't", "didn't", "without", "no"];
+/// Words that bind a subject to what is said of it.
+const COPULAS: &[&str] = &[
+    "is", "was", "were", "are", "be", "been", "has", "have", "had", "remains", "remained", "left", "got", "stays",
+    "isn't", "wasn't", "weren't", "aren't", "hasn't", "haven't",
+];
+/// Words between a subject and what is said of it that change nothing.
+const BESIDE: &[&str] = &[
+    "file", "files", "itself", "also", "still", "now", "then", "since", "already", "and", "both", "only", "just", "so",
+    "far",
+];
+/// Words between a verb and its object that change nothing.
+const ARTICLES: &[&str] =
+    &["the", "file", "files", "all", "of", "both", "and", "also", "a", "new", "whole", "existing"];
+/// Who works in a summary.
+const WORKERS: &[&str] =
+    &["i", "we", "assistant", "agent", "model", "have", "has", "also", "then", "and", "just", "already"];
+
+/// Claims of `summary` that are the reverse of what the ledger knows.
+pub(super) fn reversed(summary: &str, ledger: &Ledger) -> Vec<Suspicion> {
+    let mut found = Vec::new();
+    for line in summary.lines() {
+        let item = without_marker(line);
+        if item.starts_with("[ ]") || item.starts_with('<') {
+            continue;
+        }
+        for sentence in sentences(without_box(item)) {
+            read_sentence(sentence, ledger, &mut |suspicion| {
+                if !found.contains(&suspicion) {
+                    found.push(suspicion);
+                }
+            });
+        }
+    }
+    found
+}
+
+/// An item without the box that tells whether it is done.
+fn without_box(item: &str) -> &str {
+    ["[x]", "[X]"].iter().find_map(|mark| item.strip_prefix(mark)).unwrap_or(item)
+}
+
+fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    let lower = sentence.to_lowercase().replace('\u{2019}', "'");
+    // By far most sentences have none of these.
+    let tells = [
+        "chang", "modif", "edit", "touch", "updat", "rewr", "factor", "extend", "patch", "wrote", "creat", "pass",
+        "succe", "green", "clean", "compil", "commit", "push", "left", "only",
+    ];
+    if !tells.iter().any(|part| lower.contains(part)) {
+        return;
+    }
+    let all: Vec<String> = words(&lower);
+    if all.iter().any(|word| HEDGES.contains(&word.as_str())) || lower.contains("do not ") || lower.contains("to be ") {
+        return;
+    }
+    let fails = all.iter().any(|word| word.starts_with("fail"));
+    for clause in clauses(&lower) {
+        let words = words(clause);
+        read_files(clause, &words, ledger, found);
+        if !fails {
+            read_runs(&words, ledger, found);
+        }
+    }
+    let is_denied = all.iter().any(|word| DENIALS.contains(&word.as_str()) || word.starts_with("no"));
+    if !fails && !is_denied {
+        read_command(sentence, &all, ledger, found);
+    }
+    if !is_denied {
+        read_commits(&all, ledger, found);
+    }
+}
+
+/// The parts of a sentence that each have their own subject.
+fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+    let parts = sentence.split([';', ',']).flat_map(|part| part.split(" but "));
+    parts.flat_map(|part| part.split(" while ")).flat_map(|part| part.split(" although "))
+}
+
+fn words(text: &str) -> Vec<String> {
+    let is_mark = |character: char| !character.is_alphanumeric() && !matches!(character, '/' | '\\' | '~');
+    // What a name begins with belongs to it.
+    let word = |word: &str| word.trim_matches(is_mark).to_owned();
+    text.split_whitespace().map(word).filter(|word| !word.is_empty()).collect()
+}
+
+/// The one file that a word names.
+fn file<'a>(word: &str, ledger: &'a Ledger) -> Option<&'a FileRecord> {
+    if !word.contains(['.', '/', '\\']) {
+        return None;
+    }
+    let is_named = |path: &str| {
+        let path = path.to_lowercase();
+        path == word || path.strip_suffix(word).is_some_and(|rest| rest.ends_with(['/', '\\']))
+    };
+    let mut files = ledger.files.iter().filter(|file| is_named(&file.path));
+    files.next().filter(|_| files.next().is_none())
+}
+
+fn read_files(clause: &str, words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    for (at, word) in words.iter().enumerate() {
+        if let Some(named) = file(word, ledger) {
+            let is_set_off = is_set_off(clause, word);
+            if let Some(is_changed) = told_after(&words[at + 1..], is_set_off, ledger) {
+                judge(named, is_changed, ledger, found);
+            }
+        }
+        let before: Vec<&str> = words[..at].iter().map(String::as_str).collect();
+        let is_deed =
+            CHANGED.contains(&word.as_str()) && before.iter().all(|word| WORKERS.contains(word) || *word == "the");
+        let is_denied = CHANGE.contains(&word.as_str()) && before.last().is_some_and(|last| DENIALS.contains(last));
+        let is_none = matches!(word.as_str(), "changes" | "edits" | "modifications") && before.last() == Some(&"no");
+        if is_deed || is_denied || is_none {
+            let articles = |word: &&String| {
+                ARTICLES.contains(&word.as_str()) || is_none && matches!(word.as_str(), "to" | "in" | "were" | "made")
+            };
+            let objects = words[at + 1..].iter().skip_while(articles);
+            let objects = objects.take_while(|word| word.as_str() == "and" || file(word, ledger).is_some());
+            objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_deed, ledger, found));
+        }
+    }
+}
+
+/// Whether a mark parts a name from what is said of it.
+fn is_set_off(clause: &str, name: &str) -> bool {
+    let rest = clause.split_once(name).map_or("", |(_, rest)| rest);
+    let rest = rest.trim_start_matches(['`', '*', '_', ' ']);
+    rest.starts_with([':', '-', '(', '\u{2013}', '\u{2014}'])
+}
+
+/// Whether the words behind a name say that it was changed, or that it was not.
+fn told_after(words: &[String], is_set_off: bool, ledger: &Ledger) -> Option<bool> {
+    let (mut is_bound, mut is_denied, mut is_left, mut is_only) = (false, false, false, false);
+    for (at, word) in words.iter().enumerate() {
+        let word = word.as_str();
+        is_denied |= word != "no" && DENIALS.contains(&word);
+        is_left |= word == "left";
+        is_only |= word == "only";
+        let is_by_other = words.get(at + 1).is_some_and(|next| next == "by");
+        match word {
+            _ if UNCHANGED.contains(&word) => return (is_bound || is_set_off && at == 0).then_some(is_denied),
+            "touched" if is_bound && is_denied => return Some(false),
+            _ if CHANGED.contains(&word) => {
+                return ((is_bound || is_set_off && at == 0) && !is_by_other).then_some(!is_denied);
+            }
+            "as" | "alone" if is_left => return Some(false),
+            "read" if is_only && is_bound => return Some(false),
+            _ if COPULAS.contains(&word) => is_bound = true,
+            _ if BESIDE.contains(&word) || DENIALS.contains(&word) || file(word, ledger).is_some() => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn judge(file: &FileRecord, is_changed: bool, ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    let path = file.path.clone();
+    if !is_changed && file.is_modified() {
+        return found(Suspicion::Modified { path });
+    }
+    // Commands change files as well.
+    let name = base_name(&path);
+    let is_named = |command: &&CommandRecord| command.command.contains(name) && !is_lookup(&command.command);
+    if is_changed && !file.is_modified() && file.read > 0 && !ledger.commands.iter().any(|command| is_named(&command)) {
+        found(Suspicion::NotModified { path });
+    }
+}
+
+/// Kinds of runs: how summaries name them, and parts of the purposes of their commands.
+const RUNS: [(&[&str], &[&str]); 3] = [
+    (&["test", "tests", "suite", "specs"], &["test", "jest", "rspec", "mocha", "phpunit", "tox"]),
+    (&["build", "project", "code", "crate", "workspace"], &["build", "compile", "tsc", "make", "assemble"]),
+    (&["lint", "linter", "linting", "clippy"], &["lint", "clippy", "ruff", "credo", "rubocop", "flake8"]),
+];
+const BEFORE_RUNS: &[&str] = &[
+    "all", "the", "full", "whole", "entire", "status", "test", "unit", "and", "now", "current", "every", "existing",
+    "of",
+];
+const BEFORE_SUCCESS: &[&str] =
+    &["are", "is", "now", "all", "suite", "still", "currently", "again", "run", "fully", "tests"];
+const BEHIND_SUCCESS: &[&str] = &["now", "again", "with", "without", "locally", "and", "cleanly", "too", "on", "in"];
+const SUCCEEDS: &[&str] = &["pass", "passes", "passing", "succeed", "succeeds", "green", "clean", "compiles", "builds"];
+const SUCCEEDED: &[&str] = &["passed", "succeeded", "compiled", "built"];
+
+fn read_runs(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
+    for (names, purposes) in RUNS {
+        let Some(at) = words.iter().position(|word| is_in(names, word)) else { continue };
+        let is_number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
+        if !words[..at].iter().all(|word| is_in(BEFORE_RUNS, word) || is_number(word)) {
+            continue;
+        }
+        let Some(told) = words[at + 1..].iter().position(|word| !is_in(BEFORE_SUCCESS, word)) else { continue };
+        let told = at + 1 + told;
+        let is_now = is_in(SUCCEEDS, &words[told]);
+        let is_plain = words.get(told + 1).is_none_or(|next| is_in(BEHIND_SUCCESS, next));
+        if is_plain && (is_now || is_in(SUCCEEDED, &words[told])) {
+            last_run(ledger, purposes)
+                .filter(|last| is_reverse(last, is_now))
+                .into_iter()
+                .for_each(|last| failed(last, found));
+        }
+    }
+}
+
+/// The command of a kind that ran last.
+fn last_run<'a>(ledger: &'a Ledger, kinds: &[&str]) -> Option<&'a CommandRecord> {
+    let is_of_kind = |command: &&CommandRecord| {
+        let purposes = purposes(&command.command);
+        purposes.iter().any(|purpose| kinds.iter().any(|kind| purpose.contains(kind)))
+    };
+    let ended = ledger.commands.iter().filter(|command| !command.is_call && command.outcome != Outcome::Open);
+    ended.filter(is_of_kind).max_by_key(|command| command.position)
+}
+
+/// Whether a success that is told is the reverse of how a command ended: what succeeds now must have
+/// succeeded last, what succeeded once must have done so ever.
+fn is_reverse(command: &CommandRecord, is_now: bool) -> bool {
+    command.outcome == Outcome::Failed && (is_now || command.succeeded == 0)
+}
+
+fn failed(command: &CommandRecord, found: &mut impl FnMut(Suspicion)) {
+    found(Suspicion::Failed { command: command.command.clone() });
+}
+
+/// `` `make test` passes ``
+fn read_command(sentence: &str, words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let (is_now, was) = (has(SUCCEEDS), has(SUCCEEDED));
+    if !is_now && !was {
+        return;
+    }
+    let named = |name: &str| {
+        ledger.commands.iter().find(|command| command.command == name || command.command == core_command(name))
+    };
+    quoted(sentence)
+        .filter_map(named)
+        .filter(|command| is_reverse(command, is_now))
+        .for_each(|command| failed(command, found));
+}
+
+fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
+    const BEFORE: &[&str] = &["is", "are", "was", "were", "been", "i", "we", "and", "already", "now"];
+    const WORK: &[&str] = &["changes", "everything", "work", "fix", "all", "commit", "commits", "branch", "code"];
+    const PLACES: &[&str] =
+        &["origin", "main", "master", "remote", "upstream", "github", "gitlab", "branch", "repository"];
+    let is_told = |verb: &str| {
+        let at = words.iter().position(|word| word == verb)?;
+        let is_deed = at == 0 || BEFORE.contains(&words[at - 1].as_str());
+        let rest = &words[at + 1..];
+        let is_to = rest.first().is_some_and(|next| next.starts_with("to") || next.starts_with("onto"));
+        let is_place = rest.iter().take(3).any(|word| PLACES.contains(&word.split('/').next().unwrap_or_default()));
+        let is_of_work = words[..at].iter().any(|word| WORK.contains(&word.as_str()));
+        let is_known = if verb == "pushed" {
+            is_place || is_of_work || words.iter().any(|word| word == "committed")
+        } else {
+            true
+        };
+        (is_deed && is_known && (!is_to || is_place)).then_some(())
+    };
+    if is_told("committed").is_some() && !was_done(ledger, "commit") {
+        found(Suspicion::NotCommitted);
+    }
+    if is_told("pushed").is_some() && !was_done(ledger, "push") {
+        found(Suspicion::NotPushed);
+    }
+}
+
+/// Whether anything tells that something was committed or pushed, or whether that cannot be known.
+fn was_done(ledger: &Ledger, verb: &str) -> bool {
+    let by_command = |command: &CommandRecord| {
+        command.command.to_lowercase().contains(verb) && (command.succeeded > 0 || command.outcome == Outcome::Open)
+    };
+    let said = ledger.statements.iter().filter(|statement| statement.voice != Voice::Announcement);
+    let is_said = said.map(|statement| statement.text.to_lowercase()).any(|text| text.contains(verb));
+    ledger.left_out.of("commands") > 0 || ledger.commands.iter().any(by_command) || is_said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    /// A statement, what is known, and what is the reverse of it.
+    struct Case {
+        says: String,
+        ledger: Ledger,
+        expected: Vec<String>,
+        is_held_out: bool,
+    }
+
+    fn strings(json: Option<&Json<'_>>) -> Vec<String> {
+        match json {
+            Some(Json::Array(items)) => items.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn case(line: &str) -> Case {
+        let json = Json::parse(line).expect("the line is JSON");
+        let mut ledger = Ledger::default();
+        if let Some(Json::Object(files)) = json.get("files") {
+            for (path, state) in files.iter() {
+                let edited = u64::from(state.as_str() == Some("changed"));
+                let (read, written, position, sources) = (1, 0, 1, Default::default());
+                ledger.files.push(FileRecord { path: path.to_string(), read, written, edited, position, sources });
+            }
+        }
+        if let Some(Json::Array(commands)) = json.get("commands") {
+            for (position, command) in (1..).zip(commands) {
+                let Json::Array(parts) = command else { panic!("a command is a list") };
+                let outcomes = strings(parts.get(1));
+                let count = |outcome: &str| outcomes.iter().filter(|own| *own == outcome).count() as u64;
+                let is_failed = outcomes.last().is_some_and(|last| last == "failed");
+                ledger.commands.push(CommandRecord {
+                    command: parts[0].as_str().expect("a command is a text").to_owned(),
+                    is_call: false,
+                    succeeded: count("succeeded"),
+                    failed: count("failed"),
+                    outcome: if is_failed { Outcome::Failed } else { Outcome::Succeeded },
+                    last_error: None,
+                    position,
+                    sources: Default::default(),
+                });
+            }
+        }
+        Case {
+            says: json.get("says").and_then(Json::as_str).expect("a case says something").to_owned(),
+            ledger,
+            expected: strings(json.get("expected")),
+            is_held_out: json.get("heldOut").and_then(Json::as_bool).unwrap_or(false),
+        }
+    }
+
+    fn told(suspicion: &Suspicion) -> String {
+        match suspicion {
+            Suspicion::NotModified { path } => format!("notModified {path}"),
+            Suspicion::Modified { path } => format!("modified {path}"),
+            Suspicion::Failed { command } => format!("failed {command}"),
+            Suspicion::NotCommitted => "notCommitted".to_owned(),
+            Suspicion::NotPushed => "notPushed".to_owned(),
+        }
+    }
+
+    #[test]
+    fn claims_that_are_reversed_are_found_and_true_ones_are_let_be() {
+        let (mut reversed, mut found, mut held, mut held_found) = (0, 0, 0, 0);
+        for case in include_str!("../../fixtures/reversed.jsonl").lines().map(case) {
+            let suspicions: Vec<String> = super::reversed(&case.says, &case.ledger).iter().map(told).collect();
+            let alarms: Vec<_> = suspicions.iter().filter(|suspicion| !case.expected.contains(suspicion)).collect();
+            assert!(alarms.is_empty(), "{:?}: {alarms:?}", case.says);
+            if case.expected.is_empty() {
+                continue;
+            }
+            let is_found = suspicions.len() == case.expected.len();
+            (reversed, found) = (reversed + 1, found + usize::from(is_found));
+            if case.is_held_out {
+                (held, held_found) = (held + 1, held_found + usize::from(is_found));
+            } else if !is_found {
+                eprintln!("not found: {:?} {suspicions:?}", case.says);
+            }
+        }
+        eprintln!("{found} of {reversed} found, {held_found} of {held} that were held out");
+        assert!(
+            found * 100 >= reversed * 85 && held_found * 100 >= held * 80,
+            "{found} of {reversed}, {held_found} of {held}"
+        );
+    }
+}

@@ -1,0 +1,380 @@
+//! What a text tells, in whatever words: whether one of its statements has most of the terms of
+//! something.
+//!
+//! A statement is a line, or a window over lines. Lines that are nothing but names and lists of files
+//! state nothing. Terms weigh more the rarer they are in the conversation; words are known by their
+//! beginnings, so that endings do not matter, and paths by their parts.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::Statement;
+use super::selection::{SEED, Taken, is_unspaced, mixed};
+use super::sentences::sentences;
+use crate::text::utf16_len;
+
+/// UTF-16 units of a window over lines, and from the start of one to that of the next.
+const WINDOW: usize = 420;
+const STEP: usize = WINDOW / 2;
+/// UTF-16 units of the longest line that is one statement.
+const LONGEST_LINE: usize = 2 * WINDOW;
+/// Characters by which a word is known.
+const BEGINNING: usize = 6;
+/// Part of the words in percent from which on a line is a list of names.
+const NAMES_PERCENT: usize = 60;
+/// By how much a name or a number weighs more.
+const NAME: f32 = 2.0;
+/// Part of the weight of the rarest terms up to which a term tells nothing, where there are enough
+/// statements to know that.
+const COMMON: f32 = 0.25;
+const FEW_STATEMENTS: usize = 32;
+/// Statements, spread over the conversation, by which it is known how rare a term is.
+const MOST_COUNTED: usize = 400;
+/// Blocks that list files.
+const FILE_BLOCKS: [(&str, &str); 2] = [("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
+
+/// Something for each term, by its hash.
+type Terms<T> = HashMap<u64, T, BuildHasherDefault<Taken>>;
+
+/// Something that may be told: its terms with their weights, which are 1 and a little more for names
+/// until [`weigh`] says how rare they are.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sought {
+    terms: Vec<(u64, f32)>,
+}
+
+impl Sought {
+    pub(super) fn of(text: &str) -> Self {
+        let mut terms: Vec<(u64, f32)> = Vec::new();
+        each_term(text, &mut |term| {
+            terms.extend(term.hash.map(|hash| (hash, if term.is_name { NAME } else { 1.0 })));
+        });
+        terms.sort_unstable_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+        terms.dedup_by_key(|(hash, _)| *hash);
+        Self { terms }
+    }
+
+    /// What is looked for where a longer text is to be told: at most `most` of its sentences.
+    pub(super) fn parts(text: &str, most: usize) -> Vec<Self> {
+        if utf16_len(text) <= WINDOW {
+            return vec![Self::of(text)];
+        }
+        sentences(text).take(most).map(Self::of).collect()
+    }
+
+    pub(super) fn weight(&self) -> f32 {
+        self.terms.iter().map(|(_, weight)| weight).sum()
+    }
+}
+
+/// Weighs the terms of `sought` by how rare they are in the statements of a conversation.
+pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements: &[Statement]) {
+    let sought: Vec<&mut Sought> = sought.collect();
+    // How many statements have a term, and which was the last of them.
+    let mut counts: Terms<(u32, usize)> = Terms::default();
+    counts.extend(sought.iter().flat_map(|sought| &sought.terms).map(|(hash, _)| (*hash, (0, 0))));
+    let step = statements.len().div_ceil(MOST_COUNTED).max(1);
+    let counted = statements.len().div_ceil(step);
+    for (number, statement) in (1..).zip(statements.iter().step_by(step)) {
+        each_term(&statement.text, &mut |term| {
+            if let Some((count, last)) = term.hash.and_then(|hash| counts.get_mut(&hash))
+                && *last != number
+            {
+                *count += 1;
+                *last = number;
+            }
+        });
+    }
+    let all = counted as f32 + 1.0;
+    let rarity = |hash: &u64| (all / (counts.get(hash).map_or(0, |(count, _)| *count) as f32 + 0.5)).ln();
+    let least = if counted < FEW_STATEMENTS { 0.0 } else { COMMON * all.ln() };
+    for sought in sought {
+        sought.terms.iter_mut().for_each(|(hash, weight)| *weight *= rarity(hash));
+        sought.terms.retain(|(_, weight)| *weight > least);
+    }
+}
+
+/// The statements of texts, by those of their terms that are sought.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// UTF-16 units that were read.
+    units: usize,
+    lines: u32,
+    by_term: Terms<Standing>,
+}
+
+/// The windows and lines in which a term stands, in order.
+#[derive(Debug, Default)]
+struct Standing {
+    windows: Vec<u32>,
+    lines: Vec<u32>,
+}
+
+impl Told {
+    /// Texts in which `sought` is looked for.
+    pub(super) fn looking_for<'a>(sought: impl Iterator<Item = &'a Sought>) -> Self {
+        let mut by_term = Terms::default();
+        for (hash, _) in sought.flat_map(|sought| &sought.terms) {
+            by_term.entry(*hash).or_insert_with(Standing::default);
+        }
+        Self { units: 0, lines: 0, by_term }
+    }
+
+    /// Adds what `text` states; windows go on from the text before it.
+    pub(super) fn read(&mut self, text: &str) {
+        let mut terms = Vec::new();
+        for line in lines_outside_lists(text) {
+            terms.clear();
+            each_term(line, &mut |term| terms.push(term));
+            if !is_list(&terms) {
+                self.add(line, &terms);
+            }
+        }
+    }
+
+    fn add(&mut self, line: &str, terms: &[Term]) {
+        let length = utf16_len(line);
+        let own = (length <= LONGEST_LINE).then_some(self.lines);
+        self.lines += u32::from(own.is_some());
+        for term in terms {
+            let Some(standing) = term.hash.and_then(|hash| self.by_term.get_mut(&hash)) else { continue };
+            let window = ((self.units + term.at * length / line.len().max(1)) / STEP) as u32;
+            // A window that starts before it, and the one after that.
+            [window, window + 1].into_iter().for_each(|window| push_new(&mut standing.windows, window));
+            own.into_iter().for_each(|line| push_new(&mut standing.lines, line));
+        }
+        self.units += length + 1;
+    }
+
+    /// Ends the windows: what follows is another text.
+    pub(super) fn part(&mut self) {
+        self.units += WINDOW;
+    }
+
+    fn windows(&self) -> u32 {
+        (self.units / STEP) as u32 + 2
+    }
+
+    /// The largest part of the weight of `sought` that one statement tells, from 0 to 1; 0 where
+    /// nothing is sought.
+    pub(super) fn share(&self, sought: &Sought, sums: &mut Sums) -> f32 {
+        let windows = self.windows();
+        sums.by_statement.resize((windows + self.lines) as usize, 0.0);
+        let mut most = 0.0_f32;
+        for (hash, weight) in &sought.terms {
+            let Some(standing) = self.by_term.get(hash) else { continue };
+            let lines = standing.lines.iter().map(|line| windows + line);
+            for statement in standing.windows.iter().copied().chain(lines) {
+                let sum = &mut sums.by_statement[statement as usize];
+                if *sum == 0.0 {
+                    sums.touched.push(statement);
+                }
+                *sum += weight;
+                most = most.max(*sum);
+            }
+        }
+        sums.touched.drain(..).for_each(|statement| sums.by_statement[statement as usize] = 0.0);
+        let whole = sought.weight();
+        if whole > 0.0 { most / whole } else { 0.0 }
+    }
+}
+
+/// Adds a number to ascending ones, unless it is among them.
+fn push_new(numbers: &mut Vec<u32>, number: u32) {
+    if numbers.last().is_none_or(|last| *last < number) {
+        numbers.push(number);
+    }
+}
+
+/// Room for sums, used again from one question to the next.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    by_statement: Vec<f32>,
+    touched: Vec<u32>,
+}
+
+/// Whether a line states nothing: it is a list of names.
+pub(super) fn is_bag(line: &str) -> bool {
+    let mut terms = Vec::new();
+    each_term(line, &mut |term| terms.push(term));
+    is_list(&terms)
+}
+
+fn is_list(terms: &[Term]) -> bool {
+    let words = terms.iter().filter(|term| !term.is_directory);
+    let names = words.clone().filter(|term| term.is_name && !term.is_number).count();
+    names * 100 >= words.count() * NAMES_PERCENT
+}
+
+/// The lines of a text without its lists of files.
+fn lines_outside_lists(text: &str) -> impl Iterator<Item = &str> {
+    let mut closing = None;
+    text.lines().filter(move |line| {
+        let tag = line.trim();
+        let opened = FILE_BLOCKS.iter().find(|(open, _)| *open == tag).map(|(_, close)| *close);
+        let is_inside = closing.is_some() || opened.is_some();
+        closing = if closing == Some(tag) { None } else { opened.or(closing) };
+        !is_inside
+    })
+}
+
+/// A word, name or number of a text.
+struct Term {
+    /// What it is known by; `None` for short words, which tell nothing.
+    hash: Option<u64>,
+    is_name: bool,
+    /// Whether it is a number, or a directory of a path, which is one word with its last part.
+    is_number: bool,
+    is_directory: bool,
+    /// Its offset in bytes.
+    at: usize,
+}
+
+fn each_term(text: &str, found: &mut impl FnMut(Term)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let mut is_ascii = true;
+        while let Some(width) = bytes.get(at).and_then(|byte| part_width(text, *byte, at)) {
+            is_ascii &= width == 1;
+            at += width;
+        }
+        if at > start {
+            read_token(&text[start..at], start, is_ascii, found);
+        }
+        at += bytes.get(at).map_or(1, |byte| character_width(*byte));
+    }
+}
+
+/// Bytes of the character at `at`, if it is part of a word or name.
+fn part_width(text: &str, byte: u8, at: usize) -> Option<usize> {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'/' | b'#' | b'@' => Some(1),
+        ..0x80 => None,
+        _ => text[at..].chars().next().filter(|character| character.is_alphanumeric()).map(char::len_utf8),
+    }
+}
+
+fn character_width(byte: u8) -> usize {
+    match byte {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    }
+}
+
+fn read_token(token: &str, at: usize, is_ascii: bool, found: &mut impl FnMut(Term)) {
+    let token = token.trim_matches(['-', '.', '/', '@', '#', '_']);
+    if token.is_empty() {
+        return;
+    }
+    if !is_ascii && token.chars().any(is_unspaced) {
+        let characters: Vec<char> = token.chars().collect();
+        for pair in characters.windows(2) {
+            found(Term {
+                hash: Some(hash(pair.iter().copied())),
+                is_name: false,
+                is_number: false,
+                is_directory: false,
+                at,
+            });
+        }
+        return;
+    }
+    if is_name(token) {
+        let (directories, base) = token.rsplit_once('/').unwrap_or(("", token));
+        for part in directories.split('/').filter(|part| part.len() >= 3) {
+            found(Term {
+                hash: Some(hash(part.chars())),
+                is_name: is_name(part),
+                is_number: false,
+                is_directory: true,
+                at,
+            });
+        }
+        let is_number = !base.contains(char::is_alphabetic);
+        return found(Term { hash: Some(hash(base.chars())), is_name: true, is_number, is_directory: false, at });
+    }
+    for word in token.split(['-', '/', '@', '#']).filter(|word| !word.is_empty()) {
+        let count = if is_ascii { word.len() } else { word.chars().count() };
+        let singular = if count > 3 { word.strip_suffix('s').unwrap_or(word) } else { word };
+        found(Term {
+            hash: (count >= 3).then(|| hash(singular.chars().take(BEGINNING))),
+            is_name: false,
+            is_number: false,
+            is_directory: false,
+            at,
+        });
+    }
+}
+
+/// Whether a token is a name or a number: it has digits, marks or capitals inside.
+fn is_name(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    let inside = bytes.get(1..).unwrap_or_default();
+    bytes.iter().any(u8::is_ascii_digit)
+        || inside.iter().any(|byte| matches!(byte, b'_' | b'.'))
+        || inside.iter().filter(|byte| **byte == b'/').count() > 1
+        || inside.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase)
+}
+
+/// The hash of characters in lower case.
+fn hash(characters: impl Iterator<Item = char>) -> u64 {
+    characters.fold(SEED, |hash, character| match character.is_ascii() {
+        true => mixed(hash, character.to_ascii_lowercase().into()),
+        false => character.to_lowercase().map(u64::from).fold(hash, mixed),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, sought: &str, is_told: bool) {
+        let sought_terms = Sought::of(sought);
+        let mut told = Told::looking_for([&sought_terms].into_iter());
+        told.read(text);
+        let share = told.share(&sought_terms, &mut Sums::default());
+        assert_eq!(share >= 0.6, is_told, "{sought:?} in {text:?}: {share}");
+    }
+
+    #[test]
+    fn other_words_tell_the_same() {
+        let request = "Please investigate why the lint job fails on CI for the checkpoint branch";
+        check("1. The user asked to investigate why linting fails on CI (checkpoint branch, lint job).", request, true);
+        check("1. The user asked for a review of the script.", request, false);
+        check("- investigate the lint job\n- it fails on the CI\n- branch: checkpoint", request, true);
+        let far = "and this line is about other things. ".repeat(40);
+        check(&format!("investigate the lint job\n{far}\nfails CI, checkpoint branch"), request, false);
+        check("パーサーのテストを追加してください。", "パーサーのテストを追加", true);
+        check("パーサーを直す。", "データベースの移行を元に戻す", false);
+        check("edited src/core/parser.rs for the port", "port parser.rs", true);
+    }
+
+    #[test]
+    fn lists_of_names_state_nothing() {
+        let sought = "move parse_line from src/lexer.rs to src/parser.rs";
+        check("Names in use: parse_line, move_to, from_str, src/lexer.rs, src/parser.rs", sought, false);
+        check("- parse_line\n- src/lexer.rs\n- src/parser.rs", sought, false);
+        check("<read-files>\nmove parse_line from src/lexer.rs to src/parser.rs\n</read-files>", sought, false);
+        check("</read-files>\nmove parse_line from src/lexer.rs to src/parser.rs", sought, true);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_tells_itself(text in "\\PC*|[a-zA-Z0-9_/.:é中日#-]{0,900}|([a-z]{1,9} |\n){0,300}") {
+            let sought = Sought::of(&text);
+            let mut told = Told::looking_for([&sought].into_iter());
+            told.read(&text);
+            let share = told.share(&sought, &mut Sums::default());
+            proptest::prop_assert!((0.0..=1.001).contains(&share));
+            let is_short = !text.contains(char::is_control) && utf16_len(&text) <= WINDOW;
+            if is_short && !is_bag(&text) && sought.weight() > 0.0 {
+                proptest::prop_assert!(share > 0.999);
+            }
+        }
+    }
+}
