@@ -107,6 +107,10 @@ impl Dispatcher {
             Part::Call(call) if call.method == "$/cancelRequest" => self.cancel(&call, reply),
             Part::Call(call) => self.start(call, reply.clone()).await,
             Part::Invalid(id, error) => reply.send(Some(error_reply(id.as_ref(), &error))),
+            Part::Empty(id) if self.server.client_calls.answer_nothing(&id) => reply.send(None),
+            Part::Empty(id) => {
+                reply.send(Some(error_reply(Some(&id), &RpcError::invalid_request("method is missing"))));
+            }
             Part::Answer(answer) => {
                 let id = answer.id.clone();
                 if !self.server.client_calls.answer(answer) {

@@ -15,7 +15,9 @@ use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
-use crate::tools::{Plan, ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, plan_items, printed_text};
+use crate::tools::{
+    Plan, ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, plan_items, printed_text,
+};
 
 /// Commands that are kept, the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;

@@ -196,7 +196,9 @@ fn counts(line: &str) -> Vec<(u64, String)> {
     let pair = |pair: &[&str]| {
         let (left, right) = (bare(pair[0]), bare(pair[1]));
         match (left.parse(), right.parse()) {
-            (Ok(count), _) if COUNTED.contains(&right.as_str()) && !pair[0].ends_with([',', ';']) => Some((count, right)),
+            (Ok(count), _) if COUNTED.contains(&right.as_str()) && !pair[0].ends_with([',', ';']) => {
+                Some((count, right))
+            }
             (_, Ok(count)) if COUNTED.contains(&left.as_str()) && pair[0].ends_with(':') => Some((count, left)),
             _ => None,
         }
