@@ -401,7 +401,12 @@ class CompactionResult(TypedDict):
     # Tokens of the context after.
     tokensAfter: int
 
-    # The entry's `details`: `readFiles`, `modifiedFiles` and more.
+    # The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
+    # together, whose paths have at most 256 KiB: modified files before those that were only read,
+    # and the ones
+    # touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any;
+    # a file that was
+    # left out and came back counts.
     details: FreeObject
 
     # Whether a hook or the client gave the summary.

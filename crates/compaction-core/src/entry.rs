@@ -263,11 +263,13 @@ pub struct FileLists {
     pub read_files: Vec<String>,
     /// Files that were written or edited.
     pub modified_files: Vec<String>,
+    /// Number of files that the lists had no room for. A file that was left out and came back counts.
+    pub left_out: u64,
 }
 
 impl FileLists {
-    /// Reads `readFiles` and `modifiedFiles`; what is no list of strings is passed over, as other
-    /// programs store details of their own (field bug 134).
+    /// Reads `readFiles` and `modifiedFiles`, and `compactd.filesLeftOut`; what is no list of strings is
+    /// passed over, as other programs store details of their own (field bug 134).
     pub fn from_details(details: &str) -> Self {
         // Details may hold much else, which nobody asks for here.
         let details = RawObject::parse(details).unwrap_or_default();
@@ -275,7 +277,9 @@ impl FileLists {
             Some(Json::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
             _ => Vec::new(),
         };
-        Self { read_files: list("readFiles"), modified_files: list("modifiedFiles") }
+        let own = details.get("compactd").and_then(|own| RawObject::parse(own).ok());
+        let left_out = own.and_then(|own| own.get("filesLeftOut")?.parse().ok()).unwrap_or(0);
+        Self { read_files: list("readFiles"), modified_files: list("modifiedFiles"), left_out }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which files a conversation touched (compaction spec, Preparation, File operations).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::entry::FileLists;
@@ -28,6 +29,11 @@ impl Default for FileTools {
     }
 }
 
+/// Files that the lists of one entry name at most.
+pub const MAX_LISTED_FILES: usize = 2000;
+/// Bytes that their paths have at most.
+pub const MAX_LISTED_BYTES: usize = 256 * 1024;
+
 /// Paths by what was done to them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOperations {
@@ -44,6 +50,8 @@ pub struct FileOperations {
     touches: HashMap<String, usize>,
     /// How many touches there were.
     count: usize,
+    /// Files that earlier lists had no room for.
+    left_out: u64,
 }
 
 impl FileOperations {
@@ -130,6 +138,7 @@ impl FileOperations {
         self.read.extend(lists.read_files.iter().cloned());
         self.edited.extend(lists.modified_files.iter().cloned());
         lists.read_files.iter().chain(&lists.modified_files).for_each(|path| self.touch(path));
+        self.left_out = self.left_out.saturating_add(lists.left_out);
     }
 
     /// The paths in the order of their last touch, those of calls that failed among them.
@@ -169,7 +178,38 @@ impl FileOperations {
         FileLists {
             read_files: self.read().into_iter().filter(|path| !known.contains(path)).map(str::to_owned).collect(),
             modified_files: modified.into_iter().map(str::to_owned).collect(),
+            left_out: self.left_out,
         }
+    }
+
+    /// The lists that an entry keeps: those of [`Self::lists`] within [`MAX_LISTED_FILES`] and
+    /// [`MAX_LISTED_BYTES`]. Modified files come before those that were only read, and the ones touched last before
+    /// the rest. `left_out` counts the others, with those of earlier lists.
+    pub fn stored_lists(&self) -> FileLists {
+        let mut lists = self.lists();
+        let count = lists.read_files.len() + lists.modified_files.len();
+        let bytes: usize = lists.read_files.iter().chain(&lists.modified_files).map(String::len).sum();
+        if count <= MAX_LISTED_FILES && bytes <= MAX_LISTED_BYTES {
+            return lists;
+        }
+        let (mut files, mut bytes) = (MAX_LISTED_FILES, MAX_LISTED_BYTES);
+        for list in [&mut lists.modified_files, &mut lists.read_files] {
+            let mut newest: Vec<&str> = list.iter().map(String::as_str).collect();
+            newest.sort_by_key(|path| Reverse(self.touches.get(*path)));
+            let mut fits = |path: &&str| {
+                let has_room = files > 0 && path.len() <= bytes;
+                if has_room {
+                    files -= 1;
+                    bytes -= path.len();
+                }
+                has_room
+            };
+            let kept: HashSet<String> = newest.into_iter().filter(|path| fits(path)).map(str::to_owned).collect();
+            list.retain(|path| kept.contains(path));
+        }
+        let kept = lists.read_files.len() + lists.modified_files.len();
+        lists.left_out = lists.left_out.saturating_add((count - kept) as u64);
+        lists
     }
 
     fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, deeds: &[FileDeed]) -> Vec<&'a str> {
@@ -262,5 +302,44 @@ mod tests {
         assert_eq!(lists(std::slice::from_ref(&proposal)), [vec![], vec!["a.py"]]);
         let call = calls(&[("1", "bash", json!({ "command": "ls" }))]);
         assert_eq!(lists(&[proposal, call]), [Vec::<&str>::new(), vec![]]);
+    }
+
+    fn touched(deed: FileDeed, paths: impl IntoIterator<Item = String>) -> FileOperations {
+        let mut operations = FileOperations::default();
+        paths.into_iter().for_each(|path| operations.add(deed, &path));
+        operations
+    }
+
+    #[test]
+    fn stored_lists_hold_the_newest_files_and_the_modified_ones_first() {
+        let numbered = |name: &str, count: usize| (0..count).map(move |number| format!("{name}-{number:05}")).collect();
+        let paths: Vec<String> = numbered("read", 3000);
+        let mut operations = touched(FileDeed::Read, paths.clone());
+        let lists = operations.stored_lists();
+        assert_eq!((lists.read_files.as_slice(), lists.left_out), (&paths[1000..], 1000));
+        let modified: Vec<String> = numbered("modified", 1500);
+        modified.iter().for_each(|path| operations.add(FileDeed::Edit, path));
+        operations.add(FileDeed::Read, "read-00000");
+        let lists = operations.stored_lists();
+        assert_eq!((lists.modified_files, lists.left_out), (modified, 2500));
+        let newest: Vec<String> = std::iter::once(&paths[0]).chain(&paths[2501..]).cloned().collect();
+        assert_eq!(lists.read_files, newest);
+        assert_eq!(operations.lists().read_files.len(), 3000, "what is shown is chosen from all");
+    }
+
+    #[test]
+    fn stored_lists_are_bounded_in_bytes_and_count_over_a_chain() {
+        let long = |number: usize| format!("{number:03}{}", "x".repeat(99_997));
+        let mut operations = touched(FileDeed::Write, (0..5).map(long));
+        operations.add(FileDeed::Read, "small");
+        operations.add(FileDeed::Read, &"y".repeat(MAX_LISTED_BYTES));
+        let lists = operations.stored_lists();
+        assert_eq!(lists.modified_files, [long(3), long(4)]);
+        assert_eq!((lists.read_files.as_slice(), lists.left_out), (["small".to_owned()].as_slice(), 4));
+        let mut next = FileOperations::default();
+        next.add_lists(&lists);
+        next.add(FileDeed::Edit, &long(7));
+        let lists = next.stored_lists();
+        assert_eq!((lists.modified_files, lists.left_out), (vec![long(4), long(7)], 5));
     }
 }

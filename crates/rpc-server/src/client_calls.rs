@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use crate::transport::{Answer, Outbound};
+use crate::transport::{Answer, Outbound, RawId};
 
 /// Why a request to the client has no result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -22,6 +22,9 @@ pub enum ClientCallError {
         /// Its message, or the whole error where it has none.
         message: String,
     },
+    /// The client sent an answer that says nothing.
+    #[error("the client answered without a result and without an error")]
+    Empty,
     /// The client did not answer in time.
     #[error("the client did not answer within {milliseconds} ms")]
     TimedOut {
@@ -30,7 +33,7 @@ pub enum ClientCallError {
     },
 }
 
-type Outcome = Result<Box<RawValue>, Box<RawValue>>;
+type Outcome = Result<Box<RawValue>, ClientCallError>;
 
 /// Requests that wait for the client.
 #[derive(Debug, Default)]
@@ -61,15 +64,25 @@ impl ClientCalls {
             Ok(Err(_)) => Err(refused("the request was dropped".to_owned())),
             Ok(Ok(outcome)) => {
                 waiting.answered();
-                outcome.map_err(|error| refused(message_of(&error)))
+                outcome
             }
         }
     }
 
     /// Hands an answer of the client to whoever waits for it; whether somebody does.
     pub fn answer(&self, answer: Answer) -> bool {
-        let waiting = answer.id.as_ref().and_then(|id| self.lock().remove(id.get()));
-        waiting.is_some_and(|waiting| waiting.send(answer.outcome).is_ok())
+        let outcome = answer.outcome.map_err(|error| refused(message_of(&error)));
+        answer.id.is_some_and(|id| self.end(&id, outcome))
+    }
+
+    /// The same for an answer that has neither a result nor an error.
+    pub fn answer_nothing(&self, id: &RawId) -> bool {
+        self.end(id, Err(ClientCallError::Empty))
+    }
+
+    fn end(&self, id: &RawId, outcome: Outcome) -> bool {
+        let waiting = self.lock().remove(id.get());
+        waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {

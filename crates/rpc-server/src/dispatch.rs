@@ -20,7 +20,7 @@ use crate::params;
 use crate::server::Server;
 use crate::ticket::Ticket;
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
-use crate::wire::CancelParams;
+use crate::wire::{CancelParams, NoParams};
 
 /// Requests that may run or wait at once.
 const MAX_REQUESTS: usize = 1024;
@@ -107,6 +107,10 @@ impl Dispatcher {
             Part::Call(call) if call.method == "$/cancelRequest" => self.cancel(&call, reply),
             Part::Call(call) => self.start(call, reply.clone()).await,
             Part::Invalid(id, error) => reply.send(Some(error_reply(id.as_ref(), &error))),
+            Part::Empty(id) if self.server.client_calls.answer_nothing(&id) => reply.send(None),
+            Part::Empty(id) => {
+                reply.send(Some(error_reply(Some(&id), &RpcError::invalid_request("method is missing"))));
+            }
             Part::Answer(answer) => {
                 let id = answer.id.clone();
                 if !self.server.client_calls.answer(answer) {
@@ -135,7 +139,10 @@ impl Dispatcher {
 
     async fn start(&self, call: Call, reply: Reply) {
         let id = call.id.clone();
-        if call.method == "shutdown" && self.check_lifecycle("shutdown").is_ok() && Named::of(params_of(&call)).is_ok()
+        // A call that will be refused ends nothing.
+        if call.method == "shutdown"
+            && self.check_lifecycle("shutdown").is_ok()
+            && params::parse::<NoParams>(Some(params_of(&call))).is_ok()
         {
             self.end_operations().await;
         }
@@ -183,7 +190,11 @@ impl Dispatcher {
         };
         let params = params_of(&call);
         let named = Named::of(params)?;
-        let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end)?;
+        // A shutdown has ended what runs. Nothing may refuse it after that.
+        if call.method != "shutdown" {
+            self.running.check_room(params.len())?;
+        }
+        let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end);
         let pending = named.operation(&call.method, &self.server);
         let concern = named.concern(&call.method, &self.server);
         let ticket = Ticket::take(&self.server, scope, named.session_id, concern);
@@ -235,27 +246,24 @@ struct Admission {
 }
 
 impl Running {
-    fn admit(
-        running: &Arc<Self>,
-        id: Option<RawId>,
-        bytes: usize,
-        end: &CancellationToken,
-    ) -> Result<Admission, RpcError> {
-        let waiting = running.count.load(Ordering::Acquire);
-        if waiting >= MAX_REQUESTS {
-            return Err(RpcError::ServerBusy { waiting, limit: MAX_REQUESTS });
+    /// Fails if a request with parameters of so many bytes is one too many.
+    fn check_room(&self, bytes: usize) -> Result<(), RpcError> {
+        let waiting = self.count.load(Ordering::Acquire);
+        let held = self.bytes.load(Ordering::Acquire).saturating_add(bytes);
+        match waiting >= MAX_REQUESTS || (waiting > 0 && held > MAX_REQUEST_BYTES) {
+            true => Err(RpcError::ServerBusy { waiting, limit: MAX_REQUESTS }),
+            false => Ok(()),
         }
-        let held = running.bytes.load(Ordering::Acquire);
-        if waiting > 0 && held.saturating_add(bytes) > MAX_REQUEST_BYTES {
-            return Err(RpcError::ServerBusy { waiting, limit: MAX_REQUESTS });
-        }
+    }
+
+    fn admit(running: &Arc<Self>, id: Option<RawId>, bytes: usize, end: &CancellationToken) -> Admission {
         running.count.fetch_add(1, Ordering::AcqRel);
         running.bytes.fetch_add(bytes, Ordering::AcqRel);
         let cancel = end.child_token();
         if let Some(id) = &id {
             running.lock().entry(id.clone()).or_default().push(cancel.clone());
         }
-        Ok(Admission { running: Arc::clone(running), id, bytes, cancel })
+        Admission { running: Arc::clone(running), id, bytes, cancel }
     }
 
     fn cancel(&self, id: &str) {

@@ -5,7 +5,8 @@ mod told;
 use std::sync::Arc;
 
 use compaction_core::conversation::Thinking;
-use compaction_core::entry::{Entry, EntryId, EntryKind, FileLists};
+use compaction_core::entry::{Entry, EntryId, EntryKind};
+use compaction_core::file_operations::FileOperations;
 use compaction_core::json;
 use compaction_core::navigation::{BranchPreparation, branch_budget};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
@@ -192,7 +193,7 @@ fn check_given(params: &NavigateTreeParams) -> Result<(), RpcError> {
         return Ok(());
     };
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details").map(|_| ())
+    operation::details(&FileOperations::default(), "{}", given.details.as_ref(), "summary.details").map(|_| ())
 }
 
 /// The result of a navigation to where the session is already.
@@ -399,8 +400,8 @@ async fn go_after_hook(
 
 fn by_client(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, RpcError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
-    let files = plan.preparation.file_operations.lists();
-    let details = operation::details(&files, &own.to_string(), given.details.as_ref(), "summary.details")?;
+    let files = &plan.preparation.file_operations;
+    let details = operation::details(files, &own.to_string(), given.details.as_ref(), "summary.details")?;
     let usage = operation::usage(given.usage.as_ref());
     let mut members = summary_members(plan, &given.summary, &details, usage);
     if is_from_hook {
@@ -454,7 +455,7 @@ async fn by_summarizer(
     if !redactions.is_empty() {
         own["redactions"] = json!(redactions);
     }
-    let details = operation::details(&files, &own.to_string(), None, "details")?;
+    let details = operation::details(&operations, &own.to_string(), None, "details")?;
     Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string())))
 }
 

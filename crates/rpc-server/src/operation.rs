@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use compaction_core::file_operations::FileOperations;
 use compaction_core::json::RawObject;
 use serde_json::{Value, json};
 use tokio::sync::OwnedRwLockWriteGuard;
@@ -235,16 +236,23 @@ pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryTe
 }
 
 /// The `details` of a summary entry as JSON: files, what the project adds, what the client gave, as
-/// it was written. The client's own members win, but for lists of files that are none, which later
+/// it was written. Files that the lists have no room for are counted. The client's own members win, but for lists of files that are none, which later
 /// summaries build on.
 pub(crate) fn details(
-    files: &compaction_core::entry::FileLists,
+    operations: &FileOperations,
     own: &str,
     given: Option<&FreeObject>,
     path: &str,
 ) -> Result<String, RpcError> {
+    let files = operations.stored_lists();
     let mut details = RawObject::default();
-    details.set("compactd", own);
+    match RawObject::parse(own) {
+        Ok(mut own) if files.left_out > 0 => {
+            own.set("filesLeftOut", files.left_out.to_string());
+            details.set("compactd", own.to_json());
+        }
+        _ => details.set("compactd", own),
+    }
     let given = given.map(|given| RawObject::parse(given.get())).transpose();
     let given = given.map_err(|_| RpcError::invalid_params(path, "an object"))?.unwrap_or_default();
     let members: Vec<(String, String)> = given.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
@@ -262,4 +270,29 @@ pub(crate) fn details(
 /// The usage that a client gave, as it was written.
 pub(crate) fn usage(given: Option<&Usage>) -> Option<String> {
     given.map(|usage| usage.get().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::entry::FileLists;
+    use compaction_core::file_operations::MAX_LISTED_FILES;
+
+    use super::*;
+
+    #[test]
+    fn details_count_the_files_that_they_leave_out() {
+        let mut operations = FileOperations::default();
+        let paths = |count: usize| (0..count).map(|number| format!("src/{number:05}.rs")).collect::<Vec<_>>();
+        let own = r#"{"summarizer":"extractive"}"#;
+        operations.add_lists(&FileLists { read_files: paths(MAX_LISTED_FILES), ..FileLists::default() });
+        let whole = details(&operations, own, None, "details").unwrap();
+        assert_eq!(RawObject::parse(&whole).unwrap().get("compactd"), Some(own));
+        operations.add_lists(&FileLists { read_files: paths(MAX_LISTED_FILES + 3), ..FileLists::default() });
+        let bounded = details(&operations, own, None, "details").unwrap();
+        let value: Value = serde_json::from_str(&bounded).unwrap();
+        assert_eq!(value["readFiles"].as_array().unwrap().len(), MAX_LISTED_FILES);
+        assert_eq!(value["compactd"], json!({ "summarizer": "extractive", "filesLeftOut": 3 }));
+        let read = FileLists::from_details(&bounded);
+        assert_eq!((read.left_out, read.read_files), (3, paths(MAX_LISTED_FILES + 3).split_off(3)));
+    }
 }

@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str) -> SummaryDocument {
     SummaryDocument {
         body: sections.next().unwrap_or_default(),
         turn_contexts: sections.collect(),
-        files: FileLists { read_files, modified_files },
+        files: FileLists { read_files, modified_files, left_out: 0 },
     }
 }
 

@@ -136,7 +136,7 @@ mod tests {
 
     fn lists(read: usize, modified: usize) -> FileLists {
         let names = |name: &str, count: usize| (0..count).map(|at| format!("{name}/{at:04}.rs")).collect();
-        FileLists { read_files: names("read", read), modified_files: names("modified", modified) }
+        FileLists { read_files: names("read", read), modified_files: names("modified", modified), left_out: 0 }
     }
 
     fn shown(lists: &FileLists, last_touched: &[&str], reserve_tokens: u64) -> String {
@@ -194,7 +194,7 @@ mod tests {
             touched in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
             reserve in 0..6000u64,
         ) {
-            let lists = FileLists { read_files: read.into_iter().collect(), modified_files: modified.into_iter().collect() };
+            let lists = FileLists { read_files: read.into_iter().collect(), modified_files: modified.into_iter().collect(), left_out: 0 };
             let all: Vec<&str> = lists.read_files.iter().chain(&lists.modified_files).map(String::as_str).collect();
             let touched: Vec<&str> = touched.iter().filter(|_| !all.is_empty()).map(|index| *index.get(&all)).collect();
             let files = ShownFiles::within(&lists, &touched, reserve);
@@ -212,7 +212,7 @@ mod tests {
             modified in proptest::collection::btree_set("[A-Z/]{1,60}", 0..50),
             max_tokens in 0..600u64,
         ) {
-            let lists = FileLists { read_files: read.into_iter().collect(), modified_files: modified.into_iter().collect() };
+            let lists = FileLists { read_files: read.into_iter().collect(), modified_files: modified.into_iter().collect(), left_out: 0 };
             let text = append_shown_files("", &ShownFiles::in_tokens(&lists, &[], max_tokens));
             prop_assert!(estimate_text(&text) <= max_tokens, "{} tokens of {max_tokens}: {text}", estimate_text(&text));
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use compaction_core::cut_point;
-use compaction_core::entry::{EntryId, FileLists};
+use compaction_core::entry::EntryId;
+use compaction_core::file_operations::FileOperations;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
@@ -214,7 +215,7 @@ pub(crate) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<Prepare
 
 fn check_given(given: &GivenSummary) -> Result<(), RpcError> {
     operation::checked(&given.summary)?;
-    operation::details(&FileLists::default(), "{}", given.details.as_ref(), "summary.details").map(|_| ())
+    operation::details(&FileOperations::default(), "{}", given.details.as_ref(), "summary.details").map(|_| ())
 }
 
 /// A cut that the client chose must be on the branch and part no tool call from its result, also not

@@ -63,12 +63,12 @@ impl Written {
 
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, RpcError> {
         let told = plan.told(order);
-        let files = told.preparation.file_operations.lists();
+        let files = &told.preparation.file_operations;
         let account = Account::of_given(&told.part(order), &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
-            details: operation::details(&files, &own, given.details.as_ref(), "summary.details")?,
+            details: operation::details(files, &own, given.details.as_ref(), "summary.details")?,
             usage: operation::usage(given.usage.as_ref()),
             summarizer: name.to_owned(),
             failures: Vec::new(),
@@ -117,11 +117,11 @@ impl Written {
                 blocking(move || Ok(Account::complete(&told.part(&order), &summary, is_own, redactor.as_deref())));
             operation.unless_cancelled(completing).await?
         };
-        let files = preparation.file_operations.lists();
+        let files = &preparation.file_operations;
         let own = own_details(order, &written.summarizer, &redactions, &account);
         Ok(Self {
             summary,
-            details: operation::details(&files, &own, None, "details")?,
+            details: operation::details(files, &own, None, "details")?,
             usage: usage.map(|usage| usage.to_string()),
             summarizer: written.summarizer,
             failures: written.failures,

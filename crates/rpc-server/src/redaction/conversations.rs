@@ -51,7 +51,7 @@ impl Redactor {
     /// Touched files; where a path holds a secret, the order of the touches is lost.
     pub fn file_operations(&self, operations: FileOperations) -> FileOperations {
         let mut lists = operations.lists();
-        let FileLists { read_files, modified_files } = &mut lists;
+        let FileLists { read_files, modified_files, .. } = &mut lists;
         let mut has_secrets = false;
         for path in read_files.iter_mut().chain(modified_files) {
             if let Cow::Owned(redacted) = self.redact(path).text {

@@ -77,7 +77,7 @@ fn unanswered(error: ClientCallError) -> ModelError {
         ClientCallError::Refused { message } if compaction_core::overflow::is_overflow(None, message) => {
             FailureKind::Overflow
         }
-        ClientCallError::Refused { .. } => FailureKind::Refused,
+        ClientCallError::Refused { .. } | ClientCallError::Empty => FailureKind::Refused,
     };
     ModelError { cause: error.to_string(), kind, retry_after: None }
 }

@@ -56,6 +56,9 @@ pub enum Part {
     Call(Call),
     /// An answer of the client.
     Answer(Answer),
+    /// A message with an id and without method, result and error: an answer that says nothing, if a request
+    /// of the server has this id, else a request that cannot be served.
+    Empty(RawId),
     /// Something that cannot be served, with the id under which to say so.
     Invalid(Option<RawId>, RpcError),
 }
@@ -172,6 +175,10 @@ impl Part {
         let id = object.get("id").map(RawId::parse);
         let known_id = id.clone().flatten();
         let invalid = |what: &str| Part::Invalid(known_id.clone(), RpcError::invalid_request(what));
+        let says_nothing = ["method", "result", "error"].iter().all(|member| object.get(member).is_none());
+        if let Some(id) = known_id.clone().filter(|_| says_nothing) {
+            return Part::Empty(id);
+        }
         // An answer is never answered, not even one that is not quite right: two sides that complain about
         // each other's complaints would never end, and who asked would wait in vain.
         if object.get("method").is_none()

@@ -18,7 +18,8 @@ pub enum Framing {
 pub enum Frame {
     /// The bytes of one message.
     Message(Vec<u8>),
-    /// A message over the limit, which was skipped.
+    /// A message over the limit. Its line was skipped; behind headers reading goes on at the next
+    /// `Content-Length`, wherever it stands.
     TooLarge {
         /// Its size in bytes.
         bytes: u64,
@@ -184,8 +185,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 
     async fn body(&mut self, length: u64) -> io::Result<Option<Frame>> {
         if length > self.max_message_bytes as u64 {
-            let is_whole = self.skip(length).await?;
-            return Ok(is_whole.then_some(Frame::TooLarge { bytes: length }));
+            // So many bytes may never come. No line of a JSON text can be taken for a header, so that the next
+            // headers are found without counting.
+            self.is_lost = true;
+            return Ok(Some(Frame::TooLarge { bytes: length }));
         }
         let mut body = Vec::new();
         let mut missing = usize::try_from(length).unwrap_or(usize::MAX);
@@ -198,16 +201,6 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             body.extend_from_slice(taken);
         }
         Ok(Some(Frame::Message(body)))
-    }
-
-    async fn skip(&mut self, mut bytes: u64) -> io::Result<bool> {
-        while bytes > 0 {
-            if !self.fill().await? {
-                return Ok(false);
-            }
-            bytes -= self.take(usize::try_from(bytes).unwrap_or(usize::MAX)).len() as u64;
-        }
-        Ok(true)
     }
 
     /// One line, of which the first `limit` bytes are kept.
@@ -365,7 +358,21 @@ mod tests {
     }
 
     #[test]
-    fn bad_headers_are_told_before_the_next_ones_come() {
+    fn lengths_that_never_come_swallow_nothing() {
+        let length = |text: &str| format!("Content-Length: {text}\r\n\r\n{{}}Content-Length: 2\r\n\r\n[]").into_bytes();
+        for bytes in [17, 1 << 40, u64::MAX] {
+            check(&length(&bytes.to_string()), &[Frame::TooLarge { bytes }, message("[]")]);
+        }
+        for wrong in ["18446744073709551616", "-1", "+2", "0x2", "2.0", "1e3", "2 2", "\u{663}", ""] {
+            let bad = Frame::BadHeaders { line: format!("Content-Length: {wrong}") };
+            check(&length(wrong), &[bad, message("[]")]);
+        }
+        let quoted = b"Content-Length: 99\r\n\r\n{\n\"a\": \"\\nContent-Length: 1\"\n}Content-Length: 2\r\n\r\n[]";
+        check(quoted, &[Frame::TooLarge { bytes: 99 }, message("[]")]);
+    }
+
+    #[test]
+    fn headers_that_cannot_be_served_are_told_before_the_next_ones_come() {
         /// What has come so far; more may follow.
         struct Open<'a>(&'a [u8]);
         impl AsyncRead for Open<'_> {
@@ -381,10 +388,15 @@ mod tests {
                 Poll::Ready(Ok(()))
             }
         }
-        let mut reader = FrameReader::new(Open(b"Content-Length: x\r\n\r\n{}"), None, 16);
-        let told = reader.next_frame().now_or_never().unwrap().unwrap();
-        assert_eq!(told, Some(Frame::BadHeaders { line: "Content-Length: x".to_owned() }));
-        assert!(reader.next_frame().now_or_never().is_none());
+        let bad = Frame::BadHeaders { line: "Content-Length: x".to_owned() };
+        let too_large = Frame::TooLarge { bytes: 1 << 60 };
+        for (length, expected) in [("x", bad), ("1152921504606846976", too_large)] {
+            let input = format!("Content-Length: {length}\r\n\r\n{{}}");
+            let mut reader = FrameReader::new(Open(input.as_bytes()), None, 16);
+            let told = reader.next_frame().now_or_never().unwrap().unwrap();
+            assert_eq!(told, Some(expected));
+            assert!(reader.next_frame().now_or_never().is_none());
+        }
     }
 
     #[test]

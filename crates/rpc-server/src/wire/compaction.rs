@@ -398,7 +398,10 @@ pub struct CompactionResult {
     pub tokens_before: u64,
     /// Tokens of the context after.
     pub tokens_after: u64,
-    /// The entry's `details`: `readFiles`, `modifiedFiles` and more.
+    /// The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
+    /// together, whose paths have at most 256 KiB: modified files before those that were only read, and the ones
+    /// touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any; a file that was
+    /// left out and came back counts.
     pub details: FreeObject,
     /// What the summary cost.
     #[serde(skip_serializing_if = "Option::is_none")]
