@@ -31,7 +31,7 @@ const MOST_CONSTRAINTS: usize = 80;
 /// UTF-16 units of the statements that a context is expected to tell: those that say most.
 const STATEMENT_UNITS: usize = 8000;
 /// UTF-16 units of a text that stays in which it is looked for in other words.
-const KEPT_UNITS: usize = 8000;
+const KEPT_UNITS: usize = 3000;
 /// Sentences of a long request that are looked for.
 const MOST_SENTENCES: usize = 60;
 /// What the last request weighs, one that only confirms or comments, and an error that was resolved,
