@@ -1,5 +1,7 @@
 //! Whether the score of a summary tells good ones from bad ones, on real sessions where they are at hand.
 
+#![expect(clippy::print_stderr, reason = "the figures are for people, and a test that is skipped says so")]
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,12 +38,12 @@ fn cases() -> Vec<Case> {
     paths.sort();
     for path in paths {
         let Some(name) = path.to_str().and_then(|path| path.strip_suffix(".llm-summaries.json")) else { continue };
-        let summaries: Vec<Written> = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let summaries: Vec<Written> = serde_json::from_str(&text(&path)).expect("summaries are a list");
         let all = messages(Path::new(&format!("{name}.jsonl")));
         for written in summaries {
             let messages = all[..written.at].to_vec();
             let ledger = Ledger::collect(&messages, None, &FileTools::default());
-            let name = name.rsplit('/').next().unwrap().to_owned();
+            let name = name.rsplit('/').next().unwrap_or(name).to_owned();
             cases.push(Case { name, messages, ledger, written: written.text });
         }
     }
@@ -51,8 +53,12 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("the corpus can be read")
+}
+
 fn messages(path: &Path) -> Vec<PreparedMessage> {
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = text(path);
     let entries = text.lines().skip(1).map(|line| Entry::parse(line).expect("the corpus is well-formed"));
     let prepared = |entry: Entry| match entry.body() {
         EntryBody::Message(message) => {

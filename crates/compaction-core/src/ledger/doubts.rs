@@ -71,6 +71,7 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
     let patterns = sought.iter().map(|(text, is_word)| Pattern { text, is_word: *is_word }).collect();
     let mut finder = Finder::new(patterns);
     let mut read = |text: &str| match is_lower {
+        _ if finder.is_done() => {}
         true => finder.search(&text.to_lowercase()),
         false => finder.search(text),
     };

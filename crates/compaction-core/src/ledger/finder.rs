@@ -108,6 +108,11 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Whether nothing is left to look for.
+    pub(super) fn is_done(&self) -> bool {
+        self.found.iter().all(|is_found| *is_found)
+    }
+
     /// For each text in the order given whether it was found.
     pub(crate) fn found(self) -> Vec<bool> {
         self.found

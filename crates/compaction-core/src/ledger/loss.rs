@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::claims::reversed;
 use super::doubts::unsupported;
 use super::known::Known;
-use super::measure::{Class, Item, Retention, State, Tally, Texts};
+use super::measure::{Class, Item, Retention, State, Tally, states};
 use super::notes::{Note, NoteKind};
 use super::scan::is_weak_path;
 use super::selection::Selection;
@@ -31,7 +31,7 @@ const MOST_CONSTRAINTS: usize = 80;
 /// UTF-16 units of the statements that a context is expected to tell: those that say most.
 const STATEMENT_UNITS: usize = 8000;
 /// UTF-16 units of a text that stays in which it is looked for in other words.
-const KEPT_UNITS: usize = 8000;
+const KEPT_UNITS: usize = 3000;
 /// Sentences of a long request that are looked for.
 const MOST_SENTENCES: usize = 60;
 /// What the last request weighs, one that only confirms or comments, and an error that was resolved,
@@ -131,13 +131,12 @@ impl LossReport {
             .kept
             .iter()
             .for_each(|prepared| texts(&prepared.message, &mut |text| told.read(prefix_utf16(text, KEPT_UNITS))));
-        let each = |search: &mut dyn FnMut(&str)| {
-            search(&one_line(check.summary));
+        let states = states(expected.iter().map(|(item, _)| item), &told, |finder| {
+            finder.search(&one_line(check.summary));
             for prepared in check.kept {
-                texts(&prepared.message, &mut |text| search(&one_line(text)));
+                texts(&prepared.message, &mut |text| finder.search(&one_line(text)));
             }
-        };
-        let states = Texts { told, each: &each }.states(expected.iter().map(|(item, _)| item));
+        });
         let mut tally = Tally::default();
         expected.iter().zip(&states).for_each(|((item, _), state)| tally.add(item, *state));
         tally.add_forgotten(Class::Request, ledger.left_out.of("requests") as f64);
@@ -208,8 +207,7 @@ impl LossReport {
 fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
     let mut told = Told::looking_for(items.clone().flat_map(|item| &item.sought));
     told.read(text);
-    let line = one_line(text);
-    Texts { told, each: &|search| search(&line) }.states(items)
+    states(items, &told, |finder| finder.search(&one_line(text)))
 }
 
 /// Where an item comes from.

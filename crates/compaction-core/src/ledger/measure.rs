@@ -124,23 +124,18 @@ impl Item {
     }
 }
 
-/// What texts hold.
-pub(super) struct Texts<'a> {
-    /// What they state.
-    pub(super) told: Told,
-    /// Calls its argument with each of the texts, on one line.
-    pub(super) each: &'a dyn Fn(&mut dyn FnMut(&str)),
-}
-
-impl Texts<'_> {
-    /// How much of each of `items` is there.
-    pub(super) fn states<'i>(&self, items: impl Iterator<Item = &'i Item> + Clone) -> Vec<State> {
-        let mut finder = Finder::new(items.clone().flat_map(Item::patterns).collect());
-        (self.each)(&mut |text| finder.search(text));
-        let mut found = finder.found().into_iter();
-        let mut sums = Sums::default();
-        items.map(|item| item.state(&mut found, &self.told, &mut sums)).collect()
-    }
+/// How much of each of `items` texts hold: `told` is what they state, and `search` looks through each of
+/// them on one line.
+pub(super) fn states<'a>(
+    items: impl Iterator<Item = &'a Item> + Clone,
+    told: &Told,
+    search: impl FnOnce(&mut Finder<'a>),
+) -> Vec<State> {
+    let mut finder = Finder::new(items.clone().flat_map(Item::patterns).collect());
+    search(&mut finder);
+    let mut found = finder.found().into_iter();
+    let mut sums = Sums::default();
+    items.map(|item| item.state(&mut found, told, &mut sums)).collect()
 }
 
 /// Sums over items.
