@@ -167,6 +167,8 @@ pub struct FileRecord {
     pub edited: u64,
     /// Position of the last touch.
     pub position: u64,
+    /// Position of the last change; 0 for none that the messages show.
+    pub changed_at: u64,
     /// Where that is known from.
     pub sources: Sources,
 }

@@ -7,10 +7,12 @@ use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
-use crate::ledger::labels::{AND_THEN, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON};
+use crate::ledger::labels::{
+    AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
+};
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
-use crate::ledger::{ErrorRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
+use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
@@ -41,6 +43,7 @@ impl Told {
         telling.requests();
         telling.notes();
         telling.milestones();
+        telling.repository();
         telling.plan();
         telling.newest_answer();
         telling.deeds();
@@ -192,6 +195,24 @@ impl<'a> Telling<'a> {
         }
     }
 
+    /// What was changed since the last commit, and the pull request that was named last.
+    fn repository(&mut self) {
+        let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
+        let committed_at = milestones.filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).max();
+        let is_changed = |file: &&FileRecord| committed_at.is_some_and(|commit| file.changed_at > commit);
+        let changed = self.ledger.files.iter().rev().filter(is_changed).filter(|file| !file.path.starts_with("/tmp/"));
+        let changed: Vec<String> = changed.take(MOST_CHANGED).map(|file| quote(&shown(&file.path))).collect();
+        if let Some(newest) = self.ledger.files.last().filter(|_| !changed.is_empty()) {
+            let item = format!("Changed since the last commit, not committed yet: {}", changed.join(", "));
+            self.pool.add(Section::InProgress, &item, Origin::at(newest.position), Rank::Normal);
+        }
+        let named = self.ledger.statements.iter().rev().find_map(|one| Some((pull_request(&one.text)?, one)));
+        if let Some((name, statement)) = named {
+            let origin = Origin { position: statement.position, times: 1, sources: Some(&statement.sources) };
+            self.pool.add(Section::CriticalContext, &format!("Pull request named last: {name}"), origin, Rank::Normal);
+        }
+    }
+
     /// The tasks of the plan, where it is not older than the topic.
     fn plan(&mut self) {
         let plan = &self.ledger.plan;
@@ -268,6 +289,29 @@ impl<'a> Telling<'a> {
         let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
+}
+
+/// Files that are named as changed since the last commit.
+const MOST_CHANGED: usize = 8;
+
+/// The pull request that a text names: its address, or its number.
+fn pull_request(text: &str) -> Option<String> {
+    let digits = |at: usize| {
+        let rest = &text[at..];
+        let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+        (end > 0).then(|| at + end)
+    };
+    for mark in ["/pull/", "/merge_requests/"] {
+        if let Some(end) = text.find(mark).and_then(|at| digits(at + mark.len())) {
+            let start = text[..end].rfind(|character: char| character.is_whitespace() || character == '(');
+            return Some(text[start.map_or(0, |at| at + 1)..end].to_owned());
+        }
+    }
+    let named = ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
+    named.iter().find_map(|mark| {
+        let at = text.rfind(mark)? + mark.len();
+        Some(format!("#{}", &text[at..digits(at)?]))
+    })
 }
 
 /// Requests after which a plan that was not touched is no longer what is worked on.

@@ -879,3 +879,21 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
     }
     assert!(!text.contains("task-id") && !text.contains("interrupted"), "{text}");
 }
+
+#[test]
+fn what_was_changed_since_the_last_commit_is_told() {
+    let edit = |id: &str, path: &str| {
+        [calls(id, "edit", &format!("{{\"path\":\"{path}\"}}")), returns(id, "done", false)]
+    };
+    let commit = [runs("c", "git commit -am 'fix the parser'"), returns("c", "[main 1a2b3c4] fix the parser", false)];
+    let changed = |messages: &[Arc<Message>]| {
+        let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));
+        document.body[Section::InProgress].iter().find(|item| item.starts_with("Changed since")).cloned()
+    };
+    let before = edit("1", "src/parser.rs");
+    assert_eq!(changed(&before), None, "nobody commits here");
+    assert_eq!(changed(&[&before[..], &commit[..]].concat()), None);
+    let after = [&before[..], &commit[..], &edit("2", "src/printer.rs")[..]].concat();
+    let told = "Changed since the last commit, not committed yet: `src/printer.rs`";
+    assert_eq!(changed(&after).as_deref(), Some(told));
+}

@@ -202,6 +202,9 @@ impl<'a> Actions<'a> {
             command.outcome = Outcome::Succeeded;
         } else {
             let file = self.touch(&core, place);
+            if deed != Deed::Read {
+                file.changed_at = file.changed_at.max(place.position);
+            }
             let count = match deed {
                 Deed::Write => &mut file.written,
                 Deed::Edit => &mut file.edited,
@@ -233,6 +236,9 @@ impl<'a> Actions<'a> {
     pub(super) fn note_listed(&mut self, deed: Deed, path: &str, place: Place<'_>) {
         let file = self.touch(path, place);
         let is_told = file.read + file.written + file.edited > 0;
+        if deed != Deed::Read {
+            file.changed_at = file.changed_at.max(place.position);
+        }
         match deed {
             Deed::Read if !is_told => file.read = 1,
             Deed::Edit if !file.is_modified() => file.edited = 1,
@@ -246,6 +252,7 @@ impl<'a> Actions<'a> {
             read: 0,
             written: 0,
             edited: 0,
+            changed_at: 0,
             position: 0,
             sources: place.sources(),
         });

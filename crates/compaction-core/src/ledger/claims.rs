@@ -342,7 +342,16 @@ mod tests {
             for (path, state) in files.iter() {
                 let edited = u64::from(state.as_str() == Some("changed"));
                 let (read, written, position, sources) = (1, 0, 1, Default::default());
-                ledger.files.push(FileRecord { path: path.to_string(), read, written, edited, position, sources });
+                let changed_at = if written + edited > 0 { position } else { 0 };
+                ledger.files.push(FileRecord {
+                    path: path.to_string(),
+                    read,
+                    written,
+                    edited,
+                    position,
+                    changed_at,
+                    sources,
+                });
             }
         }
         if let Some(Json::Array(commands)) = json.get("commands") {

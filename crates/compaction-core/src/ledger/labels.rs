@@ -4,6 +4,8 @@
 pub(crate) const LATEST: &str = "Latest request: ";
 /// Starts the item of a later message that asks for nothing by itself.
 pub(crate) const AND_THEN: &str = "The user then wrote: ";
+/// Starts the milestone of a commit.
+pub(crate) const COMMITTED: &str = "Committed ";
 /// Starts the step that is next while the latest request is open and no other step is known.
 pub(crate) const GO_ON: &str = "Go on with: ";
 /// Starts the item of a constraint or decision that was taken back.

@@ -3,6 +3,7 @@
 
 use super::Voice;
 use super::commands::{looks_up, purposes};
+use super::labels::COMMITTED;
 use super::sentences::sentences;
 use super::subject::Subject;
 use super::text::{clip_middle, one_line};
@@ -142,7 +143,7 @@ fn committed(output: &str) -> Option<String> {
         let (branch, hash) = place.rsplit_once(' ')?;
         let is_hash = (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         let branch = branch.strip_suffix(" (root-commit)").unwrap_or(branch);
-        is_hash.then(|| format!("Committed {hash} on {branch}: {}", one_line(subject)))
+        is_hash.then(|| format!("{COMMITTED}{hash} on {branch}: {}", one_line(subject)))
     })
 }
 

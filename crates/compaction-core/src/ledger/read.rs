@@ -121,7 +121,15 @@ fn file(json: &Json<'_>) -> Option<FileRecord> {
     let count = |key| number(json, key);
     let (read, written, edited) = (count("read"), count("written"), count("edited"));
     let path = text(json, "path")?;
-    Some(FileRecord { path, read, written, edited, position: count("at"), sources: sources(json) })
+    Some(FileRecord {
+        path,
+        read,
+        written,
+        edited,
+        position: count("at"),
+        changed_at: count("changedAt"),
+        sources: sources(json),
+    })
 }
 
 fn command(json: &Json<'_>) -> Option<CommandRecord> {

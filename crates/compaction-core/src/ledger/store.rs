@@ -288,7 +288,8 @@ fn note(note: &Note) -> String {
 
 fn file(file: &FileRecord) -> String {
     let members = Members::default().text("path", &file.path).number("read", file.read);
-    members.number("written", file.written).number("edited", file.edited).at(file.position, &file.sources)
+    let members = members.number("written", file.written).number("edited", file.edited);
+    members.number("changedAt", file.changed_at).at(file.position, &file.sources)
 }
 
 fn command(command: &CommandRecord) -> String {

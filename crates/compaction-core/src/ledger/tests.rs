@@ -107,7 +107,7 @@ fn everything_that_matters_is_collected_with_its_entries() {
               {"subject":"npm run lint","line":"SyntaxError: Unexpected token (12:4)","isResolved":true,"at":10,"from":["0000000a"]}],
             "constraints":[{"text":"Never touch src/legacy/old.rs!","at":1,"from":["00000001"]}],
             "files":[{"path":"src/parser.rs","read":1,"at":3,"from":["00000002","00000003"]},
-              {"path":"src/lexer.rs","edited":1,"at":5,"from":["00000004","00000005"]}],
+              {"path":"src/lexer.rs","edited":1,"changedAt":5,"at":5,"from":["00000004","00000005"]}],
             "identifiers":[{"name":"nextToken","times":3,"in":"pexa","at":13,"from":["00000004","0000000d"]},
               {"name":"peek_char","times":2,"in":"ea","at":8,"from":["00000004","00000008"]},
               {"name":"PROJ-77","in":"p","at":1,"from":["00000001"]}],
