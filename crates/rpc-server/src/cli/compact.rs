@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::failure::{Failure, already_compacted, nothing_to_compact};
 use super::line_numbers::line_of;
 use super::progress::Progress;
-use super::report::{Plan, compacted, planned};
+use super::report::{Plan, compacted, last_evicted, planned};
 use super::terminal::Terminal;
 
 /// Runs the command and writes its report to `output`.
@@ -28,12 +28,16 @@ async fn report(connection: &Connection, options: &CompactOptions, terminal: Ter
     connection.initialize(json!({})).await?;
     let session = open(connection, options).await?;
     let prepared = prepare(connection, &session, options).await?;
-    let plan = plan(connection, &session, &prepared, options).await?;
     if options.dry_run {
+        let plan = plan(connection, &session, &prepared, options).await?;
         return Ok(if options.json { plan.to_json().to_string() } else { planned(&plan, terminal) });
     }
+    if options.json {
+        return Ok(compact(connection, &session, options).await?.0.to_string());
+    }
+    let plan = plan(connection, &session, &prepared, options).await?;
     let (result, took) = compact(connection, &session, options).await?;
-    Ok(if options.json { result.to_string() } else { compacted(&plan, &result, took, terminal) })
+    Ok(compacted(&plan, &result, took, terminal))
 }
 
 async fn open(connection: &Connection, options: &CompactOptions) -> Result<Value, Failure> {
@@ -43,10 +47,10 @@ async fn open(connection: &Connection, options: &CompactOptions) -> Result<Value
     connection.call("openSession", &params).await
 }
 
-/// The preparation with ids in place of messages, and the requests; refusals are failures.
+/// The preparation with ids in place of messages, for a dry run with the requests; refusals are failures.
 async fn prepare(connection: &Connection, session: &Value, options: &CompactOptions) -> Result<Value, Failure> {
     let mut params = call_params(session, options);
-    params["include"] = json!(["requests"]);
+    params["include"] = if options.dry_run { json!(["requests"]) } else { json!([]) };
     let prepared = connection.call("prepareCompaction", &params).await?;
     match prepared["reason"].as_str() {
         None => Ok(prepared),
@@ -62,11 +66,18 @@ async fn plan(
     options: &CompactOptions,
 ) -> Result<Plan, Failure> {
     let id = &session["sessionId"];
-    let context = connection.call("getContext", &json!({ "sessionId": id })).await?;
+    // What goes is the larger part, and only counted, so that what follows it is asked for.
+    let mut params = json!({ "sessionId": id });
+    if let Some(last) = last_evicted(prepared) {
+        params["after"] = json!(last);
+    }
+    let context = connection.call("getContext", &params).await?;
     let mut plan = Plan::new(session, prepared, &context, &options.file);
-    let kept = json!({ "messages": plan.kept_messages(&context) });
-    let estimate = connection.call("estimateTokens", &kept).await?;
-    plan.kept_tokens = estimate["tokens"].as_u64().unwrap_or_default();
+    if options.dry_run {
+        let kept = json!({ "messages": plan.kept_messages(&context) });
+        let estimate = connection.call("estimateTokens", &kept).await?;
+        plan.kept_tokens = estimate["tokens"].as_u64().unwrap_or_default();
+    }
     plan.first_kept_line = line_of(&options.file, &plan.first_kept_entry);
     Ok(plan)
 }

@@ -35,13 +35,16 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads it from the results of `openSession`, `prepareCompaction` (without messages) and
-    /// `getContext`.
+    /// `getContext`, which may be asked for what follows [`last_evicted`].
     pub(super) fn new(session: &Value, prepared: &Value, context: &Value, file: &Path) -> Self {
         let preparation = &prepared["preparation"];
         let has_previous_summary = preparation["previousSummary"].is_string();
         let (summarized, turn_prefix) =
             (length(&preparation["messagesToSummarize"]), length(&preparation["turnPrefixMessages"]));
-        let dropped = summarized + turn_prefix + u64::from(has_previous_summary);
+        let dropped = match context["delta"].as_bool() {
+            Some(true) => 0,
+            _ => summarized + turn_prefix + u64::from(has_previous_summary),
+        };
         let operations = &preparation["fileOps"];
         let modified = union(&texts(&operations["written"]), &texts(&operations["edited"]));
         let read = texts(&operations["read"]).into_iter().filter(|path| !modified.contains(path)).collect();
@@ -86,6 +89,13 @@ impl Plan {
             "requestTokens": self.requests,
         })
     }
+}
+
+/// The newest entry that a preparation (without messages) would compact away.
+pub(super) fn last_evicted(prepared: &Value) -> Option<&str> {
+    let preparation = &prepared["preparation"];
+    let parts = [&preparation["turnPrefixMessages"], &preparation["messagesToSummarize"]];
+    parts.into_iter().find_map(|part| list(part).last()?.as_str())
 }
 
 /// The report of a dry run.

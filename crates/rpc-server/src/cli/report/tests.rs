@@ -85,6 +85,16 @@ fn kept_messages_are_the_last_ones() {
     let context = json!({ "messages": numbered });
     let plan = Plan::new(&session(), &prepared(), &context, Path::new("work.jsonl"));
     assert_eq!(plan.kept_messages(&context), &numbered[6..]);
+    let prepared = prepared();
+    assert_eq!(last_evicted(&prepared), Some("5"));
+    let following = json!({ "messages": &numbered[6..], "delta": true });
+    let plan = Plan::new(&session(), &prepared, &following, Path::new("work.jsonl"));
+    assert_eq!(plan.kept_messages(&following), &numbered[6..]);
+    assert_eq!(
+        last_evicted(&json!({ "preparation": { "messagesToSummarize": ["1"], "turnPrefixMessages": [] } })),
+        Some("1")
+    );
+    assert_eq!(last_evicted(&json!({})), None);
 }
 
 #[test]
