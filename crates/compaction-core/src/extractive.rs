@@ -72,15 +72,17 @@ pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -
         }
         collector.read(prepared);
     }
-    Ok(write(&collector.finish(), input.messages, input.kind, &input.style))
+    Ok(render_messages(&collector.finish(), input.messages, input.kind, &input.style))
 }
 
 /// The summary of what a ledger holds.
 pub fn render(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> String {
-    write(ledger, &[], kind, style)
+    render_messages(ledger, &[], kind, style)
 }
 
-fn write(ledger: &Ledger, messages: &[PreparedMessage], kind: SummaryKind, style: &Style<'_>) -> String {
+/// The summary of what a ledger holds, which was collected of `messages`: they are told of where the ledger
+/// knows nothing that a summary tells.
+pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: SummaryKind, style: &Style<'_>) -> String {
     let mut told = Told::of(ledger, kind, style);
     if ledger.statements.is_empty() && !budget::has_any(&told, kind) {
         report_anything(messages, &mut told.pool);

@@ -246,6 +246,31 @@ impl Preparation {
         self.evicted().for_each(|prepared| collector.read(prepared));
         collector.finish()
     }
+
+    /// [`Preparation::ledger`], and the ledger of the history alone where a turn is cut; its messages are
+    /// read once for both.
+    pub fn ledgers(&self) -> Ledgers {
+        let previous = self.previous_ledger();
+        let mut collector = Collector::new(previous.as_ref(), self.previous_summary.as_deref(), &self.file_tools);
+        self.messages_to_summarize.iter().for_each(|prepared| collector.read(prepared));
+        if self.messages_to_summarize.is_empty() || self.turn_prefix_messages.is_empty() {
+            self.turn_prefix_messages.iter().for_each(|prepared| collector.read(prepared));
+            let evicted = Arc::new(collector.finish());
+            return Ledgers { first: Arc::clone(&evicted), evicted };
+        }
+        let first = Arc::new(collector.clone().finish());
+        self.turn_prefix_messages.iter().for_each(|prepared| collector.read(prepared));
+        Ledgers { first, evicted: Arc::new(collector.finish()) }
+    }
+}
+
+/// What is collected of a preparation.
+#[derive(Debug, Clone)]
+pub struct Ledgers {
+    /// The ledger of what the first summary stands for: of the history, where there is one.
+    pub first: Arc<Ledger>,
+    /// The ledger of all that will be compacted away.
+    pub evicted: Arc<Ledger>,
 }
 
 fn refuse_if_compacted(projection: &Projection, context_tokens: u64) -> Result<(), Refusal> {

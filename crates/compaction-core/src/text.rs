@@ -7,7 +7,9 @@
 pub fn utf16_len(text: &str) -> usize {
     // Every character has exactly one byte that is not a continuation byte, and exactly the
     // characters that need a surrogate pair start with a byte of 0xF0 or above.
-    text.as_bytes().iter().map(|&byte| usize::from((byte as i8) >= -0x40) + usize::from(byte >= 0xF0)).sum()
+    let units = |&byte: &u8| u8::from((byte as i8) >= -0x40) + u8::from(byte >= 0xF0);
+    // Sums of bytes are several times as fast as wider ones; this many cannot exceed a byte.
+    text.as_bytes().chunks(127).map(|bytes| usize::from(bytes.iter().map(units).sum::<u8>())).sum()
 }
 
 /// The longest prefix of `text` that has at most `units` UTF-16 units and ends on a character boundary.

@@ -214,7 +214,7 @@ fn verb(arguments: &Arguments<'_>) -> Option<ToolAction> {
 fn run(arguments: &Arguments<'_>) -> Option<ToolAction> {
     let command = arguments.command()?;
     let files = shell::files(&command);
-    Some(match shell::is_patch(&command) && !files.is_empty() {
+    Some(match !files.is_empty() && shell::is_patch(&command) {
         true => ToolAction::Files(files),
         false => ToolAction::Run { command, files },
     })

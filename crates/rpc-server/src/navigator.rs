@@ -437,6 +437,7 @@ async fn by_summarizer(
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
         local_tokens: prompts::BRANCH_MAX_TOKENS,
         thinking: plan.thinking,
+        collected: None,
     };
     let written = operation.summarize(&[job]).await?;
     operation::add_redactions(&mut redactions, &written.summaries);

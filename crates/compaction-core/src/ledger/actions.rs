@@ -37,7 +37,7 @@ pub(super) struct Begun {
 }
 
 /// Calls and outcomes so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Actions<'a> {
     /// Calls without a result, by id.
     open: HashMap<&'a str, (Place<'a>, Subject, ToolAction)>,

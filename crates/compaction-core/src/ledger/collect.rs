@@ -28,7 +28,7 @@ const DEEPEST: usize = 64;
 ///
 /// Messages are read once, in order; text of tool results is looked at for errors alone, as files
 /// can be read and commands run again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Collector<'a> {
     tools: &'a FileTools,
     first: u64,

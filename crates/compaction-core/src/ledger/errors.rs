@@ -13,7 +13,7 @@ const SUCCESSES_WITHOUT: u64 = 24;
 const MOST_ERRORS: usize = 400;
 
 /// The errors collected so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>>,
@@ -25,7 +25,7 @@ pub(super) struct Errors {
 }
 
 /// What is known of an error that nothing resolved.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Open {
     purposes: Vec<String>,
     successes: u64,

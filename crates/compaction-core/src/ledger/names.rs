@@ -18,7 +18,7 @@ const MOST_IDENTIFIERS: usize = 1600;
 const LONGEST_QUOTED: usize = 80;
 
 /// The names seen so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Names<'a> {
     seen: HashMap<(NameKind, &'a str), Seen<'a>>,
 }

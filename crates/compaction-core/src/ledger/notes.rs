@@ -68,7 +68,7 @@ pub struct Note {
 }
 
 /// The notes collected so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Notes {
     list: Vec<Note>,
     by_key: HashMap<(NoteKind, String), usize>,

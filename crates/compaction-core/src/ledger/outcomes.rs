@@ -149,6 +149,8 @@ fn committed(output: &str) -> Option<String> {
 
 /// `1a2b3c4..5d6e7f8  main -> main` as git tells a push.
 fn pushed(output: &str) -> Option<String> {
+    // Most outputs hold none, and searching line by line takes several times as long.
+    memchr::memmem::find(output.as_bytes(), b" -> ")?;
     output.lines().filter(|line| line.contains(" -> ")).find_map(|line| {
         let line = line.trim().trim_start_matches(['+', '*', ' ']);
         let (from, names) = line.split_once("  ").or_else(|| line.split_once("] "))?;
@@ -183,28 +185,31 @@ struct Counted {
 fn counted(output: &str) -> Option<Counted> {
     let end = suffix_utf16(output, END_UNITS);
     end.lines().rev().take(60).filter(|line| line.len() < 400).find_map(|line| {
-        let counts = counts(&line.to_lowercase());
-        let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(&word.as_str()));
-        let line = one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
-        (!counts.is_empty()).then_some(Counted { line, has_failures })
+        if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let lower = line.to_lowercase();
+        let counts = counts(&lower);
+        let has_failures = counts.iter().any(|(count, word)| *count > 0 && FAILING.contains(word));
+        let line = || one_line(&clip_middle(line.trim_matches(['=', '-', ' ', '#', '*']), SHORT_RESULT));
+        (!counts.is_empty()).then(|| Counted { line: line(), has_failures })
     })
 }
 
 /// The numbers in a lower-case line with what they count: `2 failed`, `failures: 0`.
-fn counts(line: &str) -> Vec<(u64, String)> {
-    let bare = |word: &str| word.trim_matches(|character: char| !character.is_alphanumeric()).to_owned();
+fn counts(line: &str) -> Vec<(u64, &str)> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let pair = |pair: &[&str]| {
-        let (left, right) = (bare(pair[0]), bare(pair[1]));
-        match (left.parse(), right.parse()) {
-            (Ok(count), _) if COUNTED.contains(&right.as_str()) && !pair[0].ends_with([',', ';']) => {
-                Some((count, right))
-            }
-            (_, Ok(count)) if COUNTED.contains(&left.as_str()) && pair[0].ends_with(':') => Some((count, left)),
-            _ => None,
-        }
-    };
-    words.windows(2).filter_map(pair).collect()
+    words.windows(2).filter_map(|pair| count(pair[0], pair[1])).collect()
+}
+
+fn count<'a>(left: &'a str, right: &'a str) -> Option<(u64, &'a str)> {
+    let bare = |word: &'a str| word.trim_matches(|character: char| !character.is_alphanumeric());
+    let (first, second) = (bare(left), bare(right));
+    match (first.parse(), second.parse()) {
+        (Ok(count), _) if COUNTED.contains(&second) && !left.ends_with([',', ';']) => Some((count, second)),
+        (_, Ok(count)) if COUNTED.contains(&first) && left.ends_with(':') => Some((count, first)),
+        _ => None,
+    }
 }
 
 /// A short result of another tool with the tool's name, or what names the thing that it made.

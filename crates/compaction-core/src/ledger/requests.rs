@@ -166,7 +166,7 @@ const COMMON: &[&str] = &[
 ];
 
 /// What the requests so far were about.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Topics {
     /// Words of the topic of the newest request.
     topic: HashSet<String>,

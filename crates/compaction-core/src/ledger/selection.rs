@@ -8,6 +8,8 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use memchr::memmem;
+
 use super::statements::{Statement, Voice};
 use crate::text::utf16_len;
 
@@ -118,7 +120,8 @@ impl Selection<'_> {
                 continue;
             }
             let text = statements[top.index].text.as_str();
-            if said.contains(text) || told.iter().any(|told| told.contains(text)) {
+            let finder = memmem::Finder::new(text);
+            if said.contains(text) || told.iter().any(|told| finder.find(told.as_bytes()).is_some()) {
                 candidate.tell(&mut is_told);
                 continue;
             }

@@ -27,14 +27,14 @@ pub(super) const LONGEST_LAST_REQUEST: usize = 32_000;
 const MOST_REQUESTS: usize = 1000;
 
 /// An answer of the model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Answer<'a> {
     place: Place<'a>,
     text: Cow<'a, str>,
 }
 
 /// What was heard so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Speech<'a> {
     pub(super) requests: Vec<Request>,
     topics: Topics,

@@ -79,7 +79,7 @@ impl Statement {
 }
 
 /// The statements collected so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Statements {
     list: Vec<Statement>,
     /// Where the statements of the model's newest message begin.

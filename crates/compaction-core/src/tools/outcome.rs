@@ -130,7 +130,7 @@ fn denies_file(output: &str, path: &str) -> bool {
         MISSING.iter().any(|missing| lower.contains(missing))
     };
     let tells = |line: &str| line.contains(name) && is_missing(line);
-    begins(output, Failing::Refused) || output.lines().any(tells)
+    begins(output, Failing::Refused) || output.contains(name) && output.lines().any(tells)
 }
 
 /// The file that a result shows, as SWE-agent tells it: `[File: src/a.py (94 lines total)]`.

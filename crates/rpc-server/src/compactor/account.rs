@@ -1,6 +1,8 @@
 //! The account of a compaction: what the compacted part held, what of it the new context lacks, and
 //! what is brought back (decision 0021).
 
+use std::sync::Arc;
+
 use compaction_core::ledger::{self, Brief, Check, Ledger, LossReport, Retention};
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::summary::{ShownFiles, append_shown_files};
@@ -17,12 +19,12 @@ const SHORT_SUMMARY: u64 = 1000;
 
 /// What is known of a compacted part and of a summary of it.
 pub(super) struct Account {
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
     loss: LossReport,
     /// How much the context holds after the repair.
     retention: Retention,
-    /// Bytes of the ledger that are stored.
-    stored_bytes: usize,
+    /// What is stored of the ledger for the next compaction.
+    pub(super) stored_ledger: String,
     /// Messages that were compacted away, and their estimated tokens.
     messages: usize,
     tokens: u64,
@@ -43,18 +45,23 @@ pub(super) struct Part<'a> {
 impl Account {
     /// Takes the account of a summary that is stored as it is given.
     pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
-        let ledger = part.preparation.ledger();
+        let ledger = Arc::new(part.preparation.ledger());
         let loss = part.loss(&ledger, summary);
         Self::new(part, ledger, loss)
     }
 
-    /// Takes the account of a summary's text and completes the summary: with the facts that it
+    /// Takes the account of a summary's text, with the ledger of all that goes, and completes the summary: with the facts that it
     /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
     /// Where the window is known, both fit under its threshold. `part` holds no secrets any more, so that
     /// neither do the facts; what was cut from two texts is looked at once more by `redactor`. A text that
     /// was made from the ledger itself (`is_own`) lacks what had no room, so that nothing is added to it.
-    pub(super) fn complete(part: &Part<'_>, text: &str, is_own: bool, redactor: Option<&Redactor>) -> (Self, String) {
-        let ledger = part.preparation.ledger();
+    pub(super) fn complete(
+        part: &Part<'_>,
+        ledger: Arc<Ledger>,
+        text: &str,
+        is_own: bool,
+        redactor: Option<&Redactor>,
+    ) -> (Self, String) {
         let files = part.preparation.file_operations.lists();
         let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), part.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
@@ -74,20 +81,15 @@ impl Account {
         (account, summary)
     }
 
-    fn new(part: &Part<'_>, ledger: Ledger, loss: LossReport) -> Self {
+    fn new(part: &Part<'_>, ledger: Arc<Ledger>, loss: LossReport) -> Self {
         Self {
             retention: loss.retention,
-            stored_bytes: part.order.settings.ledger_bytes(),
+            stored_ledger: ledger.to_json(part.order.settings.ledger_bytes()),
             messages: part.preparation.evicted().count(),
             tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
             ledger,
             loss,
         }
-    }
-
-    /// What is stored for the next compaction.
-    pub(super) fn stored_ledger(&self) -> String {
-        self.ledger.to_json(self.stored_bytes)
     }
 
     /// The account as the client learns it.

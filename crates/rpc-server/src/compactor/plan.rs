@@ -41,7 +41,7 @@ pub(super) struct Plan {
 /// A plan without secrets.
 pub(super) struct Told {
     /// What goes.
-    pub(super) preparation: Preparation,
+    pub(super) preparation: Arc<Preparation>,
     /// What stays.
     kept: Vec<PreparedMessage>,
     balance: Balance,
@@ -103,13 +103,13 @@ impl Plan {
     /// it belongs on a thread for blocking work.
     pub(super) fn told(&self, order: &Order) -> Told {
         let Some(redactor) = order.settings.redaction().redactor() else {
-            let (preparation, kept) = (self.preparation.clone(), self.kept.clone());
+            let (preparation, kept) = (Arc::new(self.preparation.clone()), self.kept.clone());
             return Told { preparation, kept, balance: self.balance, redactions: Redactions::new() };
         };
         let (preparation, redactions) = redactor.preparation(&self.preparation);
         let mut kept = self.kept.clone();
         redactor.messages(&mut kept);
-        Told { preparation, kept, balance: self.balance, redactions }
+        Told { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
     }
 
     fn prepared(order: &Order, preparation: Preparation, projection: &Projection, pins: &Pins) -> Self {

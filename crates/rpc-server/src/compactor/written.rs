@@ -19,7 +19,7 @@ use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
 use crate::settings::Settings;
-use crate::summarizers::{Redactions, SummaryJob, extractive};
+use crate::summarizers::{Collected, Redactions, SummaryJob, extractive};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
 /// A summary that was written.
@@ -92,8 +92,13 @@ impl Written {
         };
         let preparation = &told.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
-        let jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
-        let written = operation.summarize(&jobs).await?;
+        let mut jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
+        let collected = Arc::new(Collected::new(Arc::clone(preparation)));
+        if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
+            job.collected = Some(Arc::clone(&collected));
+        }
+        // What the account needs is collected while the summary is written.
+        let (written, ledgers) = tokio::try_join!(operation.summarize(&jobs), collected.ledgers())?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
         let usages = written.summaries.iter().map(|summary| summary.usage.clone());
@@ -113,8 +118,10 @@ impl Written {
             let (told, order) = (Arc::clone(&told), Arc::clone(order));
             let is_own = written.summarizer == extractive::NAME;
             let redactor = order.settings.redaction().redactor();
-            let completing =
-                blocking(move || Ok(Account::complete(&told.part(&order), &summary, is_own, redactor.as_deref())));
+            let completing = blocking(move || {
+                let part = told.part(&order);
+                Ok(Account::complete(&part, ledgers.evicted, &summary, is_own, redactor.as_deref()))
+            });
             operation.unless_cancelled(completing).await?
         };
         let files = &preparation.file_operations;
@@ -142,8 +149,14 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     if !redactions.is_empty() {
         own.set("redactions", json!(redactions).to_string());
     }
-    own.set("ledger", account.stored_ledger());
+    own.set("ledger", account.stored_ledger.clone());
     own.to_json()
+}
+
+/// Whether a job rests on all that was before, as the ledgers of the whole preparation do: the beginning of a
+/// turn alone does not, nor does a summary that was read for want of a ledger, without its facts.
+fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
+    job.previous_ledger.is_some() || job.previous_summary == preparation.previous_summary
 }
 
 /// The summaries to write: of the history, if there is new one, and of the turn's first part.
@@ -177,6 +190,7 @@ pub(crate) fn jobs(
         texts: Arc::clone(texts),
         limits,
         thinking: settings.thinking(),
+        collected: None,
     };
     let mut jobs = Vec::new();
     if has_history {

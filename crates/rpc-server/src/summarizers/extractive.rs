@@ -1,7 +1,7 @@
 //! The summarizer that needs no model: see `compaction_core::extractive`.
 
 use async_trait::async_trait;
-use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, summarize};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, render_messages, summarize};
 
 use super::{ModelLimits, Occasion, Summarizer, SummaryJob, SummaryText};
 use crate::call::blocking;
@@ -31,21 +31,32 @@ impl Summarizer for Extractive {
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
         occasion.progress.begin_request();
         let cancel = occasion.cancel.clone();
+        let ledgers = match &job.collected {
+            Some(collected) => Some(collected.ledgers().await?),
+            None => None,
+        };
         blocking(move || {
-            let input = ExtractiveInput {
-                kind: job.kind.summary_kind(),
-                messages: &job.messages,
-                previous_ledger: job.previous_ledger.as_deref(),
-                previous_summary: job.previous_summary.as_deref(),
-                tools: &job.file_tools,
-                style: Style {
-                    custom_instructions: job.custom_instructions.as_deref(),
-                    // A summary that is not clearly smaller than what it replaces would be in vain.
-                    max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
-                    citations: job.citations,
-                },
+            let kind = job.kind.summary_kind();
+            let style = Style {
+                custom_instructions: job.custom_instructions.as_deref(),
+                // A summary that is not clearly smaller than what it replaces would be in vain.
+                max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
+                citations: job.citations,
             };
-            let text = summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)?;
+            let text = match ledgers {
+                Some(ledgers) => render_messages(&ledgers.first, &job.messages, kind, &style),
+                None => {
+                    let input = ExtractiveInput {
+                        kind,
+                        messages: &job.messages,
+                        previous_ledger: job.previous_ledger.as_deref(),
+                        previous_summary: job.previous_summary.as_deref(),
+                        tools: &job.file_tools,
+                        style,
+                    };
+                    summarize(&input, &|| cancel.is_cancelled()).map_err(|_| RpcError::Cancelled)?
+                }
+            };
             Ok(SummaryText { text, attempts: 1, ..SummaryText::default() })
         })
         .await

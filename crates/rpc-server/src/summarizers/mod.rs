@@ -1,6 +1,7 @@
 //! Summarizers: who writes a summary. Each is behind one trait, so that a call can choose.
 
 mod answer_text;
+mod collected;
 pub mod configuration;
 mod engine;
 pub(crate) mod extractive;
@@ -32,6 +33,7 @@ use crate::settings::Settings;
 use crate::wire::SummarizerChoice;
 
 pub use answer_text::summary_of;
+pub use collected::Collected;
 pub use engine::{Modelled, RetryPolicy};
 pub use extractive::Extractive;
 pub use host::Host;
@@ -65,6 +67,8 @@ pub struct SummaryJob {
     pub local_tokens: u64,
     /// Whether models read thinking.
     pub thinking: Thinking,
+    /// Where the ledger of these messages on top of the previous one is collected for others too.
+    pub collected: Option<Arc<Collected>>,
 }
 
 impl SummaryJob {

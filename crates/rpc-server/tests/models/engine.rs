@@ -35,6 +35,7 @@ fn job(text: &str) -> SummaryJob {
         limits: OutputLimits { reserve_tokens: 10_000, model_max_tokens: None },
         local_tokens: 0,
         thinking: Default::default(),
+        collected: None,
     }
 }
 
