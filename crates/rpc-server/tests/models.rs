@@ -20,6 +20,8 @@ mod harness;
 mod keys;
 #[path = "models/live.rs"]
 mod live;
+#[path = "models/loop_stays_free.rs"]
+mod loop_stays_free;
 #[path = "models/server.rs"]
 mod server;
 #[path = "models/servers.rs"]

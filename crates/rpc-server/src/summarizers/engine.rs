@@ -85,26 +85,46 @@ struct Run<'a> {
 }
 
 /// One request of a plan.
-struct Part<'a> {
-    plan: &'a RequestPlan,
+#[derive(Clone)]
+struct Part {
+    plan: Arc<RequestPlan>,
     index: usize,
-    summary_so_far: Option<&'a str>,
+    summary_so_far: Option<Arc<str>>,
 }
 
-impl Part<'_> {
-    fn request(&self) -> Result<SummaryRequest, Failure> {
-        self.plan.request(self.index, self.summary_so_far).ok_or_else(no_request)
+impl Part {
+    /// The request. Its texts may be long.
+    async fn request(&self) -> Result<SummaryRequest, Failure> {
+        let part = self.clone();
+        off_loop(move || part.plan.request(part.index, part.summary_so_far.as_deref()).ok_or_else(no_request)).await
     }
 
-    fn repair(
+    /// The request once more, after an answer that lacks headings.
+    async fn repair(
         &self,
-        answer: &str,
-        missing_headings: &[&str],
-        texts: Option<&RedactedTexts>,
+        answer: String,
+        missing_headings: Vec<&'static str>,
+        texts: Option<Arc<RedactedTexts>>,
     ) -> Result<SummaryRequest, Failure> {
-        let redact = texts.map(|texts| texts as &dyn Redact);
-        self.plan.repair(self.index, self.summary_so_far, answer, missing_headings, redact).ok_or_else(no_request)
+        let part = self.clone();
+        let make = move || {
+            let redact = texts.as_deref().map(|texts| texts as &dyn Redact);
+            let summary = part.summary_so_far.as_deref();
+            part.plan.repair(part.index, summary, &answer, &missing_headings, redact).ok_or_else(no_request)
+        };
+        off_loop(make).await
     }
+
+    /// Most output tokens that the window leaves for an answer to `request`.
+    async fn largest_answer(&self, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
+        let (plan, request) = (Arc::clone(&self.plan), Arc::clone(request));
+        off_loop(move || Ok(plan.largest_answer(&request))).await
+    }
+}
+
+/// Work on long texts, done on a thread so that the loop serves others meanwhile.
+async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+    blocking(move || Ok(work())).await.map_err(Failure::Final)?
 }
 
 fn no_request() -> Failure {
@@ -127,7 +147,7 @@ impl Run<'_> {
         let job = Arc::new(job);
         let (mut input_limit, mut shrinkings) = (None, 0);
         loop {
-            let plan = self.plan(&job, input_limit).await?;
+            let plan = Arc::new(self.plan(&job, input_limit).await?);
             match self.write_planned(&plan, job.kind.summary_kind()).await {
                 Ok(text) => return Ok(text),
                 Err(Failure::Final(error)) => return Err(error),
@@ -168,26 +188,29 @@ impl Run<'_> {
     }
 
     /// Makes the requests in order; each updates the summary that the one before gave.
-    async fn write_planned(&mut self, plan: &RequestPlan, kind: SummaryKind) -> Result<String, Failure> {
-        let mut summary: Option<String> = None;
+    async fn write_planned(&mut self, plan: &Arc<RequestPlan>, kind: SummaryKind) -> Result<String, Failure> {
+        let mut summary = String::new();
         for index in 0..plan.requests() {
-            let part = Part { plan, index, summary_so_far: summary.as_deref() };
-            summary = Some(self.valid_answer(&part, kind).await?);
+            let summary_so_far = (index > 0).then(|| summary.as_str().into());
+            let part = Part { plan: Arc::clone(plan), index, summary_so_far };
+            summary = self.valid_answer(&part, kind).await?;
         }
-        Ok(summary.unwrap_or_default())
+        Ok(summary)
     }
 
     /// An answer that holds what a summary of its kind must hold; one more request repairs one that
     /// does not.
-    async fn valid_answer(&mut self, part: &Part<'_>, kind: SummaryKind) -> Result<String, Failure> {
-        let first = self.whole_answer(part, part.request()?).await?;
-        let missing = missing_headings(&first, kind);
+    async fn valid_answer(&mut self, part: &Part, kind: SummaryKind) -> Result<String, Failure> {
+        let request = part.request().await?;
+        let first = self.whole_answer(part, request).await?;
+        let (first, missing) = with_missing_headings(first, kind).await?;
         if missing.is_empty() {
             return Ok(first);
         }
         self.occasion.progress.add_requests(1);
-        let second = self.whole_answer(part, part.repair(&first, &missing, self.texts.as_deref())?).await?;
-        let missing = missing_headings(&second, kind);
+        let repair = part.repair(first, missing, self.texts.clone()).await?;
+        let second = self.whole_answer(part, repair).await?;
+        let (second, missing) = with_missing_headings(second, kind).await?;
         if missing.is_empty() {
             return Ok(second);
         }
@@ -197,20 +220,21 @@ impl Run<'_> {
 
     /// An answer that the model brought to its end. One that was cut off is asked for once more, with
     /// more room.
-    async fn whole_answer(&mut self, part: &Part<'_>, request: SummaryRequest) -> Result<String, Failure> {
-        let request = self.without_secrets(request).await?;
+    async fn whole_answer(&mut self, part: &Part, request: SummaryRequest) -> Result<String, Failure> {
+        let request = Arc::new(self.without_secrets(request).await?);
         let answer = self.answer(&request).await?;
         if answer.stop != StopReason::Length {
             return self.checked(answer).await;
         }
         let first = CutOff::new(request.max_tokens, &answer);
-        let max_tokens = self.larger_answer(part, &request);
+        let max_tokens = self.larger_answer(part, &request).await?;
         if max_tokens <= request.max_tokens && !first.is_early() {
             return Err(self.rejected(&format!("it was cut off {first}"), &first, true));
         }
         self.occasion.progress.add_requests(1);
         let max_tokens = max_tokens.max(request.max_tokens);
-        let answer = self.answer(&SummaryRequest { max_tokens, ..request }).await?;
+        let request = Arc::new(SummaryRequest { max_tokens, ..Arc::unwrap_or_clone(request) });
+        let answer = self.answer(&request).await?;
         match answer.stop {
             StopReason::Length => {
                 let second = CutOff::new(max_tokens, &answer);
@@ -222,13 +246,13 @@ impl Run<'_> {
 
     /// Most output tokens of a second try: the model's limit where it is known, else twice what was
     /// asked for, as far as the window has room. Models refuse a request for more than they can write.
-    fn larger_answer(&self, part: &Part<'_>, request: &SummaryRequest) -> u64 {
+    async fn larger_answer(&self, part: &Part, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
         let ModelLimits { context_window, max_output_tokens } = self.summarizer.limits();
         let most = max_output_tokens.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
-        match context_window {
-            Some(_) => most.min(part.plan.largest_answer(request)),
+        Ok(match context_window {
+            Some(_) => most.min(part.largest_answer(request).await?),
             None => most,
-        }
+        })
     }
 
     /// The reason that is given says what is known: that the limit is the model's own, or that the
@@ -252,12 +276,12 @@ impl Run<'_> {
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(request);
         };
-        let redacting = blocking(move || {
+        let redacting = off_loop(move || {
             let redacted = redactor.redact(&request.prompt);
             let (prompt, counts) = (redacted.text.into_owned(), redacted.counts);
             Ok((SummaryRequest { prompt, ..request }, counts))
         });
-        let (request, counts) = redacting.await.map_err(Failure::Final)?;
+        let (request, counts) = redacting.await?;
         add(&mut self.cost.redactions, counts);
         let in_cut_texts = self.texts.as_ref().map(|texts| texts.take_counts());
         in_cut_texts.into_iter().for_each(|counts| add(&mut self.cost.redactions, counts));
@@ -266,8 +290,7 @@ impl Run<'_> {
 
     async fn checked(&mut self, answer: Answer) -> Result<String, Failure> {
         let attempts = self.cost.attempts;
-        let text = blocking(move || Ok(checked(&answer, attempts))).await.map_err(Failure::Final)?;
-        let text = text.map_err(|failure| match failure {
+        let text = off_loop(move || checked(&answer, attempts)).await.map_err(|failure| match failure {
             Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts }) => {
                 let cause = self.without_secrets_in(&cause);
                 Failure::Final(RpcError::SummarizerFailed { cause, retryable, attempts })
@@ -277,17 +300,17 @@ impl Run<'_> {
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(text);
         };
-        let redacting = blocking(move || {
+        let redacting = off_loop(move || {
             let redacted = redactor.redact(&text);
             Ok((redacted.text.into_owned(), redacted.counts))
         });
-        let (text, counts) = redacting.await.map_err(Failure::Final)?;
+        let (text, counts) = redacting.await?;
         add(&mut self.cost.redactions, counts);
         Ok(text)
     }
 
     /// The model's answer, after as many tries as the settings allow.
-    async fn answer(&mut self, request: &SummaryRequest) -> Result<Answer, Failure> {
+    async fn answer(&mut self, request: &Arc<SummaryRequest>) -> Result<Answer, Failure> {
         let progress = &self.occasion.progress;
         let mut retry = 0;
         loop {
@@ -299,10 +322,12 @@ impl Run<'_> {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
-                    return match read::missing(request, &answer) {
+                    let request = Arc::clone(request);
+                    let check = move || match read::missing(&request, &answer) {
                         None => Ok(answer),
                         Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
                     };
+                    return off_loop(check).await;
                 }
                 Err(error) => error,
             };
@@ -368,6 +393,15 @@ impl std::fmt::Display for CutOff {
             None => write!(formatter, "at {} output tokens", self.asked),
         }
     }
+}
+
+/// The text, and the headings that it lacks.
+async fn with_missing_headings(text: String, kind: SummaryKind) -> Result<(String, Vec<&'static str>), Failure> {
+    off_loop(move || {
+        let missing = missing_headings(&text, kind);
+        Ok((text, missing))
+    })
+    .await
 }
 
 /// The summary of an answer that is a whole one.

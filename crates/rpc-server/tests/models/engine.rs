@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use super::harness::{model, occasion, run};
 use super::server::{Script, Server};
 
-const SUMMARY: &str = "## Goal\n- Peace\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n\n### Done\n- [x] All\n\n\
+pub(super) const SUMMARY: &str = "## Goal\n- Peace\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n\n### Done\n- [x] All\n\n\
     ### In Progress\n- [ ] Nothing\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. Go\n\n\
     ## Critical Context\n- (none)";
 
-fn job(text: &str) -> SummaryJob {
+pub(super) fn job(text: &str) -> SummaryJob {
     let message = Arc::new(Message::user_text(text, None));
     SummaryJob {
         kind: RequestKind::History,
