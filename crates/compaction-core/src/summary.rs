@@ -20,7 +20,7 @@ pub(crate) use headings::is_section_heading;
 
 use headings::Marker;
 
-/// What stands under a heading that has nothing to say.
+/// What models write under a heading that has nothing to say; ours leave it empty.
 pub(crate) const NONE: &str = "(none)";
 
 /// A summary taken apart: its lists, the contexts of split turns, and the files that it names.
@@ -117,9 +117,6 @@ impl Sections {
             push_part(out, heading);
         }
         let Some(section) = section else { return };
-        if self[section].is_empty() {
-            push_line(out, &format!("- {NONE}"));
-        }
         for (number, item) in (1usize..).zip(&self[section]) {
             push_line(out, &render_item(section, number, item));
         }

@@ -252,6 +252,8 @@ fn records_the_focus_and_prefers_it() {
         Constraints: Focus asked for this summary: focus on caching
         InProgress: Working on: request 59 about tests
         NextSteps: Go on with: request 59 about tests
+        CriticalContext: User: request 41 about tests
+        CriticalContext: User: request 42 about tests
         CriticalContext: User: request 43 about tests
         CriticalContext: User: request 44 about tests
         CriticalContext: User: request 45 about tests
@@ -305,10 +307,8 @@ fn a_turn_prefix_and_a_branch_have_their_own_headings() {
         - [ ] Working on: Add a flag. Must be off by default
 
         ### Blocked
-        - (none)
 
         ## Key Decisions
-        - (none)
 
         ## Next Steps
         1. Go on with: Add a flag. Must be off by default"#]]
@@ -882,9 +882,8 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
 
 #[test]
 fn what_was_changed_since_the_last_commit_is_told() {
-    let edit = |id: &str, path: &str| {
-        [calls(id, "edit", &format!("{{\"path\":\"{path}\"}}")), returns(id, "done", false)]
-    };
+    let edit =
+        |id: &str, path: &str| [calls(id, "edit", &format!("{{\"path\":\"{path}\"}}")), returns(id, "done", false)];
     let commit = [runs("c", "git commit -am 'fix the parser'"), returns("c", "[main 1a2b3c4] fix the parser", false)];
     let changed = |messages: &[Arc<Message>]| {
         let document = SummaryDocument::parse(&text_of(&history(&prepared(messages))));

@@ -150,10 +150,8 @@ fn renders_every_heading_in_order() {
     sections.other = vec![OtherSection { heading: "## More".to_owned(), text: "text".to_owned() }];
     expect![[r#"
         ## Goal
-        - (none)
 
         ## Constraints & Preferences
-        - (none)
 
         ## Progress
         ### Done
@@ -162,13 +160,10 @@ fn renders_every_heading_in_order() {
         - [x] c
 
         ### In Progress
-        - (none)
 
         ### Blocked
-        - (none)
 
         ## Key Decisions
-        - (none)
 
         ## Next Steps
         1. x

@@ -390,7 +390,9 @@ pub struct StartedResult {
 pub struct CompactionResult {
     /// The compaction entry.
     pub entry_id: String,
-    /// Its summary.
+    /// Its summary. Without a model, all of it (text, context of a split turn, lists of files) stays within 0.8 of
+    /// `reserveTokens`. A model's text is bounded by what the model is asked for; lists of files behind it take a tenth
+    /// of `reserveTokens` at most, and facts that it lacks a tenth of its own tokens, or fill it up to 1,000 tokens.
     pub summary: String,
     /// The oldest entry that stays verbatim.
     pub first_kept_entry_id: String,
