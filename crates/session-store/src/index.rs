@@ -145,6 +145,17 @@ impl Index {
     /// two entries have one id, as the later one counts only if its body is whole. A line with more than
     /// `max_line` bytes is not held, and counts as broken.
     pub(crate) fn build(log: &dyn SessionLog, reading: Reading, limit: u64, max_line: usize) -> io::Result<Self> {
+        Self::build_unless(log, reading, limit, max_line, &|| false)
+    }
+
+    /// As [`Index::build`]. Fails with `Interrupted` once it `is_cancelled`.
+    pub(crate) fn build_unless(
+        log: &dyn SessionLog,
+        reading: Reading,
+        limit: u64,
+        max_line: usize,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> io::Result<Self> {
         if log.length() > HEADER_BYTES as u64 {
             let start = Self::new(log, Reading::Whole, 0, max_line).find_header(log)?;
             if start.header.is_none() {
@@ -156,9 +167,9 @@ impl Index {
             Reading::Whole => 1,
         };
         if threads > 1 {
-            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads, max_line);
+            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads, max_line, is_cancelled);
         }
-        Self::new(log, reading, limit, max_line).read(log, limit)
+        Self::new(log, reading, limit, max_line).read(log, limit, is_cancelled)
     }
 
     /// Reads the start of a log as far as the header, so that nothing more is read of what is no session.
@@ -187,10 +198,11 @@ impl Index {
         segment: u64,
         threads: usize,
         max_line: usize,
+        is_cancelled: &dyn Fn() -> bool,
     ) -> io::Result<Self> {
         let mut index = Self::new(log, Reading::Headers, limit, max_line);
-        index.scan_in_parallel(log, log.length().min(limit), segment, threads)?;
-        index.read(log, limit)
+        index.scan_in_parallel(log, log.length().min(limit), segment, threads, is_cancelled)?;
+        index.read(log, limit, is_cancelled)
     }
 
     fn new(log: &dyn SessionLog, reading: Reading, limit: u64, max_line: usize) -> Self {
@@ -200,13 +212,13 @@ impl Index {
     }
 
     /// Reads on to the end.
-    fn read(mut self, log: &dyn SessionLog, limit: u64) -> io::Result<Self> {
+    fn read(mut self, log: &dyn SessionLog, limit: u64, is_cancelled: &dyn Fn() -> bool) -> io::Result<Self> {
         if self.refusal.is_none() {
-            self.scan_until(log, limit)?;
+            self.scan_until(log, limit, is_cancelled)?;
         }
         self.settle_last(log)?;
         if self.reading == Reading::Headers && self.has_duplicates {
-            return Self::new(log, Reading::Whole, limit, self.max_line).read(log, limit);
+            return Self::new(log, Reading::Whole, limit, self.max_line).read(log, limit, is_cancelled);
         }
         self.reading = Reading::Whole;
         self.records.shrink_to_fit();
@@ -216,7 +228,7 @@ impl Index {
 
     /// Reads what the log holds behind the part that is known.
     pub(crate) fn scan(&mut self, log: &dyn SessionLog) -> io::Result<()> {
-        self.scan_until(log, u64::MAX)
+        self.scan_until(log, u64::MAX, &|| false)
     }
 
     /// Takes note of a line that was just written behind the known part.
@@ -330,14 +342,18 @@ impl Index {
         self.records.capacity() * size_of::<Packed>() + self.slots.allocation_size() + self.ids.memory()
     }
 
-    fn scan_until(&mut self, log: &dyn SessionLog, limit: u64) -> io::Result<()> {
+    fn scan_until(&mut self, log: &dyn SessionLog, limit: u64, is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
         self.diagnostics.remove_kind(DiagnosticKind::TornLastLine);
         let hold = Cell::new(self.hold());
         log.scan(self.end, &hold, &mut |line| {
-            let flow = if line.span.offset < limit { self.read_line(line) } else { ControlFlow::Break(()) };
+            let is_wanted = line.span.offset < limit && !is_cancelled();
+            let flow = if is_wanted { self.read_line(line) } else { ControlFlow::Break(()) };
             hold.set(self.hold());
             flow
         })?;
+        if is_cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         self.place_records();
         self.check_links();
         self.diagnostics.settle();

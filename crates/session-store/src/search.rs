@@ -80,10 +80,24 @@ impl SearchHits {
 impl Session {
     /// The newest `limit` entries whose text matches `query`, by their timestamps, equal ones by
     /// their place in the file; of a query that ranks, the best. One pass over the session holds one line
-    /// at a time. When the search `is_cancelled`, what was found so far comes back as truncated.
+    /// at a time. A search that `is_cancelled` ends soon, also while the index is built; then nothing comes back,
+    /// as truncated.
     ///
     /// Fails with `Io`.
     pub fn search(
+        &self,
+        query: &SearchQuery,
+        limit: usize,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<SearchHits, StoreError> {
+        let found = self.search_on(query, limit, is_cancelled);
+        if is_cancelled() {
+            return Ok(SearchHits { is_truncated: true, ..SearchHits::default() });
+        }
+        found
+    }
+
+    fn search_on(
         &self,
         query: &SearchQuery,
         limit: usize,
@@ -104,6 +118,7 @@ impl Session {
             if is_complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         if self.migrated_from().is_some() {
+            self.index_unless(is_cancelled)?;
             self.for_each_entry(|entry| {
                 entry.into_iter().for_each(&mut visit);
                 go_on()
@@ -116,7 +131,10 @@ impl Session {
             scanned.map_err(|source| StoreError::io("read", self.log.path(), source))?;
         }
         let (matches, is_truncated) = newest.finish();
-        Ok(SearchHits { hits: self.hits(query, matches)?, is_truncated: is_truncated || !is_complete })
+        if !is_complete {
+            return Ok(SearchHits::default());
+        }
+        Ok(SearchHits { hits: self.hits(query, matches, is_cancelled)?, is_truncated })
     }
 
     /// The `limit` entries that answer a question best.
@@ -129,6 +147,7 @@ impl Session {
         let mut index = PassageIndex::new(question);
         let mut ids: Vec<EntryId> = Vec::new();
         let mut is_complete = true;
+        self.index_unless(is_cancelled)?;
         self.for_each_entry(|entry| {
             if let Ok(entry) = entry {
                 index.add_text(&text::of(entry));
@@ -137,12 +156,15 @@ impl Session {
             is_complete &= !is_cancelled();
             if is_complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
+        if !is_complete {
+            return Ok(SearchHits::default());
+        }
         // Of lines with one id the last one counts.
         let last: HashMap<&EntryId, usize> = ids.iter().enumerate().map(|(at, id)| (id, at)).collect();
         let mut given = HashSet::new();
         let mut passages = index.rank();
         passages.retain(|passage| last[&ids[passage.document]] == passage.document && given.insert(passage.document));
-        let is_truncated = passages.len() > limit || !is_complete;
+        let is_truncated = passages.len() > limit;
         passages.truncate(limit);
         let context = if passages.is_empty() { HashSet::new() } else { self.context_ids()? };
         let mut hits = Vec::with_capacity(passages.len());
@@ -175,7 +197,15 @@ impl Session {
         }
     }
 
-    fn hits(&self, query: &SearchQuery, matches: Vec<Match>) -> Result<Vec<SearchHit>, StoreError> {
+    fn hits(
+        &self,
+        query: &SearchQuery,
+        matches: Vec<Match>,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Vec<SearchHit>, StoreError> {
+        if !matches.iter().all(|found| self.is_at_hand(&found.id)) {
+            self.index_unless(is_cancelled)?;
+        }
         let context = if matches.is_empty() { HashSet::new() } else { self.context_ids()? };
         let mut hits = Vec::with_capacity(matches.len());
         for found in matches {

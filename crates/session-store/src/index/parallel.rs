@@ -66,6 +66,7 @@ impl Index {
         end: u64,
         segment: u64,
         threads: usize,
+        is_cancelled: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         let segments = usize::try_from(end.div_ceil(segment)).map_err(io::Error::other)?;
         thread::scope(|scope| {
@@ -77,7 +78,7 @@ impl Index {
             };
             let receivers: Vec<Receiver<Progress>> = (0..threads).map(start).collect();
             for number in 0..segments {
-                if self.take_segment(log, &receivers[number % threads])?.is_break() {
+                if self.take_segment(log, &receivers[number % threads], is_cancelled)?.is_break() {
                     break;
                 }
             }
@@ -85,8 +86,16 @@ impl Index {
         })
     }
 
-    fn take_segment(&mut self, log: &dyn SessionLog, found: &Receiver<Progress>) -> io::Result<ControlFlow<()>> {
+    fn take_segment(
+        &mut self,
+        log: &dyn SessionLog,
+        found: &Receiver<Progress>,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> io::Result<ControlFlow<()>> {
         loop {
+            if is_cancelled() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             match found.recv().map_err(io::Error::other)? {
                 Progress::End(outcome) => return outcome.map(ControlFlow::Continue),
                 Progress::Lines(lines) => {
@@ -229,7 +238,7 @@ mod tests {
             let text = format!("{start}{text}{}", if is_ended { "\n" } else { "" });
             let log = MemoryLog::new(text.into_bytes());
             let alone = Index::build(&log, Reading::Headers, u64::MAX, max_line).unwrap();
-            let together = Index::build_in_parallel(&log, u64::MAX, segment, threads, max_line).unwrap();
+            let together = Index::build_in_parallel(&log, u64::MAX, segment, threads, max_line, &|| false).unwrap();
             prop_assert_eq!(shown(&together), shown(&alone));
         }
     }

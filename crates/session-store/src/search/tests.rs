@@ -167,7 +167,25 @@ fn a_search_that_is_cancelled_ends() {
     let asked = std::cell::Cell::new(0);
     let is_cancelled = || asked.replace(asked.get() + 1) >= 3;
     let hits = session.search(&SearchQuery::parse("x").unwrap(), 50, &is_cancelled).unwrap();
-    assert!(hits.is_truncated && hits.hits.len() < 10, "{}", hits.hits.len());
+    assert!(hits.is_truncated && hits.hits.is_empty());
+}
+
+#[test]
+fn a_search_that_is_cancelled_ends_while_the_index_is_built() {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"T","cwd":"/"}"#;
+    let mut text = format!("{header}\n");
+    (0..20_000).for_each(|number| text += &format!("{}\n", line(number, 0, "\"x and y\"")));
+    let options = SessionOptions { whole_bytes: 0, ..SessionOptions::default() };
+    let session = Session::open(Box::new(MemoryLog::new(text.into_bytes())), options).unwrap();
+    let asked = std::cell::Cell::new(0);
+    // The search asks for each line, and the index after it.
+    let is_cancelled = || asked.replace(asked.get() + 1) >= 20_100;
+    let hits = session.search(&SearchQuery::parse("\"x and\"").unwrap(), 50, &is_cancelled).unwrap();
+    assert!(hits.is_truncated && hits.hits.is_empty());
+    assert!((20_100..20_200).contains(&asked.get()), "{}", asked.get());
+    assert_eq!(session.index_memory(), None, "the index is not there");
+    assert_eq!(search(&session, "x", 50).hits.len(), 50);
+    assert!(session.index_memory().is_some());
 }
 
 fn ranked(session: &Session, sentence: &str, limit: usize) -> SearchHits {

@@ -135,6 +135,11 @@ impl Reading {
 impl Session {
     /// The whole index, built now if it was not.
     pub(crate) fn index(&self) -> Result<&Index, StoreError> {
+        self.index_unless(&|| false)
+    }
+
+    /// As [`Session::index`]. Fails with `Io` of the kind `Interrupted` once it `is_cancelled`.
+    pub(crate) fn index_unless(&self, is_cancelled: &dyn Fn() -> bool) -> Result<&Index, StoreError> {
         if let Some(index) = self.known.get() {
             return Ok(index);
         }
@@ -142,7 +147,7 @@ impl Session {
         if let Some(index) = self.known.get() {
             return Ok(index);
         }
-        let index = self.build_index().map_err(|source| self.read_error(source))?;
+        let index = self.build_index(is_cancelled).map_err(|source| self.read_error(source))?;
         Ok(self.known.whole.get_or_init(|| index))
     }
 
@@ -150,6 +155,11 @@ impl Session {
     pub(crate) fn index_mut(&mut self) -> Result<&mut Index, StoreError> {
         self.index()?;
         Ok(self.known.get_mut().expect("the index was built in the line before"))
+    }
+
+    /// Whether an entry can be found without building the whole index.
+    pub(crate) fn is_at_hand(&self, id: &EntryId) -> bool {
+        self.known.get().is_some() || self.known.tail().is_some_and(|tail| tail.slot(id).is_some())
     }
 
     /// The place of the entry `id`. Fails with `EntryNotFound`.
@@ -244,9 +254,9 @@ impl Session {
         Ok(tail.slot(id).filter(|&slot| slot < number))
     }
 
-    fn build_index(&self) -> io::Result<Index> {
+    fn build_index(&self, is_cancelled: &dyn Fn() -> bool) -> io::Result<Index> {
         let (end, last) = (self.known.end(), self.known.last());
-        let mut index = Index::build(self.log.as_ref(), Reading::Headers, end, self.max_line)?;
+        let mut index = Index::build_unless(self.log.as_ref(), Reading::Headers, end, self.max_line, is_cancelled)?;
         let is_same_session = index.header.as_ref().is_some_and(|header| header.id == self.header().id);
         if !is_same_session || index.end() != end || index.last() != last {
             return Err(io::Error::other("the session was changed while it was read"));
