@@ -19,15 +19,26 @@ const SHORT_SUMMARY: u64 = 1000;
 
 /// What is known of a compacted part and of a summary of it.
 pub(super) struct Account {
-    ledger: Arc<Ledger>,
+    ledger: WrittenLedger,
     loss: LossReport,
     /// How much the context holds after the repair.
     retention: Retention,
-    /// What is stored of the ledger for the next compaction.
-    pub(super) stored_ledger: String,
     /// Messages that were compacted away, and their estimated tokens.
     messages: usize,
     tokens: u64,
+}
+
+/// The ledger of a part, and what is stored of it.
+pub(super) struct WrittenLedger {
+    ledger: Arc<Ledger>,
+    stored: String,
+}
+
+impl WrittenLedger {
+    /// Writes down the ledger of all that goes, within the bytes that the order allows. It takes milliseconds.
+    pub(super) fn of(ledger: Arc<Ledger>, order: &Order) -> Self {
+        Self { stored: ledger.to_json(order.settings.ledger_bytes()), ledger }
+    }
 }
 
 /// A part that is compacted away, and what stays.
@@ -45,8 +56,8 @@ pub(super) struct Part<'a> {
 impl Account {
     /// Takes the account of a summary that is stored as it is given.
     pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
-        let ledger = Arc::new(part.preparation.ledger());
-        let loss = part.loss(&ledger, summary);
+        let ledger = WrittenLedger::of(Arc::new(part.preparation.ledger()), part.order);
+        let loss = part.loss(&ledger.ledger, summary);
         Self::new(part, ledger, loss)
     }
 
@@ -57,15 +68,15 @@ impl Account {
     /// was made from the ledger itself (`is_own`) lacks what had no room, so that nothing is added to it.
     pub(super) fn complete(
         part: &Part<'_>,
-        ledger: Arc<Ledger>,
+        ledger: WrittenLedger,
         text: &str,
         is_own: bool,
         redactor: Option<&Redactor>,
     ) -> (Self, String) {
         let files = part.preparation.file_operations.lists();
-        let shown = ShownFiles::in_tokens(&files, &ledger.last_touched(), part.room_for_files(text));
+        let shown = ShownFiles::in_tokens(&files, &ledger.ledger.last_touched(), part.room_for_files(text));
         let with_files = |text: &str| append_shown_files(text, &shown);
-        let loss = part.loss(&ledger, &with_files(text));
+        let loss = part.loss(&ledger.ledger, &with_files(text));
         let most = part.order.settings.repair_tokens().filter(|_| !is_own);
         let most = most.map(|most| most.min(most_facts(estimate_text(text))));
         let budget = most.map(|most| most.min(part.room_for_facts(text, &with_files(text))));
@@ -77,19 +88,24 @@ impl Account {
         let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
         let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
         let is_whole = block == repair.block;
-        account.retention = if is_whole { repair.retention } else { part.loss(&account.ledger, &summary).retention };
+        account.retention =
+            if is_whole { repair.retention } else { part.loss(&account.ledger.ledger, &summary).retention };
         (account, summary)
     }
 
-    fn new(part: &Part<'_>, ledger: Arc<Ledger>, loss: LossReport) -> Self {
+    fn new(part: &Part<'_>, ledger: WrittenLedger, loss: LossReport) -> Self {
         Self {
             retention: loss.retention,
-            stored_ledger: ledger.to_json(part.order.settings.ledger_bytes()),
             messages: part.preparation.evicted().count(),
             tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
             ledger,
             loss,
         }
+    }
+
+    /// What is stored for the next compaction.
+    pub(super) fn stored_ledger(&self) -> &str {
+        &self.ledger.stored
     }
 
     /// The account as the client learns it.
@@ -98,7 +114,7 @@ impl Account {
             messages: self.messages,
             tokens_before: self.tokens,
             tokens_after: estimate_text(summary),
-            ledger: &self.ledger,
+            ledger: &self.ledger.ledger,
         });
         wire::CompactionAccount {
             brief,

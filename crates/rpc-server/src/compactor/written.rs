@@ -12,7 +12,7 @@ use compaction_core::tokens::estimate_text;
 use serde_json::json;
 
 use super::Order;
-use super::account::Account;
+use super::account::{Account, WrittenLedger};
 use super::plan::{Plan, of_hook};
 use crate::call::blocking;
 use crate::errors::RpcError;
@@ -97,8 +97,12 @@ impl Written {
         if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
             job.collected = Some(Arc::clone(&collected));
         }
-        // What the account needs is collected while the summary is written.
-        let (written, ledgers) = tokio::try_join!(operation.summarize(&jobs), collected.ledgers())?;
+        // What the account needs is collected and written down while the summary is made.
+        let writing_down = async {
+            let (ledger, order) = (collected.ledgers().await?.evicted, Arc::clone(order));
+            blocking(move || Ok(WrittenLedger::of(ledger, &order))).await
+        };
+        let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), writing_down)?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
         let usages = written.summaries.iter().map(|summary| summary.usage.clone());
@@ -120,7 +124,7 @@ impl Written {
             let redactor = order.settings.redaction().redactor();
             let completing = blocking(move || {
                 let part = told.part(&order);
-                Ok(Account::complete(&part, ledgers.evicted, &summary, is_own, redactor.as_deref()))
+                Ok(Account::complete(&part, ledger, &summary, is_own, redactor.as_deref()))
             });
             operation.unless_cancelled(completing).await?
         };
@@ -149,7 +153,7 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     if !redactions.is_empty() {
         own.set("redactions", json!(redactions).to_string());
     }
-    own.set("ledger", account.stored_ledger.clone());
+    own.set("ledger", account.stored_ledger().to_owned());
     own.to_json()
 }
 
