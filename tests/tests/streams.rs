@@ -112,7 +112,6 @@ impl Client {
 #[track_caller]
 fn in_time(what: &str, start: Instant) {
     let taken = start.elapsed();
-    eprintln!("{what}: {taken:?}");
     assert!(taken < PATIENCE, "{what} took {taken:?}");
 }
 
