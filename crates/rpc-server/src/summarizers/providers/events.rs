@@ -110,6 +110,8 @@ fn is_event_field(first: &[u8]) -> bool {
 
 /// How long events are read before others have their turn: what has come already is never waited for.
 const TURN: Duration = Duration::from_millis(5);
+/// How long the others have it.
+const PAUSE: Duration = Duration::from_millis(1);
 
 impl Events {
     fn of(source: Source) -> Self {
@@ -190,7 +192,9 @@ impl Events {
 /// Lets others work after a while.
 async fn take_turn(busy_since: &mut Instant) {
     if busy_since.elapsed() >= TURN {
-        tokio::task::yield_now().await;
+        // To yield is not enough: the connection wakes this task at once, and the loop then looks for input and
+        // signals once in 61 turns.
+        tokio::time::sleep(PAUSE).await;
         *busy_since = Instant::now();
     }
 }
