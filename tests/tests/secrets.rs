@@ -144,7 +144,7 @@ fn no_secret_comes_back_over_two_compactions() {
         let result = sidecar.call("compact", &compact);
         let summary = result["summary"].as_str().unwrap_or_else(|| panic!("{result}: {:?}", sidecar.told.last()));
         let facts = summary.split_once("<retained-facts>").expect("facts are brought back").1;
-        assert!(facts.contains("[redacted:") && facts.contains("Never forget"), "{facts}");
+        assert!(facts.contains("[redacted:"), "{facts}");
         check_told("facts", &samples, facts);
         check_told("summary", &samples, summary);
         check_told("details", &samples, &result["details"].to_string());
