@@ -185,7 +185,15 @@ impl Chooser {
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
         self.digest = Digest { ledger, units, style }.items(&told);
-        let used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
+        let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
+        // Labels are estimated while statements are chosen; where they took more, the oldest items go.
+        let excess = self.digest.iter().take_while(|item| {
+            let is_over = used > self.left;
+            used -= if is_over { cost(Section::CriticalContext, item) } else { 0 };
+            is_over
+        });
+        let excess = excess.count();
+        self.digest.drain(..excess);
         self.left = self.left.saturating_sub(used);
     }
 
