@@ -7,7 +7,7 @@ use compaction_core::ledger::remove_retained_facts;
 use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
-use compaction_core::summary::{ShownFiles, append_shown_files, join_split_turn, remove_file_blocks};
+use compaction_core::summary::{ShownFiles, append_file_blocks, join_split_turn, remove_file_blocks};
 use compaction_core::tokens::estimate_text;
 use serde_json::json;
 
@@ -215,9 +215,9 @@ const PREFIX_PART: u64 = 4;
 /// lists of files behind it.
 fn local_room(preparation: &Preparation, whole: u64) -> u64 {
     let files = preparation.file_operations.lists();
-    let most = ShownFiles::most_tokens(preparation.settings.reserve_tokens);
-    let shown = ShownFiles::in_tokens(&files, &preparation.file_operations.last_touched(), most);
-    whole.saturating_sub(estimate_text(&append_shown_files("", &shown)))
+    let blocks = estimate_text(&append_file_blocks("", &files.read_files, &files.modified_files));
+    // Rounding of two estimates is one token.
+    whole.saturating_sub(blocks.min(ShownFiles::most_tokens(preparation.settings.reserve_tokens)) + 1)
 }
 
 /// A summary without the facts that were brought back: those are in the ledger.
