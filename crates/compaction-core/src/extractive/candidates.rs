@@ -303,8 +303,8 @@ fn pull_request(text: &str) -> Option<String> {
     };
     for mark in ["/pull/", "/merge_requests/"] {
         if let Some(end) = text.find(mark).and_then(|at| digits(at + mark.len())) {
-            let start = text[..end].rfind(|character: char| character.is_whitespace() || character == '(');
-            return Some(text[start.map_or(0, |at| at + 1)..end].to_owned());
+            let mut words = text[..end].rsplit(|character: char| character.is_whitespace() || character == '(');
+            return words.next().map(str::to_owned);
         }
     }
     let named = ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];

@@ -896,3 +896,27 @@ fn what_was_changed_since_the_last_commit_is_told() {
     let told = "Changed since the last commit, not committed yet: `src/printer.rs`";
     assert_eq!(changed(&after).as_deref(), Some(told));
 }
+
+#[test]
+fn wishes_that_differ_in_one_word_are_two() {
+    let wishes = [
+        "Never touch src/old.rs in the repo.",
+        "Never touch src/new.rs in the repo.",
+        "Always run the tests on staging before you push.",
+        "Always run the tests on production before you push.",
+    ];
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&wishes.map(user)))));
+    assert_eq!(document.body[Section::Constraints], wishes);
+}
+
+#[test]
+fn a_pull_request_is_named_in_any_script() {
+    for (text, expected) in [
+        ("レビュー　https://host/a/b/pull/12を見てください", "https://host/a/b/pull/12"),
+        ("see\u{a0}https://host/a/b/pull/7.", "https://host/a/b/pull/7"),
+        ("I opened PR #142 for it.", "#142"),
+    ] {
+        let told = text_of(&history(&prepared(&[user("What is the state of the work?"), says(text, "stop")])));
+        assert!(told.contains(&format!("- Pull request named last: {expected}\n")), "{told}");
+    }
+}

@@ -17,17 +17,17 @@ const MOST_ERRORS: usize = 400;
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>>,
-    /// What the errors that nothing resolved were about: what their commands are for and how many
-    /// successes and requests came before them.
+    /// How many successes and requests came before the errors that nothing resolved.
     open: HashMap<usize, Open>,
+    /// Errors by what their commands are for, resolved ones among them.
+    by_purpose: HashMap<String, Vec<usize>>,
     successes: u64,
     requests: u64,
 }
 
-/// What is known of an error that nothing resolved.
-#[derive(Debug, Default, Clone)]
+/// When an error happened that nothing resolved.
+#[derive(Debug, Default, Clone, Copy)]
 struct Open {
-    purposes: Vec<String>,
     successes: u64,
     requests: u64,
 }
@@ -37,8 +37,7 @@ impl Errors {
         for error in errors {
             self.by_subject.entry(subject_key(error.subject.as_deref())).or_default().push(self.list.len());
             if !error.is_resolved {
-                let purposes = error.subject.as_deref().map(purposes_of).unwrap_or_default();
-                self.open.insert(self.list.len(), Open { purposes, ..Open::default() });
+                self.wait(self.list.len(), error.subject.as_deref());
             }
             self.list.push(error.clone());
         }
@@ -52,21 +51,24 @@ impl Errors {
             self.list[*index].is_resolved = true;
             self.open.remove(index);
         }
-        let open = |purposes| Open { purposes, successes: self.successes, requests: self.requests };
-        let open = (!is_resolved).then(|| open(subject.map(purposes_of).unwrap_or_default()));
-        if let Some(index) = known.iter().find(|index| self.list[**index].line == line) {
-            let error = &mut self.list[*index];
+        if let Some(index) = known.iter().copied().find(|index| self.list[*index].line == line) {
+            let error = &mut self.list[index];
             error.is_resolved = is_resolved;
             error.times = error.times.saturating_add(1);
             error.position = place.position;
-            open.into_iter().for_each(|open| drop(self.open.insert(*index, open)));
-            return place.entry.into_iter().for_each(|id| error.sources.add(id));
+            place.entry.into_iter().for_each(|id| error.sources.add(id));
+            if !is_resolved {
+                self.wait(index, subject);
+            }
+            return;
         }
         // One that fails in ever new words cannot make its list long to look through.
         if known.len() < MOST_ERRORS {
             known.push(self.list.len());
         }
-        open.into_iter().for_each(|open| drop(self.open.insert(self.list.len(), open)));
+        if !is_resolved {
+            self.wait(self.list.len(), subject);
+        }
         let (subject, line, position) = (subject.map(str::to_owned), line.to_owned(), place.position);
         self.list.push(ErrorRecord { subject, line, is_resolved, times: 1, position, sources: place.sources() });
     }
@@ -82,8 +84,23 @@ impl Errors {
     /// Notes that a command or tool succeeded: what failed in a run for the same purpose is dealt with.
     pub(super) fn resolve_purposes(&mut self, succeeded: &[String]) {
         self.successes += 1;
-        let is_dealt_with = |open: &Open| open.purposes.iter().any(|purpose| succeeded.contains(purpose));
-        self.close(is_dealt_with);
+        for purpose in succeeded {
+            for index in self.by_purpose.remove(purpose).into_iter().flatten() {
+                self.list[index].is_resolved = true;
+                self.open.remove(&index);
+            }
+        }
+    }
+
+    /// Notes that the error at `index`, of `subject`, waits to be dealt with.
+    fn wait(&mut self, index: usize, subject: Option<&str>) {
+        self.open.insert(index, Open { successes: self.successes, requests: self.requests });
+        for purpose in subject.map(purposes_of).unwrap_or_default() {
+            let waiting = self.by_purpose.entry(purpose).or_default();
+            if waiting.last() != Some(&index) {
+                waiting.push(index);
+            }
+        }
     }
 
     /// Notes that a person asked for something: work that goes on without an error is not blocked by it.

@@ -1,6 +1,6 @@
 //! Notes: sentences of the conversation that matter, without duplicates.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::Sources;
 use super::text::{normalised, one_line};
@@ -72,6 +72,8 @@ pub struct Note {
 pub(super) struct Notes {
     list: Vec<Note>,
     by_key: HashMap<(NoteKind, String), usize>,
+    /// How many there are of each kind.
+    counts: HashMap<NoteKind, usize>,
 }
 
 /// Where something was said.
@@ -95,6 +97,7 @@ impl Notes {
     pub(super) fn restore(&mut self, notes: &[Note]) {
         for note in notes {
             self.by_key.insert((note.kind, key(&note.text)), self.list.len());
+            *self.counts.entry(note.kind).or_default() += 1;
             self.list.push(note.clone());
         }
     }
@@ -129,21 +132,24 @@ impl Notes {
             place.entry.into_iter().for_each(|id| known.sources.add(id));
             return;
         }
-        if kind == NoteKind::Constraint
-            && let Some(known) = self.list.iter_mut().find(|known| known.kind == kind && is_alike(&known.text, line))
-        {
-            // What is wished again in about the same words is one wish, in its last words.
-            known.text = line.to_owned();
-            known.is_withdrawn &= place.position < known.position;
-            known.position = known.position.max(place.position);
-            known.is_minor &= is_minor;
-            known.times = known.times.saturating_add(times.unwrap_or(0));
-            return place.entry.into_iter().for_each(|id| known.sources.add(id));
-        }
         self.by_key.insert((kind, key), self.list.len());
         let (text, times) = (line.to_owned(), times.unwrap_or(1));
         let (position, sources) = (place.position, place.sources());
         self.list.push(Note { kind, text, is_minor, is_withdrawn: false, times, position, sources });
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        if *count > 2 * kind.most() {
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops what [`Notes::finish`] would leave out, so that looking through notes takes a bounded time.
+    fn drop_oldest(&mut self) {
+        self.list = std::mem::take(self).finish();
+        for (index, note) in self.list.iter().enumerate() {
+            self.by_key.insert((note.kind, key(&note.text)), index);
+            *self.counts.entry(note.kind).or_default() += 1;
+        }
     }
 
     /// Marks the constraints and decisions that a sentence of a person ends. The sentence itself is
@@ -167,6 +173,7 @@ impl Notes {
         let list = std::mem::take(&mut self.list);
         let (taken, left): (Vec<_>, Vec<_>) = list.into_iter().partition(|note| note.kind == kind && is_wanted(note));
         self.list = left;
+        *self.counts.entry(kind).or_default() -= taken.len();
         self.by_key = self.list.iter().enumerate().map(|(index, note)| ((note.kind, key(&note.text)), index)).collect();
         taken
     }
@@ -191,15 +198,6 @@ impl Notes {
 pub(crate) fn key(line: &str) -> String {
     let words = normalised(line);
     if words.trim().is_empty() { line.to_owned() } else { words }
-}
-
-/// Whether two sentences say about the same: they share most of their words.
-pub(crate) fn is_alike(left: &str, right: &str) -> bool {
-    let words = |text: &str| normalised(text).split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
-    let (left, right) = (words(left), words(right));
-    let common = left.intersection(&right).count();
-    let fewer = left.len().min(right.len());
-    fewer >= 4 && common * 10 >= fewer * 8 && common * 2 >= left.len().max(right.len())
 }
 
 /// Splits `… (3 times)`.

@@ -133,22 +133,28 @@ fn starts_as_harness(text: &str) -> bool {
     HARNESS_MESSAGES.iter().any(|start| text.starts_with(start))
 }
 
-/// `text` without every `<name …>…</name>`; `None` where there is none. One without an end goes to
-/// the end of its line alone.
+/// `text` without every `<name …>…</name>` that begins a line, or whose name no person would write;
+/// `None` where there is none. One without an end is a person's, who speaks of it.
 fn without_element(text: &str, name: &str) -> Option<String> {
+    let close = format!("</{name}>");
+    let last_close = text.rfind(&close)?;
     let mut out = String::new();
-    let mut rest = text;
-    let mut has_any = false;
-    while let Some((start, inside)) = opening(rest, name) {
-        has_any = true;
-        out.push_str(&rest[..start]);
-        let close = format!("</{name}>");
-        rest = match rest[inside..].find(&close) {
-            Some(end) => &rest[inside + end + close.len()..],
-            None => rest[inside..].split_once('\n').map_or("", |(_, rest)| rest),
-        };
+    let mut from = 0;
+    let mut kept = 0;
+    while let Some((start, inside)) = opening(&text[from..], name).map(|(start, inside)| (from + start, from + inside))
+    {
+        let begins =
+            name.contains(['-', '_']) || text[..start].trim_end_matches([' ', '\t']).ends_with('\n') || start == 0;
+        if !begins || inside > last_close {
+            from = inside;
+            continue;
+        }
+        // The last end lies behind, so that there is a next one.
+        let end = text[inside..].find(&close).map_or(text.len(), |end| inside + end + close.len());
+        out.push_str(&text[kept..start]);
+        (kept, from) = (end, end);
     }
-    has_any.then(|| out + rest)
+    (kept > 0).then(|| out + &text[kept..])
 }
 
 /// `text` with what stands in `<name>…</name>` in place of the element.
@@ -169,7 +175,7 @@ fn opening(text: &str, name: &str) -> Option<(usize, usize)> {
         let after = &text[start + 1..];
         if let Some(rest) = after.strip_prefix(name)
             && rest.starts_with(['>', ' ', '\n'])
-            && let Some(end) = rest.find('>')
+            && let Some(end) = rest.find(['>', '<']).filter(|end| rest[*end..].starts_with('>'))
         {
             return Some((start, start + 1 + name.len() + end + 1));
         }
@@ -235,7 +241,9 @@ mod tests {
             ("This session is being continued from a previous conversation that ran out.", ""),
             ("a < b and [c]", "a < b and [c]"),
             ("use Vec<task> here", "use Vec<task> here"),
-            ("<system-reminder>never closed\nand more", "and more"),
+            ("rename the <rules> element to <policy>", "rename the <rules> element to <policy>"),
+            ("why is <task>a</task> no <rules>b</rules> here?", "why is a no <rules>b</rules> here?"),
+            ("<rules>\nbe brief\n</rules>\nadd a test", "add a test"),
         ] {
             assert_eq!(words(text).trim(), expected, "{text}");
         }

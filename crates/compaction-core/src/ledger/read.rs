@@ -2,7 +2,9 @@
 
 use super::notes::{Note, NoteKind};
 use super::plan::STATES;
+use super::statements::LONGEST;
 use super::store::SHARES;
+use super::text::clip_middle;
 use super::{
     CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Outcome, Places, Request,
     RequestWeight, Sources, Statement, VERSION, Voice,
@@ -79,7 +81,9 @@ fn statements(json: &Json<'_>) -> Vec<Statement> {
         let (position, sources) = (number(message, "at"), sources(message));
         let Some(Json::Array(said)) = message.get("said") else { continue };
         for (number, text) in (number(message, "number")..).zip(said.iter().take(MOST_ITEMS).filter_map(Json::as_str)) {
-            statements.push(Statement { voice, text: text.to_owned(), number, position, sources: sources.clone() });
+            // Others may have written longer ones.
+            let text = clip_middle(text, LONGEST);
+            statements.push(Statement { voice, text, number, position, sources: sources.clone() });
         }
     }
     statements

@@ -90,6 +90,7 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) fn restore(&mut self, statements: &[Statement]) {
         self.list = statements.to_vec();
+        self.bytes = self.list.iter().map(|statement| statement.text.len()).sum();
         self.newest = self.list.len();
     }
 
