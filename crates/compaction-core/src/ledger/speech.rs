@@ -17,6 +17,8 @@ use crate::text::utf16_len;
 const LONGEST_TYPED: usize = 420;
 /// Sentences at either end of a message with something pasted that a person may have written.
 const TYPED_AROUND: usize = 2;
+/// Sentences of one message that may take something back.
+const MOST_WITHDRAWING: usize = 200;
 /// Messages of the model, counted from the end, whose plans still stand.
 const RECENT_ANSWERS: usize = 3;
 /// UTF-16 units of a request that is not the last.
@@ -53,8 +55,11 @@ pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
     let is_wish = |(at, sentence): &(usize, &&str)| !is_between(*at) && is_prose(sentence) && !is_report(sentence);
-    for (_, sentence) in all.iter().enumerate().filter(is_wish) {
-        notes.withdraw(sentence, place);
+    for (number, (_, sentence)) in all.iter().enumerate().filter(is_wish).enumerate() {
+        // What takes something back is compared with all that holds.
+        if number < MOST_WITHDRAWING {
+            notes.withdraw(sentence, place);
+        }
         constraints(sentence).for_each(|wish| notes.add(NoteKind::Constraint, wish, place, false));
     }
 }
