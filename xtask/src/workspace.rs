@@ -45,7 +45,7 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
 /// # Errors
 /// When it cannot be built.
 pub(crate) fn build_server(profile: &str) -> anyhow::Result<PathBuf> {
-    run(&mut cargo(&["build", "--package", "rpc-server", "--bin", "compactd", "--profile", profile]))?;
+    run(&mut cargo(&["build", "--package", "compactd", "--profile", profile]))?;
     let directory = if profile == "dev" { "debug" } else { profile };
     let binary = target_directory()?.join(directory).join(format!("compactd{}", std::env::consts::EXE_SUFFIX));
     if binary.is_file() { Ok(binary) } else { bail!("failed to find {} after building it", binary.display()) }

@@ -1,4 +1,4 @@
-//! The wire of compactd: framing, dispatch, methods, notifications and the command line.
+//! The wire of compactd: framing, dispatch, methods and notifications.
 //!
 //! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
 //! (`ticket`), is served by a handler ([`call`]), and goes out again by [`transport`].
@@ -7,7 +7,6 @@ mod arrivals;
 mod auto_compaction;
 mod breaker;
 pub mod call;
-pub mod cli;
 pub mod client_calls;
 mod compactor;
 mod convert;
@@ -15,7 +14,6 @@ pub mod dispatch;
 pub mod errors;
 mod handlers;
 mod hooks;
-pub mod log;
 pub mod methods;
 mod named;
 mod navigator;

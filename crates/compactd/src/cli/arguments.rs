@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Bytes that a message may have by default: 64 MiB (protocol, Framing).
-pub const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// What the program is to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Invocation {
+pub(crate) enum Invocation {
     /// Serve JSON-RPC on standard input and output.
     Serve(ServerOptions),
     /// Run one command and end.
@@ -25,7 +25,7 @@ impl Invocation {
     ///
     /// # Errors
     /// The text that belongs on the terminal and the exit code: also for `--help` and `--version`.
-    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         if arguments.len() < 2 {
             return Ok(Self::Serve(ServerOptions::default()));
@@ -69,19 +69,19 @@ struct Arguments {
 /// Options of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Server options")]
-pub struct ServerOptions {
+pub(crate) struct ServerOptions {
     /// How messages are told apart; auto goes by the first byte
     #[arg(long, value_enum, default_value_t = FramingOption::Auto, value_name = "FRAMING")]
-    pub framing: FramingOption,
+    pub(crate) framing: FramingOption,
     /// Refuse larger messages; takes KiB, MiB and GiB
     #[arg(long, value_parser = parse_bytes, default_value = "64MiB", value_name = "N")]
-    pub max_message_bytes: usize,
+    pub(crate) max_message_bytes: usize,
     /// Append the log to a file instead of writing it to stderr
     #[arg(long, value_name = "PATH")]
-    pub log_file: Option<PathBuf>,
+    pub(crate) log_file: Option<PathBuf>,
     /// How much to log
     #[arg(long, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
-    pub log_level: LogLevel,
+    pub(crate) log_level: LogLevel,
 }
 
 impl Default for ServerOptions {
@@ -97,7 +97,7 @@ impl Default for ServerOptions {
 
 /// How messages are told apart (protocol, Framing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FramingOption {
+pub(crate) enum FramingOption {
     /// By the first byte that is not white space.
     Auto,
     /// One JSON text per line.
@@ -108,8 +108,7 @@ pub enum FramingOption {
 
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[expect(missing_docs, reason = "the usual levels")]
-pub enum LogLevel {
+pub(crate) enum LogLevel {
     Off,
     Error,
     Warn,
@@ -120,7 +119,7 @@ pub enum LogLevel {
 
 impl LogLevel {
     /// The level's name, as filters of `tracing-subscriber` take it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Error => "error",
@@ -134,7 +133,7 @@ impl LogLevel {
 
 /// Commands that a person runs.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Walk a sample session: open, compact, navigate, and watch the exchange
     Demo(DemoOptions),
     /// Compact a session file, or say what would happen
@@ -149,10 +148,10 @@ pub enum Command {
     long_about = "Starts this program as a server, copies a sample session to a temporary directory and walks it:\n\
                         open, context, dry run, compaction, navigation with a branch summary. No key, no network."
 )]
-pub struct DemoOptions {
+pub(crate) struct DemoOptions {
     /// Print every message of the exchange whole
     #[arg(long)]
-    pub full: bool,
+    pub(crate) full: bool,
 }
 
 /// Options of `compact`.
@@ -165,25 +164,25 @@ pub struct DemoOptions {
                   compactd compact session.jsonl --instructions 'keep every API name'\n  \
                   compactd compact session.jsonl --keep-recent 8000 --summarizer extractive"
 )]
-pub struct CompactOptions {
+pub(crate) struct CompactOptions {
     /// The session file
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Say what would be done and change nothing
     #[arg(long)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// What the summary should look at in particular
     #[arg(long, value_name = "TEXT")]
-    pub instructions: Option<String>,
+    pub(crate) instructions: Option<String>,
     /// Who writes the summary, instead of the configured one: extractive
     #[arg(long, value_name = "NAME")]
-    pub summarizer: Option<String>,
+    pub(crate) summarizer: Option<String>,
     /// Tokens of recent context that stay as they are
     #[arg(long, value_name = "TOKENS")]
-    pub keep_recent: Option<u64>,
+    pub(crate) keep_recent: Option<u64>,
     /// Print the result as one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Options of `tree`.
@@ -192,16 +191,16 @@ pub struct CompactOptions {
     long_about = "Draws the tree of a session file, which is opened for reading alone. Stretches without branches,\n\
                         labels or summaries are folded into one line."
 )]
-pub struct TreeOptions {
+pub(crate) struct TreeOptions {
     /// The session file
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Show every entry
     #[arg(long)]
-    pub all: bool,
+    pub(crate) all: bool,
     /// Print the nodes as JSON, as `getTree` returns them
     #[arg(long, conflicts_with = "all")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Reads a number of bytes: `4096`, `64KiB`, `64MiB`, `1GiB`.

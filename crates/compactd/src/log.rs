@@ -14,7 +14,7 @@ const MOST_WAITING: usize = 1024;
 /// Where log lines go. Writing to it never waits and never fails: what finds no room is dropped, and the
 /// next line that is written tells how many were.
 #[derive(Debug, Clone)]
-pub struct Log {
+pub(crate) struct Log {
     lines: SyncSender<Line>,
     dropped: Arc<AtomicU64>,
 }
@@ -30,7 +30,7 @@ impl Log {
     /// Starts the thread that writes to `output`. What it cannot write is lost.
     ///
     /// Fails where the system gives no thread.
-    pub fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MOST_WAITING);
         let log = Self { lines: sender, dropped: Arc::default() };
         let dropped = Arc::clone(&log.dropped);
@@ -39,7 +39,7 @@ impl Log {
     }
 
     /// Waits until what was logged is written, for at most `limit`.
-    pub fn flush(&self, limit: Duration) {
+    pub(crate) fn flush(&self, limit: Duration) {
         let (sender, receiver) = sync_channel(1);
         if self.lines.try_send(Line::Flush(sender)).is_ok() {
             // Late or not, there is no more to do.

@@ -1,16 +1,20 @@
 //! `compactd`: the server without arguments, a few commands for people with them.
 
+mod cli;
+mod log;
+
 use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rpc_server::cli::{self, FramingOption, Invocation, ServerOptions};
-use rpc_server::log::Log;
 use rpc_server::run::{Options, serve};
 use rpc_server::transport::Framing;
 use session_store::append_to_regular_file;
 use tracing_subscriber::filter::LevelFilter;
+
+use cli::{FramingOption, Invocation, ServerOptions};
+use log::Log;
 
 /// How long the last lines of the log may take to be read.
 const LAST_LINES: Duration = Duration::from_millis(200);

@@ -18,10 +18,8 @@ mod tree;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-pub use arguments::{
-    Command, CompactOptions, DEFAULT_MAX_MESSAGE_BYTES, DemoOptions, FramingOption, Invocation, LogLevel,
-    ServerOptions, TreeOptions,
-};
+use arguments::Command;
+pub(crate) use arguments::{FramingOption, Invocation, ServerOptions};
 use failure::Failure;
 use terminal::Terminal;
 
@@ -29,7 +27,7 @@ use terminal::Terminal;
 const FAILED: u8 = 1;
 
 /// Runs a command to its end: output on standard output, failures on standard error.
-pub fn run(command: &Command) -> ExitCode {
+pub(crate) fn run(command: &Command) -> ExitCode {
     let mut output = io::stdout().lock();
     let outcome = execute(command, &mut output).and_then(|()| output.flush().map_err(Failure::Output));
     match outcome {
