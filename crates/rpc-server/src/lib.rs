@@ -3,9 +3,10 @@
 //! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
 //! (`ticket`), is served by a handler ([`call`]), and goes out again by [`transport`].
 
+use compaction_engine::{breaker, redaction};
+
 mod arrivals;
 mod auto_compaction;
-mod breaker;
 pub mod call;
 pub mod client_calls;
 mod compactor;
@@ -22,7 +23,6 @@ mod operation;
 mod params;
 mod pending_operations;
 pub mod progress;
-pub mod redaction;
 pub mod run;
 pub mod server;
 pub mod session;

@@ -28,7 +28,7 @@ use check::{Check, Found};
 use plain::Plain;
 use rules::rules;
 pub use settings::{ExtraRule, RedactionSettings, WrongRedaction};
-pub(crate) use stream::RedactedStream;
+pub use stream::RedactedStream;
 pub use texts::RedactedTexts;
 
 /// Replacing one secret can free another that it touched. Texts that would need more rounds than
