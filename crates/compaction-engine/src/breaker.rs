@@ -14,7 +14,7 @@ const OPEN_FOR: Duration = Duration::from_secs(60);
 
 /// Counts the failures of one session's compactions.
 #[derive(Debug, Default)]
-pub struct Breaker {
+pub(crate) struct Breaker {
     state: Mutex<State>,
 }
 
@@ -26,12 +26,12 @@ struct State {
 
 impl Breaker {
     /// A compaction has succeeded: all is well again.
-    pub fn succeeded(&self) {
+    pub(crate) fn succeeded(&self) {
         *self.lock() = State::default();
     }
 
     /// A compaction has failed at `now`.
-    pub fn failed(&self, now: SystemTime) {
+    pub(crate) fn failed(&self, now: SystemTime) {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         if state.failures >= MAX_FAILURES {
@@ -40,7 +40,7 @@ impl Breaker {
     }
 
     /// Until when the circuit is open, as an ISO 8601 time; `None` if it is not at `now`.
-    pub fn open_until(&self, now: SystemTime) -> Option<String> {
+    pub(crate) fn open_until(&self, now: SystemTime) -> Option<String> {
         self.lock().open_until.filter(|until| *until > now).map(shown)
     }
 

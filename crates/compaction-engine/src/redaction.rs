@@ -27,9 +27,9 @@ use regex::{Captures, Regex};
 use check::{Check, Found};
 use plain::Plain;
 use rules::rules;
-pub use settings::{ExtraRule, RedactionSettings, WrongRedaction};
-pub use stream::RedactedStream;
-pub use texts::RedactedTexts;
+pub use settings::{ExtraRule, RedactionSettings};
+pub(crate) use stream::RedactedStream;
+pub(crate) use texts::RedactedTexts;
 
 /// Replacing one secret can free another that it touched. Texts that would need more rounds than
 /// this are made for it.
@@ -70,13 +70,16 @@ struct Compiled {
     regex: OnceLock<Option<Regex>>,
 }
 
+/// Numbers of secrets that were found, by the name of the rule.
+pub type Redactions = BTreeMap<String, u32>;
+
 /// A text without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'t> {
     /// The text, with `[redacted:<rule>]` where secrets stood.
     pub text: Cow<'t, str>,
     /// How many secrets were found, by rule.
-    pub counts: BTreeMap<String, u32>,
+    pub counts: Redactions,
 }
 
 impl Redactor {

@@ -1,5 +1,7 @@
 //! From what the rooms below return to what the wire holds; the only place that knows both.
 
+mod engine;
+
 use std::sync::Arc;
 
 use compaction_core::entry::{Entry, EntryId};
@@ -15,6 +17,8 @@ use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
 use crate::wire;
+
+pub(crate) use engine::*;
 
 /// An entry as stored.
 pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
@@ -175,12 +179,6 @@ fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings
         threshold_percent: settings.threshold_percent,
         keep_recent_tokens: settings.keep_recent_tokens,
     }
-}
-
-/// A JSON object that was put together here from text that was checked.
-pub(crate) fn raw_object(json: String) -> Result<wire::FreeObject, RpcError> {
-    let raw = RawValue::from_string(json);
-    raw.map(wire::FreeObject::from).map_err(|error| RpcError::Internal { message: error.to_string() })
 }
 
 /// A JSON object that was made here.

@@ -3,32 +3,26 @@
 //! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
 //! (`ticket`), is served by a handler ([`call`]), and goes out again by [`transport`].
 
-use compaction_engine::{breaker, redaction};
-
 mod arrivals;
-mod auto_compaction;
 pub mod call;
 pub mod client_calls;
-mod compactor;
+mod client_host;
 mod convert;
 pub mod dispatch;
 pub mod errors;
 mod handlers;
-mod hooks;
 pub mod methods;
 mod named;
-mod navigator;
+mod notifications;
 pub mod openrpc;
-mod operation;
 mod params;
+mod paths;
 mod pending_operations;
-pub mod progress;
 pub mod run;
+mod scope;
 pub mod server;
 pub mod session;
 pub mod sessions;
-pub mod settings;
-pub mod summarizers;
 mod ticket;
 pub mod transport;
 pub mod wire;

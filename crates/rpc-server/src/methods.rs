@@ -16,35 +16,8 @@ use crate::handlers::{
     compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
 };
 use crate::params;
+pub use crate::scope::Scope;
 use crate::wire::*;
-
-/// What a call has to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Nothing.
-    Free,
-    /// Everything after it waits for it.
-    Barrier,
-    /// It adds sessions: one at a time, and calls that name a session not known yet wait for it.
-    Opening,
-    /// It reads one session: beside other reads, after the changes that arrived before it.
-    Read,
-    /// It changes one session: in the order of arrival.
-    Write,
-}
-
-impl Scope {
-    /// The scope's name in the generated documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::Free => "free",
-            Scope::Barrier => "barrier",
-            Scope::Opening => "opening",
-            Scope::Read => "read",
-            Scope::Write => "write",
-        }
-    }
-}
 
 /// A method as the generated documents describe it.
 #[derive(Debug)]
@@ -280,6 +253,11 @@ client_methods! {
         "A hook before a navigation: cancel it, give summary, instructions or label, or let it go on.";
     "sessionBeforeFork" SessionBeforeFork => CancelResult,
         "A hook before a fork: cancel it, or let it go on.";
+}
+
+/// Names of the methods, in the order of the documents.
+pub fn names() -> Vec<&'static str> {
+    METHODS.iter().map(|(name, _)| *name).collect()
 }
 
 /// The scope of a method; `None` if there is no such method.

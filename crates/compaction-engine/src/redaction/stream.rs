@@ -15,7 +15,7 @@ const CONTEXT: usize = 1024;
 
 /// A text that is told in pieces, each when it is clear that no secret goes on behind it.
 #[derive(Debug)]
-pub struct RedactedStream {
+pub(crate) struct RedactedStream {
     redactor: Arc<Redactor>,
     /// The end of what was told, and what was not.
     text: String,
@@ -27,23 +27,23 @@ pub struct RedactedStream {
 
 impl RedactedStream {
     /// Nothing was written yet.
-    pub fn new(redactor: Arc<Redactor>) -> Self {
+    pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self { redactor, text: String::new(), told: 0, worth_looking: 0 }
     }
 
     /// Adds a piece.
-    pub fn push(&mut self, piece: &str) {
+    pub(crate) fn push(&mut self, piece: &str) {
         self.text.push_str(piece);
     }
 
     /// Forgets all, for the next text.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.text.clear();
         (self.told, self.worth_looking) = (0, 0);
     }
 
     /// What can be told now, without secrets; at the end, all that is left.
-    pub fn take(&mut self, is_end: bool) -> String {
+    pub(crate) fn take(&mut self, is_end: bool) -> String {
         if !is_end && self.text.len() < self.worth_looking {
             return String::new();
         }

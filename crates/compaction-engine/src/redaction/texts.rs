@@ -10,7 +10,7 @@ use super::Redactor;
 
 /// Redacts the texts of one summary, remembers what came out, and counts.
 #[derive(Debug)]
-pub struct RedactedTexts {
+pub(crate) struct RedactedTexts {
     redactor: Arc<Redactor>,
     known: Mutex<Known>,
 }
@@ -24,12 +24,12 @@ struct Known {
 
 impl RedactedTexts {
     /// Nothing is known yet.
-    pub fn new(redactor: Arc<Redactor>) -> Self {
+    pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self { redactor, known: Mutex::default() }
     }
 
     /// How many secrets were found since this was last asked, by rule.
-    pub fn take_counts(&self) -> BTreeMap<String, u32> {
+    pub(crate) fn take_counts(&self) -> BTreeMap<String, u32> {
         std::mem::take(&mut self.lock().counts)
     }
 

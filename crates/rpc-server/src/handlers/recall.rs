@@ -9,7 +9,7 @@ use session_store::{Recalled, Session};
 use super::entries::branch_end;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::session::OpenSession;
+use crate::session::{OpenSession, StoreErrors as _};
 use crate::wire::*;
 
 const DEFAULT_TOKENS: u64 = 2000;

@@ -53,6 +53,11 @@ macro_rules! raw_json {
             pub fn get(&self) -> &str {
                 self.0.raw().get()
             }
+
+            /// A copy of the JSON text.
+            pub fn to_raw(&self) -> Box<RawValue> {
+                self.0.raw().to_owned()
+            }
         }
 
         impl From<&RawValue> for $name {

@@ -1,0 +1,14 @@
+//! Models that write summaries: how one is asked, what the settings say of it, and the providers.
+
+mod answer_text;
+pub mod configuration;
+mod model;
+pub mod providers;
+mod retries;
+mod secret;
+mod usage;
+
+pub use answer_text::summary_of;
+pub use model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext, StopReason};
+pub use retries::RetryPolicy;
+pub(crate) use usage::sum_usage;
