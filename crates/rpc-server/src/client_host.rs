@@ -22,11 +22,8 @@ use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::convert;
 use crate::notifications::notification;
 use crate::params;
-use crate::server::Server;
 use crate::transport::Outbound;
-use crate::wire::{
-    ClientCapabilities, SessionBeforeCompact, SessionBeforeFork, SessionBeforeTree, SummarizeParams, SummarizeResult,
-};
+use crate::wire::{ClientCapabilities, SessionBeforeCompact, SessionBeforeTree, SummarizeParams, SummarizeResult};
 
 /// Before a compaction.
 const BEFORE_COMPACT: &str = "sessionBeforeCompact";
@@ -162,13 +159,8 @@ impl Host for ClientHost {
     }
 }
 
-/// Asks before a fork.
-pub(crate) async fn before_fork(
-    server: &Server,
-    params: &SessionBeforeFork,
-    limit: Duration,
-) -> Result<Decision<()>, EngineError> {
-    let answer = server.ask(BEFORE_FORK, params, limit).await;
+/// What the answer of the hook before a fork says.
+pub(crate) fn before_fork(answer: Result<Box<RawValue>, ClientCallError>) -> Result<Decision<()>, EngineError> {
     decide(&answer.map_err(|error| unanswered_hook(BEFORE_FORK, &error))?)
 }
 

@@ -74,7 +74,7 @@ async fn allowed_by_hook(
         position: params.position,
     };
     let limit = call.server.settings_now().await?.hook_timeout();
-    match before_fork(&call.server, &question, limit).await? {
+    match before_fork(call.server.ask(BEFORE_FORK, &question, limit).await)? {
         Decision::Cancel => Err(EngineError::CancelledByHook.into()),
         Decision::Go(()) => {
             let turn = OpeningTurn::again(&call.server).await;
