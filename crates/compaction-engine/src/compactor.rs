@@ -9,6 +9,7 @@ mod balance;
 mod fitted;
 mod order;
 mod plan;
+mod preview;
 mod written;
 
 use std::sync::Arc;
@@ -35,13 +36,13 @@ use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::Chain;
 use crate::threads::blocking;
 
-pub use fitted::Fitted;
+use fitted::Fitted;
 pub use order::CompactionRequest;
 pub(crate) use order::Order;
 use plan::Plan;
-pub use plan::kept;
+pub use preview::Preview;
 use written::Written;
-pub use written::{jobs, prompt_texts};
+pub(crate) use written::prompt_texts;
 
 /// A compaction that has claimed its session and was told to the host.
 #[derive(Debug)]

@@ -33,7 +33,7 @@ pub fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) ->
 ///
 /// # Errors
 /// [`EngineError::EntryNotFound`] and [`EngineError::InvalidArgument`] where the context cannot be cut there.
-pub fn chosen_cut(
+pub(crate) fn chosen_cut(
     session: &Session,
     open: &OpenSession,
     first_kept: &EntryId,

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::EngineError;
-use crate::host::Host;
+use crate::host::{Host, NoHost};
 use crate::models::providers::PrintedKeys;
 use crate::settings::{Settings, SettingsLayers};
 use crate::threads::blocking;
@@ -30,6 +30,11 @@ impl Engine {
     pub fn new(host: Arc<dyn Host>, settings: SettingsLayers, closing: CancellationToken) -> Self {
         let (printed_keys, operations) = (PrintedKeys::default(), TaskTracker::new());
         Self { host, settings, printed_keys, closing, operations, is_automatic: true }
+    }
+
+    /// An engine with these settings that tells nobody and asks nobody.
+    pub fn without_host(settings: &Settings) -> Self {
+        Self::new(Arc::new(NoHost), SettingsLayers::without_files(settings), CancellationToken::new())
     }
 
     /// The same engine, which begins no compaction by itself unless `is_automatic`.

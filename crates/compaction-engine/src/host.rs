@@ -78,6 +78,14 @@ pub trait Host: Send + Sync + Debug {
     }
 }
 
+/// A host that takes no note of anything.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHost;
+
+impl Host for NoHost {
+    fn tell(&self, _event: Event) {}
+}
+
 /// What a host can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Question {

@@ -15,7 +15,7 @@ const GATHER: Duration = Duration::from_millis(40);
 
 /// Tells the host of one operation.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     host: Arc<dyn Host>,
     operation: OperationKind,
     context: RequestContext,
@@ -68,7 +68,7 @@ impl Untold {
 
 impl Progress {
     /// Progress of an operation that makes `requests` requests, as far as is known.
-    pub fn new(host: &Arc<dyn Host>, operation: OperationKind, context: &RequestContext, requests: u32) -> Self {
+    pub(crate) fn new(host: &Arc<dyn Host>, operation: OperationKind, context: &RequestContext, requests: u32) -> Self {
         Self {
             host: Arc::clone(host),
             operation,

@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
+use compaction_core::message::Message;
 use session_store::{
-    Appended, AppendedAll, ForeignChange, NewEntry, Parent, PendingSync, Precondition, Session, StoreError,
+    Appended, AppendedAll, CreateOptions, ForeignChange, MemoryStore, NewEntry, Parent, PendingSync, Precondition,
+    Session, SessionStore as _, StoreError,
 };
 use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -76,6 +78,19 @@ impl OpenSession {
             is_read_only: AtomicBool::new(session.is_read_only()),
             slot: Arc::new(RwLock::new(Some(session))),
         }
+    }
+
+    /// Messages, the oldest first, as a session that is kept in memory alone.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Result<Self, StoreError> {
+        let mut session = MemoryStore.create(&CreateOptions::default())?;
+        for message in messages {
+            let members = format!("{{\"message\":{}}}", message.raw().get());
+            session.append(NewEntry::new("message", &members), Parent::Leaf)?;
+        }
+        Ok(Self::new(session))
     }
 
     /// Whether reads look at the file first: a session that is never written here has no other

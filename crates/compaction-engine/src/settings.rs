@@ -74,7 +74,7 @@ impl Settings {
     }
 
     /// Whether the call itself gave the tokens that the member `key` of the `compaction` object stands for.
-    pub fn are_of_call(&self, key: &str) -> bool {
+    pub(crate) fn are_of_call(&self, key: &str) -> bool {
         self.of_call.get(key).is_some_and(Value::is_u64)
     }
 

@@ -8,7 +8,8 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compaction_engine::{Turn, threads};
+use compaction_engine::session::{self, Turn};
+use compaction_engine::threads;
 use serde::Serialize;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
@@ -222,7 +223,7 @@ where
     T: Send + 'static,
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
 {
-    compaction_engine::change(Arc::clone(server.engine()?), session, guard, work).await
+    session::change(Arc::clone(server.engine()?), session, guard, work).await
 }
 
 /// Runs `work` on a thread for blocking work, once few enough calls work; a panic in it becomes an

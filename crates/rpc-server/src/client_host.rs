@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use compaction_core::json::RawObject;
 use compaction_core::overflow::is_overflow;
 use compaction_core::prompts::SummaryRequest;
-use compaction_engine::models::{Answer, FailureKind, ModelError, RequestContext, StopReason};
-use compaction_engine::{
-    BeforeCompaction, BeforeNavigation, Decision, EngineError, Event, GivenSummary, Host, NavigationChanges, Question,
-    threads,
+use compaction_engine::host::{
+    BeforeCompaction, BeforeNavigation, Decision, Event, GivenSummary, Host, NavigationChanges, Question,
 };
+use compaction_engine::models::{Answer, FailureKind, ModelError, RequestContext, StopReason};
+use compaction_engine::{EngineError, threads};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

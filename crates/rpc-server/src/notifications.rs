@@ -1,6 +1,7 @@
 //! What the client is told: events of the engine as notifications.
 
-use compaction_engine::{CompactionDone, CompactionEnd, Event, OperationKind, OperationPhase, OperationProgress};
+use compaction_engine::EngineError;
+use compaction_engine::host::{CompactionDone, CompactionEnd, Event, OperationKind, OperationPhase, OperationProgress};
 use serde::Serialize;
 
 use crate::convert;
@@ -62,7 +63,7 @@ fn written<P: Serialize>(method: &str, params: &P) -> Result<String, serde_json:
 }
 
 /// A result or an error.
-fn parted<T>(outcome: Result<T, compaction_engine::EngineError>) -> (Option<T>, Option<wire::ErrorBody>) {
+fn parted<T>(outcome: Result<T, EngineError>) -> (Option<T>, Option<wire::ErrorBody>) {
     match outcome {
         Ok(result) => (Some(result), None),
         Err(error) => (None, Some(RpcError::from(error).to_body())),

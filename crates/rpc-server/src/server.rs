@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use compaction_engine::{Engine, Settings, SettingsLayers};
+use compaction_engine::settings::SettingsLayers;
+use compaction_engine::{Engine, Settings};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use session_store::{Durability, FileStore};

@@ -1,6 +1,6 @@
 //! Open sessions as the server sees them.
 
-pub use compaction_engine::{OpenSession, SessionAccess, Slot};
+pub use compaction_engine::session::{OpenSession, SessionAccess, Slot};
 use session_store::StoreError;
 
 use crate::errors::RpcError;

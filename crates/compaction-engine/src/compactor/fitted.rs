@@ -12,17 +12,17 @@ use crate::settings::Settings;
 
 /// The settings as they fit a window that is known (compaction spec, Triggers).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fitted {
+pub(super) struct Fitted {
     /// How much to keep.
-    pub compaction: CompactionSettings,
+    pub(super) compaction: CompactionSettings,
     /// More tokens than this are too many for the model.
-    pub threshold: u64,
+    pub(super) threshold: u64,
 }
 
 impl Fitted {
     /// The settings as they fit the model of a session; what the call itself gave stays as it is.
     /// `None` where no window is known.
-    pub fn of(settings: &Settings, model: Option<&AgentModel>) -> Option<Self> {
+    pub(super) fn of(settings: &Settings, model: Option<&AgentModel>) -> Option<Self> {
         let model = model.filter(|model| model.context_window > 0)?;
         let wanted = settings.compaction_for(&model.provider, &model.id);
         let limits = EffectiveLimits::for_window(model.context_window, &wanted);
@@ -38,7 +38,7 @@ impl Fitted {
     /// Prepares a compaction. Where the context weighs more than what shall be kept, but its estimate
     /// does not, what is kept is less by as much: tokens are tokens of the model, since they come
     /// from its window.
-    pub fn prepare(
+    pub(super) fn prepare(
         &self,
         settings: &Settings,
         projection: &Projection,

@@ -193,7 +193,7 @@ fn prepare_at(
 
 /// The messages of the context from `first_kept` on; all but the summary of the last compaction where
 /// that entry lies before them.
-pub fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<PreparedMessage> {
+pub(super) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<PreparedMessage> {
     let entries = projection.entries();
     let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
     let kept = &entries[position.unwrap_or(usize::from(projection.compaction().is_some()))..];

@@ -165,7 +165,7 @@ fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
 }
 
 /// The summaries to write: of the history, if there is new one, and of the turn's first part.
-pub fn jobs(
+pub(super) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
     texts: &Arc<PromptTexts>,
@@ -222,7 +222,7 @@ fn local_room(preparation: &Preparation, whole: u64) -> u64 {
 }
 
 /// The prompts, with those that the settings replace.
-pub fn prompt_texts(settings: &Settings) -> PromptTexts {
+pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     let mut texts = PromptTexts::default();
     for (name, text) in [
         ("system", &mut texts.system),

@@ -67,6 +67,15 @@ impl SettingsLayers {
         Ok(Self { files, given, state })
     }
 
+    /// These settings alone, without files.
+    pub fn without_files(settings: &Settings) -> Self {
+        let updates = Value::Object(Map::new());
+        let (stamps, layers, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        let (given, settings) = (settings.as_json().clone(), Arc::new(settings.clone()));
+        let state = Mutex::new(State { stamps, layers, updates, settings, unreadable, ignored: None });
+        Self { files: Vec::new(), given: Some(given), state }
+    }
+
     /// The settings in force, with what the files hold now. Costs a look at each of them; they are
     /// read when they have changed.
     pub fn current(&self) -> Arc<Settings> {

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::EngineError;
-use crate::host::{Host, Question};
+use crate::host::{Host, OperationKind, Question};
 use crate::models::providers::{self, PrintedKeys};
 use crate::models::{ModelLimits, RequestContext};
 use crate::progress::Progress;
@@ -125,7 +125,22 @@ pub struct Occasion {
     /// When the operation has to be over.
     pub deadline: Instant,
     /// How the host hears of it.
-    pub progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl Occasion {
+    /// The occasion of an operation that makes `requests` requests, as far as is known, and has to be over by
+    /// `deadline`.
+    pub fn new(
+        host: &Arc<dyn Host>,
+        operation: OperationKind,
+        context: RequestContext,
+        requests: u32,
+        deadline: Instant,
+    ) -> Self {
+        let progress = Arc::new(Progress::new(host, operation, &context, requests));
+        Self { context, cancel: CancellationToken::new(), deadline, progress }
+    }
 }
 
 /// Writes summaries.

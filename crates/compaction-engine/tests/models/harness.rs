@@ -4,14 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use compaction_core::prompts::{RequestKind, SummaryRequest};
+use compaction_engine::host::{Host, NoHost, OperationKind};
 use compaction_engine::models::configuration::ModelConfiguration;
 use compaction_engine::models::providers::{Environment, PrintedKeys, model_of};
 use compaction_engine::models::{Answer, Model, ModelError, RequestContext};
 use compaction_engine::summarizers::Occasion;
-use compaction_engine::{Event, Host, OperationKind, Progress};
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 /// The key of all tests; nothing but the header that carries it may ever hold it.
 pub(super) const KEY: &str = "sk-sentinel-3c1d77";
@@ -58,28 +57,15 @@ pub(super) fn request() -> SummaryRequest {
     }
 }
 
-/// A host that takes no note of anything.
-#[derive(Debug)]
-struct Nobody;
-
-impl Host for Nobody {
-    fn tell(&self, _: Event) {}
-}
-
 /// The session and the operation of all tests.
 pub(super) fn context() -> RequestContext {
     RequestContext { session_id: "session".to_owned(), operation_id: "operation".to_owned() }
 }
 
-/// An occasion without a client.
+/// An occasion without a host.
 pub(super) fn occasion() -> Occasion {
-    let host: Arc<dyn Host> = Arc::new(Nobody);
-    Occasion {
-        context: context(),
-        cancel: CancellationToken::new(),
-        deadline: Instant::now() + Duration::from_secs(600),
-        progress: Arc::new(Progress::new(&host, OperationKind::Compaction, &context(), 1)),
-    }
+    let host: Arc<dyn Host> = Arc::new(NoHost);
+    Occasion::new(&host, OperationKind::Compaction, context(), 1, Instant::now() + Duration::from_secs(600))
 }
 
 /// Runs a future on a runtime like the server's.

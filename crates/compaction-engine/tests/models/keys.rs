@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use compaction_engine::SettingsLayers;
 use compaction_engine::models::providers::PrintedKeys;
 use compaction_engine::models::{FailureKind, ModelError};
+use compaction_engine::settings::SettingsLayers;
 use serde_json::{Value, json};
 
 use super::harness::{ask, model, model_with, request};

@@ -1,10 +1,12 @@
 //! From the engine to the wire, and back.
 
 use compaction_core::entry::EntryId;
-use compaction_engine::{
-    AgentModel, BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, CompactionRequest,
-    DueCompaction, GivenBranchSummary, GivenSummary, Navigation, NavigationRequest, WindowUsage,
+use compaction_engine::host::{
+    BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenBranchSummary, GivenSummary,
+    Navigation,
 };
+use compaction_engine::session::AgentModel;
+use compaction_engine::{CompactionRequest, DueCompaction, NavigationRequest, WindowUsage};
 use serde_json::value::RawValue;
 
 use crate::errors::{RpcError, failure};

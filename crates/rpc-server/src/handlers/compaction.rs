@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::preparation::Preparation;
-use compaction_core::projection::Projection;
-use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::trigger::{TriggerAction, TriggerReason};
-use compaction_core::{extractive, prompts, trigger};
-use compaction_engine::models::ModelLimits;
-use compaction_engine::{AgentModel, EngineError, Fitted, Settings, chosen_cut, jobs, kept, project, prompt_texts};
+use compaction_core::{prompts, trigger};
+use compaction_engine::context::project;
+use compaction_engine::session::AgentModel;
+use compaction_engine::{Preview, Settings};
 
 use super::entries::branch_end;
 use crate::call::CallContext;
@@ -70,29 +68,19 @@ pub(crate) async fn prepare(
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
-        let projection = project(session, open, leaf.as_ref())?;
-        let fitted = Fitted::of(&settings, open.auto_compaction.effective_model().as_ref());
-        let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
-        let tools = settings.file_tools();
-        let preparation = match (params.first_kept_entry_id.map(EntryId::new), fitted) {
-            (Some(first_kept), _) => {
-                let prepared = Preparation::at(&projection, leaf.as_ref(), &first_kept, compaction, &tools);
-                chosen_cut(session, open, &first_kept, prepared)?
-            }
-            (None, Some(fitted)) => fitted.prepare(&settings, &projection, leaf.as_ref()),
-            (None, None) => Preparation::of(&projection, leaf.as_ref(), compaction, &tools),
-        };
-        let preparation = match preparation {
-            Ok(preparation) => preparation,
+        let first_kept = params.first_kept_entry_id.map(EntryId::new);
+        let preview = match Preview::of(session, open, leaf.as_ref(), first_kept.as_ref(), &settings)? {
+            Ok(preview) => preview,
             Err(refusal) => return Ok(convert::refusal(&refusal)),
         };
         let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
-        let requests = wants(PreparationPart::Requests)
-            .then(|| requests(&preparation, &settings, params.custom_instructions.as_deref(), limits))
-            .transpose()?;
-        let forecast = wants(PreparationPart::Forecast).then(|| forecast(&preparation, &projection));
+        let focus = params.custom_instructions.as_deref();
+        let requests =
+            wants(PreparationPart::Requests).then(|| preview.requests(&settings, focus, limits)).transpose()?;
+        let requests = requests.map(|requests| requests.into_iter().map(request).collect());
+        let forecast = wants(PreparationPart::Forecast).then(|| forecast(&preview));
         Ok(PrepareCompactionResult {
-            preparation: Some(convert::preparation(&preparation, wants(PreparationPart::Messages))),
+            preparation: Some(convert::preparation(&preview.preparation, wants(PreparationPart::Messages))),
             requests,
             forecast,
             reason: None,
@@ -106,34 +94,10 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// What would be sent to the first configured summarizer, in order. Where the conversation does not
-/// fit into one request, the later ones stand here without the answers that they will update.
-fn requests(
-    preparation: &Preparation,
-    settings: &Settings,
-    focus: Option<&str>,
-    limits: ModelLimits,
-) -> Result<Vec<wire::SummaryRequest>, RpcError> {
-    let mut requests = Vec::new();
-    for job in jobs(preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
-        let plan = job.plan(limits, None, None).map_err(|error| EngineError::SummarizerFailed {
-            cause: format!("failed to {error}"),
-            retryable: false,
-            attempts: 0,
-        })?;
-        let answer = |index| (index > 0).then_some("(the answer to the request before)");
-        requests.extend((0..plan.requests()).filter_map(|index| plan.request(index, answer(index))).map(request));
-    }
-    Ok(requests)
-}
-
 /// What any summary keeps at least once it is repaired.
-fn forecast(preparation: &Preparation, projection: &Projection) -> wire::Forecast {
-    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
-    let kept = kept(projection, &preparation.first_kept_entry_id);
-    let (ledger, max_tokens) = (preparation.ledger(), limits.max_tokens(RequestKind::History));
-    let retention = extractive::forecast(&ledger, max_tokens, limits.reserve_tokens, &kept);
-    wire::Forecast { score: retention.score(), retention: convert::retention(&retention) }
+fn forecast(preview: &Preview) -> Forecast {
+    let retention = preview.forecast();
+    Forecast { score: retention.score(), retention: convert::retention(&retention) }
 }
 
 fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {

@@ -7,7 +7,8 @@ use compaction_core::entry::{EntryBody, EntryId};
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::tokens;
-use compaction_engine::{WindowUsage, project};
+use compaction_engine::WindowUsage;
+use compaction_engine::context::project;
 
 use super::entries::branch_end;
 use crate::call::{CallContext, blocking};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::navigation::Destination;
-use compaction_engine::{Decision, EngineError};
+use compaction_engine::EngineError;
+use compaction_engine::host::Decision;
 use session_store::{MemoryStore, SessionStore};
 use tokio::sync::OwnedRwLockReadGuard;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use compaction_engine::settings::summarizer_names;
-use compaction_engine::{EngineError, Settings, SettingsLayers};
+use compaction_engine::settings::{SettingsLayers, summarizer_names};
+use compaction_engine::{EngineError, Settings};
 use rustix::process::{Resource, getrlimit};
 
 use crate::call::{CallContext, blocking};

@@ -2,7 +2,7 @@
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::pins::{self, Pins, pin_members};
-use compaction_engine::pins_of;
+use compaction_engine::context::pins_of;
 use session_store::{NewEntry, Parent, Precondition};
 
 use super::entries::branch_end;

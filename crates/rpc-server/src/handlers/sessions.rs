@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
-use compaction_engine::AgentModel;
+use compaction_engine::session::AgentModel;
 use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
 use tokio::sync::OwnedRwLockWriteGuard;
 
