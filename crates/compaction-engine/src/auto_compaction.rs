@@ -21,7 +21,8 @@ use crate::compactor::{self, BegunCompaction, Circumstances, Order};
 use crate::context::project;
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
-use crate::host::{ClippedResult, Compaction, CompactionReason};
+use crate::host::{ClippedResult, CompactionReason, OperationKind};
+use crate::operation::{self, Begun, Operation};
 use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
 use crate::summarizers;
@@ -71,17 +72,19 @@ pub struct DueCompaction {
     pub reported: Reported,
 }
 
-/// Starts the work on a compaction that was begun. Messages that came while it ran may have made another one
+/// Starts the work on an operation that was begun. Messages that came while it ran may have made a compaction
 /// due, which is begun then.
-pub(crate) fn start(engine: &Arc<Engine>, begun: BegunCompaction) -> JoinHandle<Result<Arc<Compaction>, EngineError>> {
-    let (engine, session) = (Arc::clone(engine), Arc::clone(begun.session()));
-    let operations = engine.operations.clone();
-    operations.spawn(async move {
-        let (outcome, is_cancelled) = compactor::run(&engine, begun).await;
-        match is_cancelled {
+pub(crate) fn start<O: Operation + 'static>(
+    engine: &Arc<Engine>,
+    begun: Begun<O>,
+) -> JoinHandle<Result<O::Done, EngineError>> {
+    let (running, session) = (Arc::clone(engine), Arc::clone(begun.session()));
+    engine.operations.spawn(async move {
+        let (outcome, is_cancelled) = operation::run(&running, begun).await;
+        match O::KIND {
             // Who ends a compaction does not want the next one at once.
-            true => session.auto_compaction.forget_missed_check(),
-            false => check_again(&engine, &session).await,
+            OperationKind::Compaction if is_cancelled => session.auto_compaction.forget_missed_check(),
+            OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
         }
         outcome
     })

@@ -15,6 +15,7 @@ mod written;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use async_trait::async_trait;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json;
 use compaction_core::message::Message;
@@ -28,10 +29,10 @@ use crate::context::{member, pins_of, project, with_path_state, with_pinned_entr
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{
-    BeforeCompaction, ClippedResult, Compaction, CompactionDone, CompactionEnd, CompactionReason, Decision, Event,
-    GivenSummary, OperationKind, Question,
+    BeforeCompaction, ClippedResult, Compaction, CompactionDone, CompactionEnd, CompactionReason, Event, GivenSummary,
+    OperationKind, Question,
 };
-use crate::operation::SummaryOperation;
+use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::Chain;
 use crate::threads::blocking;
@@ -45,31 +46,18 @@ use written::Written;
 pub(crate) use written::prompt_texts;
 
 /// A compaction that has claimed its session and was told to the host.
+pub type BegunCompaction = Begun<CompactionOperation>;
+
+/// A compaction that was prepared.
 #[derive(Debug)]
-pub struct BegunCompaction {
-    guard: OperationGuard,
-    plan: Plan,
+pub struct CompactionOperation {
+    plan: Arc<Plan>,
     /// What the host is asked, if it has a say.
     question: Option<BeforeCompaction>,
+    /// What the host gave.
+    given: Option<GivenSummary>,
     order: Arc<Order>,
-    chain: Chain,
-}
-
-impl BegunCompaction {
-    /// The session.
-    pub(crate) fn session(&self) -> &Arc<OpenSession> {
-        &self.guard.session
-    }
-
-    /// Names the operation.
-    pub fn operation_id(&self) -> &str {
-        &self.guard.id
-    }
-
-    /// Ends the compaction as soon as it is started.
-    pub fn cancel(&self) {
-        self.guard.cancel.cancel();
-    }
+    circumstances: Circumstances,
 }
 
 /// Claims the session and prepares; tells the host that the compaction has started.
@@ -79,14 +67,71 @@ pub(crate) fn begin(
     chain: Chain,
     parent: &CancellationToken,
 ) -> Result<BegunCompaction, EngineError> {
-    access.check_writable()?;
-    access.refresh()?;
-    let guard = access.open().begin_operation(parent)?;
+    let guard = access.claim(parent)?;
     let plan = Plan::of(access, order)?;
     // Whatever can fail comes before the start is told, since every start has an end.
     let question = question(access, order, &plan, &guard)?;
     tell_start(access.engine(), order, &guard.id, plan.tokens_before);
-    Ok(BegunCompaction { guard, plan, question, order: Arc::clone(order), chain })
+    let (order, settings) = (Arc::clone(order), order.settings.clone());
+    let (plan, given, circumstances) = (Arc::new(plan), None, Circumstances::default());
+    let operation = CompactionOperation { plan, question, given, order, circumstances };
+    Ok(Begun { guard, chain, settings, operation })
+}
+
+#[async_trait]
+impl Operation for CompactionOperation {
+    const KIND: OperationKind = OperationKind::Compaction;
+
+    type Done = Arc<Compaction>;
+
+    async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError> {
+        if let Some(question) = self.question.take() {
+            self.given = run.decision(|limit| run.engine.host.before_compaction(question, limit)).await?;
+        }
+        if let Some(given) = &self.given {
+            Arc::make_mut(&mut self.plan).accept(run, given, &self.order).await?;
+        }
+        Ok(None)
+    }
+
+    async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError> {
+        let (plan, order, given) = (Arc::clone(&self.plan), Arc::clone(&self.order), self.given.take());
+        let written = match given.is_some() || order.summary.is_some() {
+            true => {
+                let (plan, order) = (Arc::clone(&plan), Arc::clone(&order));
+                // Taking account of a long conversation takes a while.
+                let giving = blocking(move || Written::as_given(given.as_ref(), &plan, &order));
+                run.unless_cancelled(giving).await?
+            }
+            false => Written::by_summarizer(run, &plan, &order).await?,
+        };
+        Ok(Box::new(move |access| commit(access, &plan, written, &order).map(Arc::new)))
+    }
+
+    async fn note(&mut self, run: &SummaryOperation, outcome: &Result<Self::Done, EngineError>) {
+        let session = &run.guard.session;
+        match outcome {
+            Ok(_) => session.breaker.succeeded(),
+            // What somebody wanted so is no failure; whatever else went wrong may do so at every message.
+            Err(error) if is_wanted(error) => {}
+            Err(_) => session.breaker.failed(SystemTime::now()),
+        }
+        note_recovery(session, &self.order, outcome.as_ref().err());
+        self.circumstances.paused_until = session.breaker.open_until(SystemTime::now());
+        self.circumstances.is_unfinished = is_left_unfinished(run, &self.order).await;
+    }
+
+    fn end(
+        self,
+        engine: &Engine,
+        ended: EndedClaim,
+        outcome: Result<Self::Done, EngineError>,
+    ) -> Result<Self::Done, EngineError> {
+        let circumstances = Circumstances { is_cancelled: ended.is_cancelled, ..self.circumstances };
+        let done = outcome.clone().map(CompactionDone::Compacted);
+        tell_end(engine, &self.order, ended.operation_id, done, circumstances);
+        outcome
+    }
 }
 
 /// Tells the host that a compaction has started.
@@ -119,34 +164,6 @@ fn question(
         reason: order.reason,
         will_retry: order.will_retry,
     }))
-}
-
-/// Runs a compaction to its end and tells the host, whatever the end is. Whether somebody has ended it
-/// comes second.
-pub(crate) async fn run(engine: &Arc<Engine>, begun: BegunCompaction) -> (Result<Arc<Compaction>, EngineError>, bool) {
-    let BegunCompaction { guard, plan, question, order, chain } = begun;
-    let (session, operation_id, cancel) = (Arc::clone(&guard.session), guard.id.clone(), guard.cancel.clone());
-    let operation = SummaryOperation::new(engine, OperationKind::Compaction, guard, chain, &order.settings);
-    let working = std::panic::AssertUnwindSafe(work(&operation, plan, question, &order));
-    let outcome = match futures_util::FutureExt::catch_unwind(working).await {
-        Ok(outcome) => outcome.map(Arc::new),
-        Err(_) => Err(EngineError::internal("the compaction panicked")),
-    };
-    match &outcome {
-        Ok(_) => session.breaker.succeeded(),
-        // What somebody wanted so is no failure; whatever else went wrong may do so at every message.
-        Err(error) if is_wanted(error) => {}
-        Err(_) => session.breaker.failed(SystemTime::now()),
-    }
-    note_recovery(&session, &order, outcome.as_ref().err());
-    let paused_until = session.breaker.open_until(SystemTime::now());
-    let is_unfinished = is_left_unfinished(&operation, &order).await;
-    // The claim ends before the host hears of the end, so that it may start the next one at once.
-    drop(operation);
-    let is_cancelled = cancel.is_cancelled();
-    let done = outcome.clone().map(CompactionDone::Compacted);
-    tell_end(engine, &order, operation_id, done, Circumstances { is_cancelled, is_unfinished, paused_until });
-    (outcome, is_cancelled)
 }
 
 /// Whether a compaction ended because of what the host did meanwhile.
@@ -234,47 +251,6 @@ pub(crate) fn tell_clipped(
         (CompactionDone::Clipped(clipped.to_vec()), Circumstances { is_unfinished, ..Circumstances::default() });
     tell_end(engine, order, operation_id.clone(), Ok(done), circumstances);
     operation_id
-}
-
-async fn work(
-    operation: &SummaryOperation,
-    mut plan: Plan,
-    question: Option<BeforeCompaction>,
-    order: &Arc<Order>,
-) -> Result<Compaction, EngineError> {
-    let given_by_hook = match question {
-        Some(question) => ask_hook(operation, question).await?,
-        None => None,
-    };
-    if let Some(given) = &given_by_hook {
-        plan.accept(operation, given, order).await?;
-    }
-    let plan = Arc::new(plan);
-    let written = match given_by_hook.is_some() || order.summary.is_some() {
-        true => {
-            let (plan, order) = (Arc::clone(&plan), Arc::clone(order));
-            // Taking account of a long conversation takes a while.
-            let giving = blocking(move || Written::as_given(given_by_hook.as_ref(), &plan, &order));
-            operation.unless_cancelled(giving).await?
-        }
-        false => Written::by_summarizer(operation, &plan, order).await?,
-    };
-    let order = Arc::clone(order);
-    operation.commit(move |access| commit(access, &plan, written, &order)).await
-}
-
-async fn ask_hook(
-    operation: &SummaryOperation,
-    question: BeforeCompaction,
-) -> Result<Option<GivenSummary>, EngineError> {
-    let asking = async {
-        let limit = operation.engine.settings_now().await?.hook_timeout();
-        operation.engine.host.before_compaction(question, limit).await
-    };
-    match operation.in_time(asking).await? {
-        Decision::Cancel => Err(EngineError::CancelledByHook),
-        Decision::Go(given) => Ok(given),
-    }
 }
 
 /// Writes the compaction entry, if the branch still holds the prepared leaf.

@@ -66,11 +66,12 @@ pub mod summarizers;
 pub mod threads;
 
 pub use auto_compaction::{AppendOutcome, DueCompaction, WindowUsage};
-pub use compactor::{BegunCompaction, CompactionRequest, Preview};
+pub use compactor::{BegunCompaction, CompactionOperation, CompactionRequest, Preview};
 pub use engine::Engine;
 pub use error::{EngineError, ErrorKind, SummarizerFailure};
 pub use host::{Event, Host};
-pub use navigator::{BegunNavigation, NavigationRequest, Route};
+pub use navigator::{BegunNavigation, NavigationOperation, NavigationRequest, Route};
+pub use operation::Begun;
 pub use operations::SessionTurn;
 
 pub use session::OpenSession;

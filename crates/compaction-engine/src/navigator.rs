@@ -5,6 +5,7 @@ mod told;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use compaction_core::conversation::Thinking;
 use compaction_core::entry::{Entry, EntryId, EntryKind};
 use compaction_core::file_operations::FileOperations;
@@ -12,7 +13,6 @@ use compaction_core::json;
 use compaction_core::navigation::{BranchPreparation, branch_budget};
 use compaction_core::prompts::{self, OutputLimits, PromptTexts};
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
-use futures_util::FutureExt;
 use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition, Session};
 use tokio::sync::OwnedRwLockWriteGuard;
@@ -22,9 +22,11 @@ use crate::compactor::prompt_texts;
 use crate::context::member;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::host::{BeforeNavigation, Decision, Event, GivenBranchSummary, Navigation, OperationKind, Question};
+use crate::host::{
+    BeforeNavigation, Event, GivenBranchSummary, Navigation, NavigationChanges, OperationKind, Question,
+};
 use crate::models::sum_usage;
-use crate::operation::{self, SummaryOperation};
+use crate::operation::{self, Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::redaction::Redactions;
 use crate::session::{OpenSession, OperationGuard, SessionAccess, Slot, change};
 use crate::settings::Settings;
@@ -81,42 +83,95 @@ impl NavigationRequest {
 }
 
 /// A navigation that has claimed its session. It may have moved the leaf already.
+pub type BegunNavigation = Begun<NavigationOperation>;
+
+/// A navigation that was begun.
 #[derive(Debug)]
-pub struct BegunNavigation {
-    guard: OperationGuard,
+pub struct NavigationOperation {
+    /// What the caller wants, with what the host has changed of it.
+    request: NavigationRequest,
+    /// The entry that the caller named.
+    target_id: EntryId,
     old_leaf_id: Option<EntryId>,
     step: Step,
-    request: NavigationRequest,
-    chain: Chain,
-    settings: Settings,
+    /// Whether the host gave the summary.
+    is_from_hook: bool,
     started: Started,
+    /// Cancelled when the caller cancels its request.
+    request_cancel: CancellationToken,
 }
 
-impl BegunNavigation {
-    /// The session.
-    pub(crate) fn session(&self) -> &Arc<OpenSession> {
-        &self.guard.session
+#[async_trait]
+impl Operation for NavigationOperation {
+    const KIND: OperationKind = OperationKind::Navigation;
+
+    type Done = Navigation;
+
+    async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError> {
+        if let Step::Ask(question) = &self.step {
+            let (question, expected) = ((**question).clone(), question.old_leaf_id.clone());
+            let given = run.decision(|limit| run.engine.host.before_navigation(question, limit)).await?;
+            self.is_from_hook = accept(&mut self.request, given)?;
+            self.step = go_after_hook(run, self.request.clone(), expected, self.started.clone()).await?;
+        }
+        match &self.step {
+            Step::Moved(navigation) => Ok(Some(navigation.clone())),
+            Step::Ask(_) => Err(EngineError::internal("the hook was asked twice")),
+            Step::Summarize(_) => Ok(None),
+        }
     }
 
-    /// Names the operation.
-    pub fn operation_id(&self) -> &str {
-        &self.guard.id
+    async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError> {
+        let Step::Summarize(plan) = &self.step else {
+            return Err(EngineError::internal("there is nothing to summarise"));
+        };
+        let members = match &self.request.summary {
+            Some(given) => by_client(plan, given, self.is_from_hook)?,
+            None => by_summarizer(run, plan, &self.request).await?,
+        };
+        let (route, label) = (plan.route.clone(), self.request.label.clone());
+        Ok(Box::new(move |access| commit(access, &route, &members, label.as_deref())))
     }
 
-    /// Ends the navigation as soon as it is started, if it has not moved the leaf.
-    pub fn cancel(&self) {
-        self.guard.cancel.cancel();
+    /// The host is told of the end where it was told of a start; a caller that does not wait gets both in any
+    /// case, as they are its reply. That somebody else ends the operation is a result, that the caller cancels
+    /// its request is an error.
+    fn end(
+        self,
+        engine: &Engine,
+        ended: EndedClaim,
+        outcome: Result<Self::Done, EngineError>,
+    ) -> Result<Self::Done, EngineError> {
+        let Self { request, target_id, old_leaf_id, started, request_cancel, .. } = self;
+        let EndedClaim { session, operation_id, is_cancelled } = ended;
+        let is_aborted = outcome.is_err() && is_cancelled;
+        let outcome = match outcome {
+            Err(EngineError::Cancelled) if is_aborted && !request_cancel.is_cancelled() => {
+                Ok(Navigation { is_aborted: true, ..cancelled(old_leaf_id.clone()) })
+            }
+            Err(EngineError::CancelledByHook) => Ok(cancelled(old_leaf_id.clone())),
+            outcome => outcome,
+        };
+        if !request.waits {
+            let start = Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 };
+            started.tell(engine, &session.id, &target_id, start);
+        }
+        if started.operation_id().is_some() {
+            tell_end(engine, &session.id, operation_id, &outcome, is_aborted);
+        }
+        outcome
     }
 }
 
-/// Begins a navigation in a turn of its session. `parent` cancels it.
+/// Begins a navigation in a turn of its session. `parent` cancels it, and so does its caller by
+/// `request_cancel`.
 pub(crate) async fn begin(
     engine: &Arc<Engine>,
     (session, turn): (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>),
     request: NavigationRequest,
     settings: &Settings,
     chain: Chain,
-    parent: CancellationToken,
+    (parent, request_cancel): (CancellationToken, CancellationToken),
 ) -> Result<BegunNavigation, EngineError> {
     request.check()?;
     let started = Started::default();
@@ -130,7 +185,10 @@ pub(crate) async fn begin(
             tell_end(engine, &session_id, operation_id, &Err(error.clone()), false);
         }
     })?;
-    Ok(BegunNavigation { guard, old_leaf_id, step, request, chain, settings: settings.clone(), started })
+    let (target_id, is_from_hook) = (request.target_id.clone(), false);
+    let operation =
+        NavigationOperation { request, target_id, old_leaf_id, step, is_from_hook, started, request_cancel };
+    Ok(Begun { guard, chain, settings: settings.clone(), operation })
 }
 
 /// The window that every summarizer of the chain can read.
@@ -169,9 +227,7 @@ fn claim(
     window: Option<u64>,
     started: &Started,
 ) -> Result<(OperationGuard, Option<EntryId>, Step), EngineError> {
-    access.check_writable()?;
-    access.refresh()?;
-    let guard = access.open().begin_operation(parent)?;
+    let guard = access.claim(parent)?;
     let (session, open) = (access.session(), access.open());
     let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
     let old_leaf_id = route.old_leaf_id.clone();
@@ -302,42 +358,6 @@ fn tell_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<En
     }
 }
 
-/// Runs a navigation to its end. The host is told of the end where it was told of a start; a
-/// caller that does not wait gets both in any case, as they are its reply. Ending the operation is a
-/// result, cancelling the request of the caller by `request_cancel` is an error.
-pub(crate) async fn run(
-    engine: &Arc<Engine>,
-    begun: BegunNavigation,
-    request_cancel: CancellationToken,
-) -> Result<Navigation, EngineError> {
-    let BegunNavigation { guard, old_leaf_id, step, request, chain, settings, started } = begun;
-    let (session_id, operation_id, cancel) = (guard.session.id.clone(), guard.id.clone(), guard.cancel.clone());
-    let operation = SummaryOperation::new(engine, OperationKind::Navigation, guard, chain, &settings);
-    let mut effective = request.clone();
-    let working = work(&operation, step, &mut effective, &started);
-    let outcome = match std::panic::AssertUnwindSafe(working).catch_unwind().await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(EngineError::internal("the navigation panicked")),
-    };
-    drop(operation);
-    let is_aborted = outcome.is_err() && cancel.is_cancelled();
-    let outcome = match outcome {
-        Err(EngineError::Cancelled) if is_aborted && !request_cancel.is_cancelled() => {
-            Ok(Navigation { is_aborted: true, ..cancelled(old_leaf_id.clone()) })
-        }
-        Err(EngineError::CancelledByHook) => Ok(cancelled(old_leaf_id.clone())),
-        outcome => outcome,
-    };
-    if !request.waits {
-        let start = Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 };
-        started.tell(engine, &session_id, &request.target_id, start);
-    }
-    if started.operation_id().is_some() {
-        tell_end(engine, &session_id, operation_id, &outcome, is_aborted);
-    }
-    outcome
-}
-
 /// The result of a navigation that somebody called off.
 fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
     Navigation {
@@ -350,47 +370,9 @@ fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
     }
 }
 
-async fn work(
-    operation: &SummaryOperation,
-    step: Step,
-    params: &mut NavigationRequest,
-    started: &Started,
-) -> Result<Navigation, EngineError> {
-    let (step, is_from_hook) = match step {
-        Step::Ask(question) => {
-            let expected = question.old_leaf_id.clone();
-            let is_from_hook = ask_hook(operation, *question, params).await?;
-            (go_after_hook(operation, params.clone(), expected, started.clone()).await?, is_from_hook)
-        }
-        step => (step, false),
-    };
-    let plan = match step {
-        Step::Moved(result) => return Ok(result),
-        Step::Ask(_) => return Err(EngineError::internal("the hook was asked twice")),
-        Step::Summarize(plan) => plan,
-    };
-    let members = match &params.summary {
-        Some(given) => by_client(&plan, given, is_from_hook)?,
-        None => by_summarizer(operation, &plan, params).await?,
-    };
-    let label = params.label.clone();
-    operation.commit(move |access| commit(access, &plan.route, &members, label.as_deref())).await
-}
-
 /// Puts what the hook gives in the place of what the caller gave; whether the summary is the
 /// hook's.
-async fn ask_hook(
-    operation: &SummaryOperation,
-    question: BeforeNavigation,
-    params: &mut NavigationRequest,
-) -> Result<bool, EngineError> {
-    let asking = async {
-        let limit = operation.engine.settings_now().await?.hook_timeout();
-        operation.engine.host.before_navigation(question, limit).await
-    };
-    let Decision::Go(given) = operation.in_time(asking).await? else {
-        return Err(EngineError::CancelledByHook);
-    };
+fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bool, EngineError> {
     params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
     params.replace_instructions = given.replace_instructions.unwrap_or(params.replace_instructions);
     params.label = given.label.or(params.label.take());

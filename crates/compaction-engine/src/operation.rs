@@ -1,23 +1,132 @@
-//! What compactions and branch summaries have in common while they run.
+//! The one way of an operation that has a summary written: it claims a session, asks the host, has the summary
+//! written, commits it, and ends.
+//!
+//! Compactions and navigations are such operations. Claiming and committing happen in turns of the session; between
+//! them it is free, and appends go on.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use compaction_core::file_operations::FileOperations;
 use compaction_core::json::RawObject;
+use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::engine::Engine;
 use crate::error::{EngineError, SummarizerFailure};
-use crate::host::OperationKind;
+use crate::host::{Decision, OperationKind};
 use crate::models::RequestContext;
 use crate::progress::Progress;
 use crate::redaction::{Redactions, Redactor};
-use crate::session::{OperationGuard, SessionAccess, change};
+use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, Occasion, Summarizer, SummaryJob, SummaryText};
+
+/// What is done to a session in the turn that commits.
+pub(crate) type Commit<T> = Box<dyn FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send>;
+
+/// An operation, once it has claimed its session.
+#[async_trait]
+pub(crate) trait Operation: Send {
+    /// What it is.
+    const KIND: OperationKind;
+
+    /// What comes of it.
+    type Done: Clone + Send + Sync + 'static;
+
+    /// Asks the host, if it has a say, and takes over what it gives. `Some` where nothing is left to be written.
+    async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError>;
+
+    /// Has the summary written; gives what commits it.
+    async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError>;
+
+    /// Takes note of the outcome while the session is still claimed.
+    async fn note(&mut self, _run: &SummaryOperation, _outcome: &Result<Self::Done, EngineError>) {}
+
+    /// Tells the host of the end. The session is free, so that the host may start the next operation at once.
+    /// Gives what the caller learns.
+    fn end(
+        self,
+        engine: &Engine,
+        ended: EndedClaim,
+        outcome: Result<Self::Done, EngineError>,
+    ) -> Result<Self::Done, EngineError>;
+}
+
+/// An operation that has claimed its session and waits for its start.
+#[derive(Debug)]
+#[must_use = "what was told to have started must be started, since every start has an end"]
+pub struct Begun<O> {
+    pub(crate) guard: OperationGuard,
+    pub(crate) chain: Chain,
+    pub(crate) settings: Settings,
+    pub(crate) operation: O,
+}
+
+impl<O> Begun<O> {
+    /// Names the operation.
+    pub fn operation_id(&self) -> &str {
+        &self.guard.id
+    }
+
+    /// Ends the operation as soon as it is started, if anything is left to be done then.
+    pub fn cancel(&self) {
+        self.guard.cancel.cancel();
+    }
+
+    /// The session.
+    pub(crate) fn session(&self) -> &Arc<OpenSession> {
+        &self.guard.session
+    }
+}
+
+/// A claim that has ended.
+#[derive(Debug)]
+pub(crate) struct EndedClaim {
+    /// The session.
+    pub(crate) session: Arc<OpenSession>,
+    /// Named the operation.
+    pub(crate) operation_id: String,
+    /// Whether somebody has ended the operation.
+    pub(crate) is_cancelled: bool,
+}
+
+/// Runs an operation to its end and tells the host, whatever the end is. Whether somebody has ended it
+/// comes second.
+pub(crate) async fn run<O: Operation>(engine: &Arc<Engine>, begun: Begun<O>) -> (Result<O::Done, EngineError>, bool) {
+    let Begun { guard, chain, settings, mut operation } = begun;
+    let (session, operation_id, cancel) = (Arc::clone(&guard.session), guard.id.clone(), guard.cancel.clone());
+    let run = SummaryOperation::new(engine, O::KIND, guard, chain, &settings);
+    let working = AssertUnwindSafe(work(&run, &mut operation)).catch_unwind();
+    let outcome = working.await.unwrap_or_else(|_| {
+        let what = match O::KIND {
+            OperationKind::Compaction => "compaction",
+            OperationKind::Navigation => "navigation",
+        };
+        Err(EngineError::internal(format!("the {what} panicked")))
+    });
+    operation.note(&run, &outcome).await;
+    drop(run);
+    let is_cancelled = cancel.is_cancelled();
+    (operation.end(engine, EndedClaim { session, operation_id, is_cancelled }, outcome), is_cancelled)
+}
+
+async fn work<O: Operation>(run: &SummaryOperation, operation: &mut O) -> Result<O::Done, EngineError> {
+    if let Some(done) = operation.ask(run).await? {
+        return Ok(done);
+    }
+    let commit = operation.write(run).await?;
+    let cancel = run.guard.cancel.clone();
+    let committing = move |access: &mut SessionAccess<'_>| match cancel.is_cancelled() {
+        true => Err(EngineError::Cancelled),
+        false => commit(access),
+    };
+    run.in_turn(committing).await
+}
 
 /// A summary operation that runs: who writes, until when, and how the host hears of it.
 pub(crate) struct SummaryOperation {
@@ -156,17 +265,19 @@ impl SummaryOperation {
         change(Arc::clone(&self.engine), session, turn, work).await
     }
 
-    /// The same for the work that commits: it is not begun once the operation is cancelled.
-    pub(crate) async fn commit<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send + 'static,
-    ) -> Result<T, EngineError> {
-        let cancel = self.guard.cancel.clone();
-        let work = move |access: &mut SessionAccess<'_>| match cancel.is_cancelled() {
-            true => Err(EngineError::Cancelled),
-            false => work(access),
+    /// The decision of the host, which has the time of a hook for it.
+    pub(crate) async fn decision<T, A>(&self, ask: impl FnOnce(Duration) -> A) -> Result<T, EngineError>
+    where
+        A: Future<Output = Result<Decision<T>, EngineError>>,
+    {
+        let asking = async {
+            let limit = self.engine.settings_now().await?.hook_timeout();
+            ask(limit).await
         };
-        self.in_turn(work).await
+        match self.in_time(asking).await? {
+            Decision::Cancel => Err(EngineError::CancelledByHook),
+            Decision::Go(given) => Ok(given),
+        }
     }
 
     fn occasion(&self, context: RequestContext, progress: Arc<Progress>) -> Occasion {

@@ -77,7 +77,8 @@ impl Engine {
     }
 
     /// Claims a session for a navigation, in a turn of the session. Without a hook, and where nothing is to be
-    /// summarised, the leaf moves at once. `parent` cancels it.
+    /// summarised, the leaf moves at once. `parent` cancels it, and `request_cancel` tells whether its caller did:
+    /// that is an error then, and a result where somebody else has ended it.
     ///
     /// # Errors
     /// Why the session cannot go there now.
@@ -88,23 +89,15 @@ impl Engine {
         settings: &Settings,
         chain: Chain,
         parent: CancellationToken,
+        request_cancel: CancellationToken,
     ) -> Result<BegunNavigation, EngineError> {
-        navigator::begin(self, turn, request, settings, chain, parent).await
+        navigator::begin(self, turn, request, settings, chain, (parent, request_cancel)).await
     }
 
     /// Starts what is left of a navigation that was begun. It goes on, and is told of, whether or not somebody
-    /// waits. That its caller cancels it by `request_cancel` is an error; that somebody else ends it is a result.
-    pub fn start_navigation(
-        self: &Arc<Self>,
-        begun: BegunNavigation,
-        request_cancel: CancellationToken,
-    ) -> JoinHandle<Result<Navigation, EngineError>> {
-        let (engine, session) = (Arc::clone(self), Arc::clone(begun.session()));
-        self.operations.spawn(async move {
-            let outcome = navigator::run(&engine, begun, request_cancel).await;
-            auto_compaction::check_again(&engine, &session).await;
-            outcome
-        })
+    /// waits.
+    pub fn start_navigation(self: &Arc<Self>, begun: BegunNavigation) -> JoinHandle<Result<Navigation, EngineError>> {
+        auto_compaction::start(self, begun)
     }
 
     /// Asks, in the session's turn, whether `entry`, which was just appended, makes a compaction due, and begins

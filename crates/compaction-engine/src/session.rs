@@ -330,6 +330,17 @@ impl<'a> SessionAccess<'a> {
         Ok(self.open.store_failure(StoreError::WriteFailed { path, source: error }))
     }
 
+    /// Claims the session for a structural operation, once what other programs have added is read. `parent`
+    /// cancels it.
+    ///
+    /// # Errors
+    /// Where the session is open for reading alone, cannot be read, or is claimed already.
+    pub fn claim(&mut self, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
+        self.check_writable()?;
+        self.refresh()?;
+        self.open.begin_operation(parent)
+    }
+
     /// Fails if the session is open for reading alone.
     pub fn check_writable(&self) -> Result<(), EngineError> {
         if !self.session.is_read_only() {

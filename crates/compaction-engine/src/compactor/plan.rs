@@ -21,7 +21,7 @@ use crate::redaction::Redactions;
 use crate::session::SessionAccess;
 
 /// What is to be summarised, or what the client has summarised, and where the cut is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) first_kept_entry_id: EntryId,
     pub(super) leaf_id: EntryId,

@@ -17,7 +17,7 @@ use crate::session::OpenSession;
 const NAVIGATION: &str = "compactd.navigation";
 
 /// A navigation as it would go from a leaf to a target.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Route {
     /// The entry to go to.
     pub target: Arc<Entry>,

@@ -48,12 +48,12 @@ pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> R
     let waits = request.waits;
     let parent = if waits { call.cancel.clone() } else { call.server.closing.clone() };
     let turn = call.unless_cancelled(call.write_guard()).await?;
-    let begun = engine.begin_navigation(turn, request, &settings, chain, parent).await?;
+    let begun = engine.begin_navigation(turn, request, &settings, chain, parent, call.cancel.clone()).await?;
     if call.was_aborted() {
         begun.cancel();
     }
     let operation_id = begun.operation_id().to_owned();
-    let running = engine.start_navigation(begun, call.cancel.clone());
+    let running = engine.start_navigation(begun);
     if !waits {
         return Ok(NavigateTreeResult::Started(StartedResult { operation_id }));
     }

@@ -22,9 +22,7 @@ fn undo_in_turn(
     compaction_id: Option<EntryId>,
     parent: &CancellationToken,
 ) -> Result<UndoCompactionResult, RpcError> {
-    access.check_writable()?;
-    access.refresh()?;
-    let _guard = access.open().begin_operation(parent)?;
+    let _guard = access.claim(parent)?;
     let undo = plan(access, compaction_id.as_ref())?;
     access.append_all_with(|session| session.undo(&undo))?;
     let leaf_id = access.leaf_id();
