@@ -1,6 +1,6 @@
 //! What goes wrong in the engine, with the facts that a caller needs to act.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub enum EngineError {
     #[error("the result of tool call {call_id}, which the summary was to replace, came while it was written")]
     ResultCame { call_id: String, expected: Option<EntryId>, actual: Option<EntryId> },
     /// The store failed.
-    #[error("{}", sentence(.source))]
+    #[error("{}", EngineError::sentence(.source))]
     Store { session_id: String, source: Arc<StoreError> },
     /// There is nothing to compact, or it was compacted already.
     #[error("{}", shown_refusal(.0))]
@@ -210,6 +210,17 @@ impl EngineError {
         }
     }
 
+    /// An error that fits behind "failed to", with its sources, as one sentence.
+    pub fn sentence(error: &dyn Error) -> String {
+        let mut text = format!("failed to {error}");
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        text
+    }
+
     /// Failures of several summarizers as one line.
     pub fn shown_failures(failures: &[SummarizerFailure]) -> String {
         let shown = |failure: &SummarizerFailure| format!("{}: {}", failure.summarizer, failure.cause);
@@ -261,15 +272,4 @@ fn shown_weights(pinned_tokens: u64, unestimated_tokens: u64) -> String {
 
 fn id_or_root(id: Option<&EntryId>) -> &str {
     id.map_or("root", EntryId::as_str)
-}
-
-/// An error of the store with its sources, as one sentence.
-fn sentence(error: &StoreError) -> String {
-    let mut text = format!("failed to {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }

@@ -43,9 +43,14 @@
 //!
 //! # Modules
 //!
-//! [`session`] holds an open session and the one operation that may run on it, [`settings`] the layers of settings,
-//! [`redaction`] the secrets that are kept from summarizers, [`models`] how the models of providers are asked, [`summarizers`] who writes summaries, [`host`] what a host is
-//! told and asked, [`context`] what the model sees of a branch, [`threads`] the bound on work at a time.
+//! - [`session`]: an open session, and the one operation that may run on it.
+//! - [`context`]: what the model sees of a branch.
+//! - [`settings`]: the layers of settings.
+//! - [`summarizers`]: who writes summaries.
+//! - [`models`]: how the models of providers are asked.
+//! - [`redaction`]: secrets, which summarizers do not see.
+//! - [`host`]: what a host is told and asked.
+//! - [`threads`]: the bound on work at a time.
 
 mod auto_compaction;
 mod breaker;
@@ -73,6 +78,5 @@ pub use host::{Event, Host};
 pub use navigator::{BegunNavigation, NavigationOperation, NavigationRequest, Route};
 pub use operation::Begun;
 pub use operations::SessionTurn;
-
 pub use session::OpenSession;
 pub use settings::Settings;

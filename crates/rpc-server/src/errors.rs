@@ -244,7 +244,7 @@ impl RpcError {
     /// An error of the store, met while serving `session_id`.
     pub fn from_store(error: &StoreError, session_id: &str) -> Self {
         let shown = |path: &std::path::Path| path.display().to_string();
-        let message = sentence(error);
+        let message = EngineError::sentence(error);
         match error {
             StoreError::SessionNotFound { path } => Self::NoSessionAt { path: shown(path) },
             StoreError::EntryNotFound { id } => {
@@ -285,17 +285,6 @@ fn is_no_path(error: &std::io::Error) -> bool {
 /// The start of a path, which may be very long.
 fn start_of(path: &std::path::Path) -> String {
     path.display().to_string().chars().take(80).collect()
-}
-
-/// An error with its sources, as one sentence.
-fn sentence(error: &dyn std::error::Error) -> String {
-    let mut text = format!("failed to {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }
 
 impl From<RpcError> for ErrorObjectOwned {
