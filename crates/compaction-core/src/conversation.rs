@@ -2,6 +2,7 @@
 //! text that a summarizer reads (session spec, What the model sees; compaction spec, Serialisation).
 
 mod pairing;
+mod prefix;
 mod serialize;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ pub(crate) use serialize::{Detail, serialize_message};
 pub use serialize::{Redact, Thinking, serialize_conversation};
 
 pub use pairing::LlmContext;
+pub use prefix::{LastAnswer, Prefix, SystemPrompt};
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
