@@ -15,7 +15,7 @@ pub(crate) use serialize::{Detail, serialize_message};
 pub use serialize::{Redact, Thinking, serialize_conversation};
 
 pub use pairing::LlmContext;
-pub use prefix::{LastAnswer, Prefix, SystemPrompt};
+pub use prefix::{CachedInput, LastAnswer, Prefix, SystemPrompt};
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {

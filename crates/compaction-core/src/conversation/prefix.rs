@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::LlmContext;
 use crate::entry::EntryId;
 use crate::json::Json;
-use crate::message::{Body, Message, System};
+use crate::message::{Block, Body, Message, System};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::{system_state, tokens};
 
@@ -24,6 +24,8 @@ pub struct Prefix {
     pub system: Option<SystemPrompt>,
     /// The last answer of the whole context that neither failed nor was aborted.
     pub answer: Option<LastAnswer>,
+    /// Whether its model thinks: an answer holds thinking, or the thinking level is set.
+    pub has_thinking: bool,
     /// Tokens of it with prompt and tools, as the provider counts where that is known.
     pub tokens: u64,
     /// Time of the first message that is not part of it, in epoch milliseconds: requests began with all of
@@ -80,10 +82,16 @@ impl Prefix {
             last_entry_id: before.iter().rev().find(|projected| says_something(projected)).map(id_of),
             system: system_prompt(projection),
             answer: last_answer(projection, before),
+            has_thinking: projection.thinking_level() != "off" || conversation(entries).any(|message| thinks(message)),
             tokens: counted.saturating_sub(said_after),
             sent_at: conversation(after).next().and_then(|message| message.time()),
         })
     }
+}
+
+fn thinks(message: &Message) -> bool {
+    let answer = message.as_assistant();
+    answer.is_some_and(|answer| answer.content.iter().any(|block| matches!(block, Block::Thinking(_))))
 }
 
 fn id_of(projected: &ProjectedEntry) -> EntryId {
