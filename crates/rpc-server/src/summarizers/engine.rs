@@ -183,11 +183,15 @@ impl Run<'_> {
     }
 
     /// Writes the summary by transcripts, at first those of `planned`; a model that finds the requests too large gets smaller ones, a few times.
-    async fn write(&mut self, job: &Arc<SummaryJob>, mut planned: Option<RequestPlan>) -> Result<String, RpcError> {
+    async fn write(
+        &mut self,
+        job: &Arc<SummaryJob>,
+        mut planned: Option<Box<RequestPlan>>,
+    ) -> Result<String, RpcError> {
         let (mut input_limit, mut shrinkings) = (None, 0);
         loop {
             let plan = match planned.take() {
-                Some(plan) => plan,
+                Some(plan) => *plan,
                 None => self.plan(job, input_limit).await?,
             };
             self.expect_requests(&plan, input_limit.is_none());

@@ -24,13 +24,13 @@ pub(super) enum Continued {
     /// The summary.
     Written(String, RequestReport),
     /// None; transcripts are to be asked for, by this plan where one fits.
-    NotTaken(Option<RequestPlan>, RequestReport),
+    NotTaken(Option<Box<RequestPlan>>, RequestReport),
 }
 
 /// A conversation that can be continued, or is not to be.
 struct Considered {
     /// The requests by transcripts.
-    plan: Option<RequestPlan>,
+    plan: Option<Box<RequestPlan>>,
     prefix: Arc<Prefix>,
     instruction: SummaryRequest,
     window: Option<u64>,
@@ -100,8 +100,8 @@ impl Run<'_> {
             };
             let limits = model.limits();
             let redact = texts.as_deref().map(|texts| texts as &dyn Redact);
-            let plan = job.plan(limits, None, redact).ok();
-            let transcript_tokens = plan.as_ref().map(RequestPlan::estimated_tokens);
+            let plan = job.plan(limits, None, redact).ok().map(Box::new);
+            let transcript_tokens = plan.as_ref().map(|plan| plan.estimated_tokens());
             let output = OutputLimits { model_max_tokens: limits.max_output_tokens, ..job.limits };
             let custom = job.custom_instructions.as_deref();
             let instruction = job.texts.instruction(job.kind, job.previous_summary.is_some(), custom, &output);

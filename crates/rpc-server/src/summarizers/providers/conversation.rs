@@ -17,12 +17,12 @@ pub(super) const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:"
 
 /// A message that a model is sent.
 pub(super) enum Said<'m> {
-    /// By the person.
-    ByUser(Vec<Part<'m>>),
-    /// By the model.
-    ByModel(Vec<Part<'m>>),
-    /// By a tool.
-    ByTool {
+    /// Of the person.
+    User(Vec<Part<'m>>),
+    /// Of the model.
+    Answer(Vec<Part<'m>>),
+    /// Of a tool.
+    Result {
         /// The call that it answers.
         call_id: Cow<'m, str>,
         /// Texts and images.
@@ -72,11 +72,11 @@ fn read(message: &Message) -> Option<Said<'_>> {
     let mut json = Json::parse(message.raw().get()).ok()?;
     let parts = parts(json.take("content"));
     match message.role() {
-        "user" => Some(Said::ByUser(parts)),
-        "assistant" => Some(Said::ByModel(parts)),
+        "user" => Some(Said::User(parts)),
+        "assistant" => Some(Said::Answer(parts)),
         "toolResult" => {
             let is_error = json.get("isError").and_then(Json::as_bool).unwrap_or(false);
-            Some(Said::ByTool { call_id: text(&mut json, "toolCallId").unwrap_or_default(), parts, is_error })
+            Some(Said::Result { call_id: text(&mut json, "toolCallId").unwrap_or_default(), parts, is_error })
         }
         _ => None,
     }

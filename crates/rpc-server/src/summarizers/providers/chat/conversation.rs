@@ -21,13 +21,13 @@ pub(super) fn messages(prefix: &Prefix, instruction: &str) -> String {
     // Results stand right behind their calls; images of them come in a message behind all of them.
     let mut images = Vec::new();
     for said in said(prefix) {
-        if !matches!(said, Said::ByTool { .. }) {
+        if !matches!(said, Said::Result { .. }) {
             out.extend(images_of_results(&mut images));
         }
         match said {
-            Said::ByUser(parts) => out.extend(by_user(&parts)),
-            Said::ByModel(parts) => out.extend(by_model(&parts)),
-            Said::ByTool { call_id, parts, .. } => {
+            Said::User(parts) => out.extend(by_user(&parts)),
+            Said::Answer(parts) => out.extend(by_model(&parts)),
+            Said::Result { call_id, parts, .. } => {
                 let text = joined(&parts, "\n");
                 let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
                 out.push(format!(

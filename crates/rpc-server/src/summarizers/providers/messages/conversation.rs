@@ -56,14 +56,14 @@ fn conversation(prefix: &Prefix) -> Vec<Sent> {
     let mut out: Vec<Sent> = Vec::new();
     let mut is_after_result = false;
     for said in said(prefix) {
-        let is_result = matches!(said, Said::ByTool { .. });
+        let is_result = matches!(said, Said::Result { .. });
         match said {
-            Said::ByUser(parts) => out.extend(sent("user", parts.iter().filter_map(block).collect())),
-            Said::ByModel(parts) => {
+            Said::User(parts) => out.extend(sent("user", parts.iter().filter_map(block).collect())),
+            Said::Answer(parts) => {
                 let blocks: Vec<String> = parts.iter().filter_map(block_of_model).collect();
                 out.extend(sent("assistant", blocks));
             }
-            Said::ByTool { call_id, parts, is_error } => {
+            Said::Result { call_id, parts, is_error } => {
                 let block = format!(
                     r#"{{"type":"tool_result","tool_use_id":{},"content":{},"is_error":{is_error}}}"#,
                     encode_string(&call_name(&call_id)),

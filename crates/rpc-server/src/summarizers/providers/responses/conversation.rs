@@ -21,13 +21,13 @@ pub(super) fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
     }
     let mut images = Vec::new();
     for said in said(prefix) {
-        if !matches!(said, Said::ByTool { .. }) {
+        if !matches!(said, Said::Result { .. }) {
             out.extend(images_of_results(&mut images));
         }
         match said {
-            Said::ByUser(parts) => out.extend(by_user(parts.iter().filter_map(content).collect())),
-            Said::ByModel(parts) => by_model(&parts, &mut out),
-            Said::ByTool { call_id, parts, .. } => {
+            Said::User(parts) => out.extend(by_user(parts.iter().filter_map(content).collect())),
+            Said::Answer(parts) => by_model(&parts, &mut out),
+            Said::Result { call_id, parts, .. } => {
                 let text = joined(&parts, "\n");
                 let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
                 out.push(format!(
