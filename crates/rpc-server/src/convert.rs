@@ -271,7 +271,11 @@ pub(crate) fn refused_size(reported: &Reported) -> wire::RefusedSize {
 
 /// How a summary was asked for.
 pub(crate) fn request_report(report: RequestReport) -> wire::SummaryRequestReport {
-    let estimate = |estimate: Estimate| wire::RequestEstimate { input_tokens: estimate.tokens, cost: estimate.cost };
+    let dollars = |cost: f64| (cost * 1_000_000.0).round() / 1_000_000.0;
+    let estimate = |estimate: Estimate| {
+        let cost = estimate.cost.map(dollars);
+        wire::RequestEstimate { input_tokens: estimate.tokens, cost }
+    };
     wire::SummaryRequestReport {
         kind: report.kind.into(),
         mode: match report.is_continued {
@@ -284,7 +288,7 @@ pub(crate) fn request_report(report: RequestReport) -> wire::SummaryRequestRepor
         transcript: report.transcript.map(estimate),
         continued: report.continued.map(estimate),
         cached_tokens: report.cached_tokens,
-        cost: report.cost,
+        cost: report.cost.map(dollars),
     }
 }
 

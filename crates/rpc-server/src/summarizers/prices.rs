@@ -70,7 +70,7 @@ impl Price {
         self.cached_input / self.input
     }
 
-    /// What requests with this usage cost.
+    /// What requests with this usage cost; `None` where it does not tell of input and output.
     pub(super) fn of_usage(&self, usage: &Value) -> Option<f64> {
         let tokens = |member: &str| usage.get(member).and_then(Value::as_u64);
         let output = tokens("output")? as f64 * self.output / MILLION;

@@ -1,6 +1,9 @@
 //! Conversations that are continued for their summary: `cases/continued.json` holds what is sent for them,
 //! and the engine's ways back to a transcript are here.
 
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use compaction_core::conversation::{Prefix, llm_context};
@@ -13,6 +16,7 @@ use rpc_server::summarizers::{
     ContinuedRequest, Continues, Conversation, Modelled, Reason, RequestReport, Summarizer, SummaryJob, SummaryText,
 };
 use serde_json::{Value, json};
+use session_store::{Durability, FileStore, OpenOptions, SessionStore};
 
 use super::cases::{answer_json, error_json, scripts};
 use super::engine::{SUMMARY, job};
@@ -394,4 +398,64 @@ fn whose_conversations_a_model_continues_is_a_matter_of_its_server() {
     assert_eq!(provider(elsewhere), None);
     let named = json!({ "provider": "openai", "model": "m", "baseUrl": "https://proxy.example/v1", "conversationProvider": "proxy" });
     assert_eq!(provider(named).as_deref(), Some("proxy"));
+}
+
+/// Every call of real sessions is sent with its result right behind it, and nothing is sent that says
+/// nothing, wherever they are cut.
+#[test]
+fn real_sessions_are_sent_with_every_call_answered() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let files = std::fs::read_dir(corpus.join("sessions")).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files.chain([corpus.join("large-session.jsonl")]);
+    let files: Vec<_> = files.filter(|file| file.is_file() && !file.to_string_lossy().contains(".llm-")).collect();
+    if files.len() < 2 {
+        let _ = writeln!(std::io::stderr(), "skipped: the real sessions are not here ({})", corpus.display());
+        return;
+    }
+    let store = FileStore::new("", Durability::None);
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl")) {
+        let options = OpenOptions { read_only: true, ..OpenOptions::default() };
+        let session = store.open(file, &options).unwrap();
+        let context = session.context(session.leaf_id()).unwrap().projection;
+        let said: Vec<&EntryId> =
+            context.entries().iter().filter(|entry| !entry.messages.is_empty()).map(|entry| entry.entry.id()).collect();
+        for end in [said.len() / 3, said.len() - 2].map(|at| said[at]) {
+            let prefix = Prefix::of(&context, end).unwrap();
+            for (message, of_context) in prefix.messages.iter().zip(llm_context(&context)) {
+                assert_eq!(message.raw().get(), of_context.raw().get(), "{}", file.display());
+            }
+            check_pairs(&sent_for(prefix), file);
+        }
+    }
+}
+
+/// The messages that Anthropic is sent for a conversation.
+fn sent_for(prefix: Prefix) -> Vec<Value> {
+    let server = Server::start(Script { status: 500, ..Script::default() });
+    let settings = json!({ "provider": "anthropic", "model": "m", "baseUrl": server.address() });
+    let request = SummaryRequest {
+        kind: RequestKind::History,
+        system_prompt: String::new(),
+        prompt: "Write notes.".to_owned(),
+        max_tokens: 1,
+        estimated_tokens: 1,
+    };
+    let request = ContinuedRequest { prefix: Arc::new(prefix), request, first_kept: EntryId::new("0") };
+    run(model("tested", &settings).continue_conversation(&request, &occasion(), &|_| {})).unwrap_err();
+    server.asked().body["messages"].as_array().unwrap().clone()
+}
+
+fn check_pairs(messages: &[Value], file: &Path) {
+    let ids = |message: &Value, kind: &str, member: &str| {
+        let blocks = message["content"].as_array().cloned().unwrap_or_default();
+        let ids = blocks.iter().filter(|block| block["type"] == kind).map(|block| block[member].to_string());
+        ids.collect::<BTreeSet<_>>()
+    };
+    for (message, next) in messages.iter().zip(&messages[1..]) {
+        let (calls, results) = (ids(message, "tool_use", "id"), ids(next, "tool_result", "tool_use_id"));
+        assert_eq!(calls, results, "{}", file.display());
+        assert_ne!(message["content"], json!([]), "{}", file.display());
+    }
+    let marks = messages.iter().filter(|message| message.to_string().contains("cache_control")).count();
+    assert_eq!(marks, 1, "{}", file.display());
 }
