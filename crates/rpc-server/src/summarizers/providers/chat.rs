@@ -57,8 +57,8 @@ impl Wire for Chat {
         let mut members = self.body(&request.request);
         members.as_object_mut()?.remove("messages");
         let prefix = &request.prefix;
-        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt))];
-        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools)));
+        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt).into())];
+        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
         Some(RequestBody { members, texts })
     }
 

@@ -13,7 +13,7 @@ use compaction_core::message::Message;
 /// What is told of a result that holds images alone.
 pub(super) const ONLY_IMAGES: &str = "(see attached image)";
 /// What stands before the images of results, where results are texts.
-pub(super) const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:";
+const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:";
 
 /// A message that a model is sent.
 pub(super) enum Said<'m> {
@@ -121,6 +121,48 @@ pub(super) fn object_or_empty(json: Option<&Json<'_>>) -> String {
         Some(json @ (Json::Object(_) | Json::Deep(_))) => json.to_compact(),
         _ => "{}".to_owned(),
     }
+}
+
+/// A language in which results of tools are texts.
+pub(super) trait TextResults {
+    /// A message of the user; `None` if there is nothing to say.
+    fn user(&self, parts: &[Part<'_>]) -> Option<String>;
+
+    /// The messages of an answer.
+    fn answer(&self, parts: &[Part<'_>], out: &mut Vec<String>);
+
+    /// The message of a result.
+    fn result(&self, call_id: &str, text: &str) -> String;
+}
+
+/// The messages of a conversation in such a language. Results stand right behind their calls, so that their
+/// images come in a message of the user's behind all results of an answer.
+pub(super) fn with_text_results(prefix: &Prefix, language: &impl TextResults, out: &mut Vec<String>) {
+    let mut images = Vec::new();
+    for said in said(prefix) {
+        if !matches!(said, Said::Result { .. }) {
+            out.extend(images_of_results(&mut images, language));
+        }
+        match said {
+            Said::User(parts) => out.extend(language.user(&parts)),
+            Said::Answer(parts) => language.answer(&parts, out),
+            Said::Result { call_id, parts, .. } => {
+                let text = joined(&parts, "\n");
+                let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
+                out.push(language.result(&call_id, text));
+                images.extend(parts.into_iter().filter(|part| matches!(part, Part::Image { .. })));
+            }
+        }
+    }
+    out.extend(images_of_results(&mut images, language));
+}
+
+fn images_of_results(images: &mut Vec<Part<'_>>, language: &impl TextResults) -> Option<String> {
+    if images.is_empty() {
+        return None;
+    }
+    let introduction = Part::Text(Cow::Borrowed(IMAGES_OF_RESULTS));
+    language.user(&[introduction].into_iter().chain(images.drain(..)).collect::<Vec<_>>())
 }
 
 /// The texts among parts, joined by `separator`.

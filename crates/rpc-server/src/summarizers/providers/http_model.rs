@@ -1,6 +1,6 @@
 //! A model behind a server: one request, and the events of its answer.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
@@ -20,6 +20,7 @@ use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
 use super::printed_keys::{PrintedKey, PrintedKeys};
 use super::wire::{RequestBody, Wire};
+use crate::call::blocking;
 
 /// Most bytes of the body of an error.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -35,7 +36,7 @@ const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
 pub(super) struct HttpModel {
     name: String,
     limits: ModelLimits,
-    wire: Box<dyn Wire>,
+    wire: Arc<dyn Wire>,
     uri: Uri,
     headers: HeaderMap,
     extra_body: Map<String, Value>,
@@ -89,7 +90,7 @@ impl HttpModel {
             name: name.to_owned(),
             limits,
             headers: common_headers(wire.as_ref()),
-            wire,
+            wire: Arc::from(wire),
             uri,
             extra_body: configuration.extra_body.clone(),
             key_command: None,
@@ -369,7 +370,10 @@ impl Model for HttpModel {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         let mut key = None;
-        let Some(mut body) = self.wire.continued(request) else {
+        // A long conversation takes a while to write.
+        let (wire, request) = (Arc::clone(&self.wire), request.clone());
+        let writing = blocking(move || Ok(wire.continued(&request))).await;
+        let Ok(Some(mut body)) = writing else {
             let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
             return Err(self.told(&failure, key));
         };

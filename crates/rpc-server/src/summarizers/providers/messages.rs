@@ -59,10 +59,10 @@ impl Wire for Messages {
             members.as_object_mut()?.remove(member);
         }
         let prefix = &request.prefix;
-        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt))];
+        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt).into())];
         let system = system_text(prefix);
-        texts.extend((!system.is_empty()).then(|| ("system", conversation::system(system))));
-        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools)));
+        texts.extend((!system.is_empty()).then(|| ("system", conversation::system(system).into())));
+        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
         Some(RequestBody { members, texts })
     }
 

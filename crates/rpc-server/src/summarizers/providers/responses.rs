@@ -54,8 +54,8 @@ impl Wire for Responses {
             members.as_object_mut()?.remove(member);
         }
         let prefix = &request.prefix;
-        let mut texts = vec![("input", conversation::input(prefix, &self.model, &request.request.prompt))];
-        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools)));
+        let mut texts = vec![("input", conversation::input(prefix, &self.model, &request.request.prompt).into())];
+        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
         Some(RequestBody { members, texts })
     }
 

@@ -1,6 +1,7 @@
 //! What the languages of providers have in common.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
@@ -62,7 +63,7 @@ pub(super) struct RequestBody {
     /// Its members.
     pub(super) members: Value,
     /// Further members, by name and text: what has to be sent with its own members in their own order.
-    pub(super) texts: Vec<(&'static str, String)>,
+    pub(super) texts: Vec<(&'static str, Arc<str>)>,
 }
 
 impl From<Value> for RequestBody {

@@ -4,12 +4,28 @@ use compaction_core::conversation::Prefix;
 use compaction_core::json::encode_string;
 
 use super::super::conversation::{
-    IMAGES_OF_RESULTS, ONLY_IMAGES, Part, Said, data_url, has_image, joined, list, object_or_empty, said, system_text,
-    tools,
+    Part, TextResults, data_url, joined, list, object_or_empty, system_text, tools, with_text_results,
 };
 
 /// Members in which servers send thinking, and take it back.
 const THINKING_MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+/// The messages of chat completions.
+struct Messages;
+
+impl TextResults for Messages {
+    fn user(&self, parts: &[Part<'_>]) -> Option<String> {
+        by_user(parts)
+    }
+
+    fn answer(&self, parts: &[Part<'_>], out: &mut Vec<String>) {
+        out.extend(by_model(parts));
+    }
+
+    fn result(&self, call_id: &str, text: &str) -> String {
+        format!(r#"{{"role":"tool","content":{},"tool_call_id":{}}}"#, encode_string(text), encode_string(call_id))
+    }
+}
 
 /// The prompt, the conversation, and the instruction behind them.
 pub(super) fn messages(prefix: &Prefix, instruction: &str) -> String {
@@ -18,28 +34,7 @@ pub(super) fn messages(prefix: &Prefix, instruction: &str) -> String {
     if !system.is_empty() {
         out.push(format!(r#"{{"role":"system","content":{}}}"#, encode_string(system)));
     }
-    // Results stand right behind their calls; images of them come in a message behind all of them.
-    let mut images = Vec::new();
-    for said in said(prefix) {
-        if !matches!(said, Said::Result { .. }) {
-            out.extend(images_of_results(&mut images));
-        }
-        match said {
-            Said::User(parts) => out.extend(by_user(&parts)),
-            Said::Answer(parts) => out.extend(by_model(&parts)),
-            Said::Result { call_id, parts, .. } => {
-                let text = joined(&parts, "\n");
-                let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
-                out.push(format!(
-                    r#"{{"role":"tool","content":{},"tool_call_id":{}}}"#,
-                    encode_string(text),
-                    encode_string(&call_id)
-                ));
-                images.extend(parts.iter().filter(|part| matches!(part, Part::Image { .. })).filter_map(content));
-            }
-        }
-    }
-    out.extend(images_of_results(&mut images));
+    with_text_results(prefix, &Messages, &mut out);
     out.push(format!(r#"{{"role":"user","content":{}}}"#, encode_string(instruction)));
     list(&out)
 }
@@ -75,15 +70,6 @@ fn content(part: &Part<'_>) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn images_of_results(images: &mut Vec<String>) -> Option<String> {
-    if images.is_empty() {
-        return None;
-    }
-    let introduction = format!(r#"{{"type":"text","text":{}}}"#, encode_string(IMAGES_OF_RESULTS));
-    let parts: Vec<String> = [introduction].into_iter().chain(images.drain(..)).collect();
-    Some(format!(r#"{{"role":"user","content":{}}}"#, list(&parts)))
 }
 
 fn by_model(parts: &[Part<'_>]) -> Option<String> {

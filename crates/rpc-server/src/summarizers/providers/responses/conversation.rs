@@ -4,12 +4,30 @@ use compaction_core::conversation::Prefix;
 use compaction_core::json::{Json, encode_string};
 
 use super::super::conversation::{
-    IMAGES_OF_RESULTS, ONLY_IMAGES, Part, Said, data_url, has_image, joined, list, object_or_empty, said, system_text,
-    tools,
+    Part, TextResults, data_url, list, object_or_empty, system_text, tools, with_text_results,
 };
 
 /// Families of models whose prompt has the older role.
 const OLDER: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt"];
+
+/// The items of responses.
+struct Items;
+
+impl TextResults for Items {
+    fn user(&self, parts: &[Part<'_>]) -> Option<String> {
+        by_user(parts.iter().filter_map(content).collect())
+    }
+
+    fn answer(&self, parts: &[Part<'_>], out: &mut Vec<String>) {
+        by_model(parts, out);
+    }
+
+    fn result(&self, call_id: &str, text: &str) -> String {
+        let (call_id, _) = ids(call_id);
+        let (call_id, text) = (encode_string(call_id), encode_string(text));
+        format!(r#"{{"type":"function_call_output","call_id":{call_id},"output":{text}}}"#)
+    }
+}
 
 /// The prompt, the conversation, and the instruction behind them.
 pub(super) fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
@@ -19,27 +37,7 @@ pub(super) fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
         let role = if OLDER.iter().any(|older| model.starts_with(older)) { "system" } else { "developer" };
         out.push(format!(r#"{{"role":"{role}","content":{}}}"#, encode_string(system)));
     }
-    let mut images = Vec::new();
-    for said in said(prefix) {
-        if !matches!(said, Said::Result { .. }) {
-            out.extend(images_of_results(&mut images));
-        }
-        match said {
-            Said::User(parts) => out.extend(by_user(parts.iter().filter_map(content).collect())),
-            Said::Answer(parts) => by_model(&parts, &mut out),
-            Said::Result { call_id, parts, .. } => {
-                let text = joined(&parts, "\n");
-                let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
-                out.push(format!(
-                    r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#,
-                    encode_string(ids(&call_id).0),
-                    encode_string(text)
-                ));
-                images.extend(parts.iter().filter(|part| matches!(part, Part::Image { .. })).filter_map(content));
-            }
-        }
-    }
-    out.extend(images_of_results(&mut images));
+    with_text_results(prefix, &Items, &mut out);
     out.extend(by_user(vec![input_text(instruction)]));
     list(&out)
 }
@@ -75,13 +73,6 @@ fn content(part: &Part<'_>) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn images_of_results(images: &mut Vec<String>) -> Option<String> {
-    if images.is_empty() {
-        return None;
-    }
-    by_user([input_text(IMAGES_OF_RESULTS)].into_iter().chain(images.drain(..)).collect())
 }
 
 /// Items of an answer. Thinking goes back as the item that came, which the signature holds; a call whose
