@@ -1159,7 +1159,7 @@ class NotContinued(TypedDict):
 
 
 # Reasons for which a conversation is not continued, or a summary that it gave not taken.
-NotContinuedReason: TypeAlias = Literal["settings", "notSupported", "otherModel", "promptUnknown", "notSeen", "tooLarge", "thinkingUnknown", "noCache", "cold", "missed", "dearer", "refused", "overflow", "truncated", "toolCall", "empty", "cutOff", "headings", "stopped"]
+NotContinuedReason: TypeAlias = Literal["settings", "notSupported", "otherModel", "otherInterface", "promptUnknown", "notSeen", "tooLarge", "thinkingUnknown", "noCache", "cold", "missed", "dearer", "refused", "overflow", "truncated", "toolCall", "empty", "cutOff", "headings", "stopped"]
 
 
 Null: TypeAlias = None

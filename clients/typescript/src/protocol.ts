@@ -925,6 +925,8 @@ export type NotContinuedReason =
   | "notSupported"
   /** The conversation is another model's, or at another provider. That one shall not see it whole. */
   | "otherModel"
+  /** The conversation was held over another interface of the provider. */
+  | "otherInterface"
   /** The session does not hold prompt and tools, or not as one prompt that stands first. */
   | "promptUnknown"
   /** The last answer's request did not begin with all of it. */

@@ -298,6 +298,7 @@ fn reason(reason: Reason) -> wire::NotContinuedReason {
         Reason::Settings => Told::Settings,
         Reason::NotSupported => Told::NotSupported,
         Reason::OtherModel => Told::OtherModel,
+        Reason::OtherInterface => Told::OtherInterface,
         Reason::PromptUnknown => Told::PromptUnknown,
         Reason::NotSeen => Told::NotSeen,
         Reason::TooLarge => Told::TooLarge,

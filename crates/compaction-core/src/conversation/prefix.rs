@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::LlmContext;
 use crate::entry::EntryId;
-use crate::json::Json;
+use crate::json::{Json, RawObject};
 use crate::message::{Block, Body, Message, System};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::{system_state, tokens};
@@ -51,6 +51,8 @@ pub struct LastAnswer {
     pub provider: String,
     /// Id of its model; empty if the answer names none.
     pub model: String,
+    /// The interface of the provider that gave it, where the answer names one.
+    pub api: Option<String>,
     /// When it came, in epoch milliseconds.
     pub time: Option<i64>,
     /// Input tokens of its request, and those of them that a cache gave or took; `None` where the answer has no usage.
@@ -147,6 +149,7 @@ fn last_answer(projection: &Projection, before: &[ProjectedEntry]) -> Option<Las
     Some(LastAnswer {
         provider: assistant.provider.clone().unwrap_or_default(),
         model: assistant.model.clone().unwrap_or_default(),
+        api: RawObject::parse(message.raw().get()).ok().and_then(|members| members.string("api")),
         time: message.time(),
         input: input.filter(|input| input.tokens > 0),
         has_seen_all: is_current && seen.is_none_or(|seen| seen <= position),
@@ -185,7 +188,7 @@ mod tests {
 
     const SYSTEM: &str = r#"{"role":"system","content":"Be kind.","sections":{"a":"First.","b":"Second."},"toolsAdded":[{"name":"read"}]}"#;
     const USER: &str = r#"{"role":"user","content":"hello there","timestamp":5}"#;
-    const ANSWER: &str = r#"{"role":"assistant","content":[{"type":"text","text":"hi"}],"provider":"p","model":"m","stopReason":"stop","timestamp":7,"usage":{"input":10,"output":1,"cacheRead":80,"cacheWrite":10,"totalTokens":101}}"#;
+    const ANSWER: &str = r#"{"role":"assistant","content":[{"type":"text","text":"hi"}],"api":"a","provider":"p","model":"m","stopReason":"stop","timestamp":7,"usage":{"input":10,"output":1,"cacheRead":80,"cacheWrite":10,"totalTokens":101}}"#;
 
     #[test]
     fn prompt_tools_and_the_last_answer_are_read() {
@@ -196,7 +199,14 @@ mod tests {
             ("Be kind.\n\nFirst.\n\nSecond.", 1, true)
         );
         let input = Some(CachedInput { tokens: 100, cached: 90 });
-        let answer = LastAnswer { provider: "p".into(), model: "m".into(), time: Some(7), input, has_seen_all: true };
+        let answer = LastAnswer {
+            provider: "p".into(),
+            model: "m".into(),
+            api: Some("a".into()),
+            time: Some(7),
+            input,
+            has_seen_all: true,
+        };
         assert_eq!(found.answer, Some(answer));
         assert_eq!(found.last_entry_id, Some(EntryId::new("2")));
         assert_eq!((found.messages.len(), found.sent_at), (2, Some(5)));

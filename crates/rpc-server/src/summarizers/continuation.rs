@@ -101,6 +101,8 @@ pub enum Continues {
         model: String,
         /// Whether the settings say how it thinks.
         sets_thinking: bool,
+        /// The name that pi's sessions have for the interface.
+        interface: &'static str,
         /// Where its provider keeps conversations.
         cache: Cache,
     },
@@ -114,6 +116,14 @@ pub enum Cache {
     /// The beginnings that were marked, each for so long as it was not used.
     MarkedBeginnings,
 }
+
+/// Anthropic's messages, as pi's sessions name them.
+pub(super) const MESSAGES: &str = "anthropic-messages";
+/// OpenAI's chat completions.
+pub(super) const CHAT: &str = "openai-completions";
+/// OpenAI's responses.
+pub(super) const RESPONSES: &str = "openai-responses";
+const INTERFACES: [&str; 3] = [MESSAGES, CHAT, RESPONSES];
 
 /// Milliseconds for which providers keep a request at least (five minutes), less a margin for the way.
 const CACHE_LIFETIME: i64 = 270_000;
@@ -136,6 +146,7 @@ pub enum Reason {
     Settings,
     NotSupported,
     OtherModel,
+    OtherInterface,
     PromptUnknown,
     NotSeen,
     TooLarge,
@@ -268,6 +279,7 @@ impl Circumstances<'_> {
     /// Whether the provider likely has the conversation, and takes less for it than for a transcript.
     fn check_gain(&self) -> Result<(), Obstacle> {
         let answer = self.check_seen()?;
+        self.check_interface(answer)?;
         self.check_thinking()?;
         self.check_cache(answer)?;
         if self.has_missed {
@@ -278,6 +290,18 @@ impl Circumstances<'_> {
             Some(transcript) if continued >= transcript as f64 => obstacle(
                 Reason::Dearer,
                 format!("it takes as much as {continued:.0} tokens without a cache, and a transcript {transcript}"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// What one interface of a provider keeps, another does not find. Names that are not known say nothing.
+    fn check_interface(&self, answer: &LastAnswer) -> Result<(), Obstacle> {
+        let known = answer.api.as_deref().filter(|api| INTERFACES.contains(api));
+        match (&self.continues, known) {
+            (Some(Continues::OfModel { interface, .. }), Some(api)) if api != *interface => obstacle(
+                Reason::OtherInterface,
+                format!("the conversation was held over {api}, and the summarizer is asked over {interface}"),
             ),
             _ => Ok(()),
         }

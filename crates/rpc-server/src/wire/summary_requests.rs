@@ -85,6 +85,8 @@ pub enum NotContinuedReason {
     NotSupported,
     /// The conversation is another model's, or at another provider. That one shall not see it whole.
     OtherModel,
+    /// The conversation was held over another interface of the provider.
+    OtherInterface,
     /// The session does not hold prompt and tools, or not as one prompt that stands first.
     PromptUnknown,
     /// The last answer's request did not begin with all of it.

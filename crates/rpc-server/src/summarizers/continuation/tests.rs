@@ -14,6 +14,7 @@ fn prefix() -> Prefix {
         answer: Some(LastAnswer {
             provider: "anthropic".to_owned(),
             model: "claude-sonnet-4-5".to_owned(),
+            api: Some(MESSAGES.to_owned()),
             time: Some(NOW - 2_000),
             input: Some(CachedInput { tokens: 120_000, cached: 119_000 }),
             has_seen_all: true,
@@ -52,7 +53,8 @@ impl Case {
 
 fn of_model(provider: Option<&str>, cache: Cache, sets_thinking: bool) -> Continues {
     let model = "claude-sonnet-4-5".to_owned();
-    Continues::OfModel { provider: provider.map(str::to_owned), model, sets_thinking, cache }
+    let provider = provider.map(str::to_owned);
+    Continues::OfModel { provider, model, sets_thinking, interface: MESSAGES, cache }
 }
 
 /// What speaks against it by itself, and where it is asked for.
@@ -108,6 +110,10 @@ fn what_is_not_known_is_not_sent() {
     let unknown = Some(Reason::PromptUnknown);
     check(|case| case.prefix.system = None, unknown, unknown);
     check(|case| case.prefix.system.as_mut().unwrap().is_first = false, unknown, unknown);
+    let interface = Some(Reason::OtherInterface);
+    check(|case| case.answer().api = Some(CHAT.to_owned()), interface, None);
+    check(|case| case.answer().api = Some("another".to_owned()), None, None);
+    check(|case| case.answer().api = None, None, None);
     let thinking = Some(Reason::ThinkingUnknown);
     check(|case| case.prefix.has_thinking = true, thinking, None);
     let set = |case: &mut Case| case.continues = Some(of_model(Some("anthropic"), Cache::MarkedBeginnings, true));

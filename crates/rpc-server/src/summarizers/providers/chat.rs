@@ -7,6 +7,7 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
 use super::super::ContinuedRequest;
+use super::super::continuation::CHAT;
 use super::super::model::StopReason;
 use super::changes::{Changeable, Limit};
 use super::draft::{Draft, Usage};
@@ -49,8 +50,8 @@ impl Wire for Chat {
         })
     }
 
-    fn continues(&self) -> bool {
-        true
+    fn continues(&self) -> Option<&'static str> {
+        Some(CHAT)
     }
 
     fn continued(&self, request: &ContinuedRequest) -> Option<RequestBody> {

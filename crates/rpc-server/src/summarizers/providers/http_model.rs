@@ -355,7 +355,8 @@ impl Model for HttpModel {
     }
 
     fn continues(&self) -> Option<Continues> {
-        self.wire.continues().then(|| Continues::OfModel {
+        self.wire.continues().map(|interface| Continues::OfModel {
+            interface,
             provider: self.conversation_provider.clone(),
             model: self.model.clone(),
             sets_thinking: THINKING_MEMBERS.iter().any(|name| self.extra_body.contains_key(*name)),

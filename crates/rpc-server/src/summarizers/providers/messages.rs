@@ -6,6 +6,7 @@ use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
+use super::super::continuation::MESSAGES;
 use super::super::model::StopReason;
 use super::super::{Cache, ContinuedRequest};
 use super::changes::{Changeable, Limit, keep_system};
@@ -49,8 +50,8 @@ impl Wire for Messages {
         })
     }
 
-    fn continues(&self) -> bool {
-        true
+    fn continues(&self) -> Option<&'static str> {
+        Some(MESSAGES)
     }
 
     fn continued(&self, request: &ContinuedRequest) -> Option<RequestBody> {

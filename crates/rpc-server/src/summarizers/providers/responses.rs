@@ -6,6 +6,7 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
 use super::super::ContinuedRequest;
+use super::super::continuation::RESPONSES;
 use super::super::model::{FailureKind, StopReason};
 use super::changes::{Changeable, Limit, keep_system};
 use super::draft::{Draft, Usage};
@@ -44,8 +45,8 @@ impl Wire for Responses {
         })
     }
 
-    fn continues(&self) -> bool {
-        true
+    fn continues(&self) -> Option<&'static str> {
+        Some(RESPONSES)
     }
 
     fn continued(&self, request: &ContinuedRequest) -> Option<RequestBody> {

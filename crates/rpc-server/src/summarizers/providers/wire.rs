@@ -29,9 +29,10 @@ pub(super) trait Wire: Send + Sync + Debug {
     /// cache (field bugs 62, 63, 65).
     fn body(&self, request: &SummaryRequest) -> Value;
 
-    /// Whether it can continue conversations.
-    fn continues(&self) -> bool {
-        false
+    /// The interface whose conversations it can continue, as pi's sessions name it; `None` if it can
+    /// continue none.
+    fn continues(&self) -> Option<&'static str> {
+        None
     }
 
     /// The body of a request that continues a conversation: its prompt, tools and messages, then the
