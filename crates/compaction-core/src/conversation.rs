@@ -1,5 +1,5 @@
 //! Conversations as models get them: messages of the three roles that every model knows, and the
-//! text that a summarizer reads (session spec, What the model sees; compaction spec, Serialisation).
+//! text that a summarizer reads (docs/projection.md, "Messages for a model"; docs/summaries.md, "Serialisation").
 
 mod pairing;
 mod serialize;

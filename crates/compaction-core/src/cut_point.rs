@@ -1,4 +1,4 @@
-//! The cut point: the oldest entry that a compaction keeps (compaction spec, Preparation, Cut).
+//! The cut point: the oldest entry that a compaction keeps (docs/cut-points.md).
 
 mod pairs;
 

@@ -1,4 +1,4 @@
-//! Entries: the lines of a session file (session spec, Lines).
+//! Entries: the lines of a session file (docs/session-format.md, "Lines").
 
 mod plain;
 
@@ -225,7 +225,7 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// Files named in `details`.
     pub files: FileLists,
-    /// Whether later summaries carry the files on (compaction spec, Preparation, File operations): those
+    /// Whether later summaries carry the files on (docs/preparation.md, "File operations"): those
     /// of a hook only where this program wrote the entry, since its lists are whole.
     pub carries_files: bool,
     /// The whole `details`.
@@ -247,7 +247,7 @@ pub struct BranchSummary {
     pub from_id: String,
     /// Files named in `details`.
     pub files: FileLists,
-    /// Whether later summaries carry the files on (compaction spec, Preparation, File operations): those
+    /// Whether later summaries carry the files on (docs/preparation.md, "File operations"): those
     /// of a hook only where this program wrote the entry, since its lists are whole.
     pub carries_files: bool,
     /// What the summary cost.
@@ -269,7 +269,7 @@ pub struct FileLists {
 
 impl FileLists {
     /// Reads `readFiles` and `modifiedFiles`, and `compactd.filesLeftOut`; what is no list of strings is
-    /// passed over, as other programs store details of their own (field bug 134).
+    /// passed over, as other programs store details of their own (docs/field-reports.md, "Opening and reading").
     pub fn from_details(details: &str) -> Self {
         // Details may hold much else, which nobody asks for here.
         let details = RawObject::parse(details).unwrap_or_default();
@@ -423,8 +423,8 @@ impl Entry {
         }
     }
 
-    /// The messages that the entry gives to a context, before edits (session spec, What the model
-    /// sees). A compaction gives its prompt, if it has one, and its summary.
+    /// The messages that the entry gives to a context, before edits (docs/projection.md, "What an entry
+    /// gives"). A compaction gives its prompt, if it has one, and its summary.
     pub fn context_messages(&self) -> Vec<Arc<Message>> {
         match &self.body {
             EntryBody::Message(message) if !message.is_readable() => Vec::new(),
@@ -454,7 +454,7 @@ impl Entry {
 }
 
 /// Builds the line of a new entry: `type`, `id`, `parentId` and `timestamp` first, then `members`
-/// in their order (session spec, Lines).
+/// in their order (docs/session-format.md, "Lines").
 ///
 /// `members` must be a JSON object; members of these four names in it are dropped.
 pub fn new_entry_line(

@@ -1,4 +1,4 @@
-//! Which files a conversation touched (compaction spec, Preparation, File operations).
+//! Which files a conversation touched (docs/preparation.md, "File operations").
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -55,8 +55,8 @@ pub struct FileOperations {
 }
 
 impl FileOperations {
-    /// Adds the tool calls of a message, and what the result of a call shows of it. Of tools that `tools` does not name
-    /// itself, only calls that did not fail count.
+    /// Adds the tool calls of a message, and what the result of a call shows of it. Of tools that `tools`
+    /// does not name itself, only calls that did not fail count.
     pub fn add_message(&mut self, message: &Message, tools: &FileTools) {
         match message.body() {
             Body::Assistant(assistant) => {

@@ -1,5 +1,4 @@
-//! Requests that fit the summarizer's window (compaction spec, Summaries; field bugs 45, 50 to 52
-//! and 59).
+//! Requests that fit the summarizer's window (docs/summaries.md, "Requests that fit").
 //!
 //! Where everything fits, nothing is changed. Else, in this order: thinking is dropped, if it was to be told; tool
 //! results, arguments and outputs of commands shrink; the conversation is told in several
@@ -156,10 +155,10 @@ impl RequestPlan {
         Some(SummaryRequest { max_tokens, ..request })
     }
 
-    /// The request at `index` once more, after an answer that lacks headings. Where everything does
-    /// not fit together, previous summary, answer and conversation are cut in their middles, in this
-    /// order and to no less than half of the room that is left; `redact` sees them before. `None` behind the last request, and
-    /// in windows in which the words alone do not fit.
+    /// The request at `index` once more, after an answer that lacks headings. Where everything does not
+    /// fit together, previous summary, answer and conversation are cut in their middles, in this order
+    /// and to no less than half of the room that is left; `redact` sees them before. `None` behind the
+    /// last request, and in windows in which the words alone do not fit.
     pub fn repair(
         &self,
         index: usize,

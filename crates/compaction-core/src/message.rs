@@ -13,7 +13,7 @@ use crate::tokens;
 
 /// A message of a conversation: its JSON text, untouched, and the parts that compaction needs.
 ///
-/// Unknown roles, blocks and members stay in the text and are carried through (session spec, Lines).
+/// Unknown roles, blocks and members stay in the text and are carried through (docs/session-format.md, "Lines").
 /// A context is walked over and sent on by the outlines of its messages; what they say is read
 /// when somebody asks.
 #[derive(Debug, Clone)]
@@ -207,7 +207,7 @@ impl Usage {
     }
 
     /// Tokens of the context that this call saw and made: the provider's total, or the sum of the
-    /// parts where there is none (compaction spec, Tokens).
+    /// parts where there is none (docs/projection.md, "Tokens").
     pub fn context_tokens(&self) -> u64 {
         if self.total_tokens > 0 {
             return self.total_tokens;
@@ -290,7 +290,7 @@ fn bool_member(json: &Json<'_>, key: &str) -> bool {
 
 impl Message {
     /// Reads a stored message. Never fails: what cannot be understood is [`Body::Other`], and
-    /// content that is missing or null counts as empty (session spec, Lines; field bug 27).
+    /// content that is missing or null counts as empty (docs/session-format.md, "Messages").
     pub fn from_raw(raw: Box<RawValue>) -> Self {
         let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
         let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
@@ -485,7 +485,7 @@ impl Message {
         &self.read().0
     }
 
-    /// Estimated tokens (compaction spec, Tokens).
+    /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
         self.read().1
     }
@@ -530,7 +530,7 @@ impl Message {
         })
     }
 
-    /// Whether the message starts a turn: it speaks for the person (compaction spec, Preparation).
+    /// Whether the message starts a turn: it speaks for the person (docs/cut-points.md, "Turns").
     pub fn starts_turn(&self) -> bool {
         matches!(self.role(), "user" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
     }

@@ -1,4 +1,5 @@
-//! Migration of older session formats to the current one, line by line (session spec, Opening).
+//! Migration of older session formats to the current one, line by line (docs/session-format.md, "Versions
+//! and migration").
 //!
 //! Version 1 has no ids: entries follow each other, and a compaction counts lines of the file to
 //! name its first kept entry. Version 2 has ids, but calls the role `custom` `hookMessage`. What a

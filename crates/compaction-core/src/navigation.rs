@@ -1,5 +1,5 @@
 //! Navigation: where a jump in the tree leads and what the branch that is left has to tell
-//! (compaction spec, Branch summaries and navigation).
+//! (docs/summaries.md, "Branch summaries").
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! Providers have no common code for a context that is too large, so a table of their texts
 //! decides. Texts of rate limits speak of too many tokens as well and are told apart first
-//! (compaction spec, Triggers; field bugs 87 to 91).
+//! (docs/triggers.md, "Overflow").
 
 mod pattern;
 mod plain;
@@ -118,7 +118,7 @@ fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> b
 }
 
 /// Whether the text complains of the output that was asked for and says nothing of the input, so that
-/// a smaller context would be refused alike (field bug 90).
+/// a smaller context would be refused alike (docs/field-reports.md, "Overflow texts").
 fn is_about_output_alone(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let input_words = || table::INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));

@@ -1,5 +1,5 @@
-//! Preparation: what a compaction would summarise and what it would keep (compaction spec,
-//! Preparation). Pure and cheap; making the summary is the only part of a compaction that waits.
+//! Preparation: what a compaction would summarise and what it would keep (docs/preparation.md). Pure and
+//! cheap; making the summary is the only part of a compaction that waits.
 
 use std::sync::Arc;
 

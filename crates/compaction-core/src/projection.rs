@@ -1,4 +1,4 @@
-//! Projection: what the model sees of a branch (session spec, What the model sees).
+//! Projection: what the model sees of a branch (docs/projection.md).
 //!
 //! The walk goes from the leaf towards the root and reads no more bodies than the context has:
 //! everything before the first kept entry of the latest compaction is passed over by its header.

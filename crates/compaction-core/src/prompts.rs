@@ -1,5 +1,5 @@
 //! Requests to a summarizer: our own wording, and how a prompt is put together
-//! (compaction spec, Summaries).
+//! (docs/summaries.md, "Prompts").
 
 mod escape;
 mod texts;

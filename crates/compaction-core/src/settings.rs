@@ -1,6 +1,6 @@
 //! Settings of compaction, as the pure functions take them.
 
-/// When to compact and how much to keep (compaction spec, Settings).
+/// When to compact and how much to keep (docs/preparation.md, "Settings").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionSettings {
     /// Whether compaction may start by itself.

@@ -1,5 +1,5 @@
 //! Summaries: their headings, and a summary read from text and written back
-//! (compaction spec, Summaries).
+//! (docs/summaries.md, "Format").
 
 mod files;
 mod headings;

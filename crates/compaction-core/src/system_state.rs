@@ -9,7 +9,7 @@ use crate::message::{Body, Message};
 /// The system message that says the same as all system messages among `messages` together.
 ///
 /// Contents are joined by a blank line, sections patched by name, tools added and removed
-/// (compaction spec, Summaries, Commit). `timestamp`, in epoch milliseconds, is that of the
+/// (docs/summaries.md, "Commit"). `timestamp`, in epoch milliseconds, is that of the
 /// result. `None` if there is no system message.
 pub fn replay<'a>(messages: impl IntoIterator<Item = &'a Message>, timestamp: i64) -> Option<Message> {
     let mut state = State::default();

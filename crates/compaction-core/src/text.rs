@@ -3,7 +3,7 @@
 /// Number of UTF-16 units of `text`: one for each character, two for those outside the basic plane.
 ///
 /// Sizes are counted this way so that figures agree with what other readers of the format compute
-/// (compaction spec, head of the page).
+/// (docs/projection.md, "Tokens").
 pub fn utf16_len(text: &str) -> usize {
     // Every character has exactly one byte that is not a continuation byte, and exactly the
     // characters that need a surrogate pair start with a byte of 0xF0 or above.

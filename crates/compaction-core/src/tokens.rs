@@ -1,4 +1,4 @@
-//! Token estimates and what a context weighs (compaction spec, Tokens).
+//! Token estimates and what a context weighs (docs/projection.md, "Tokens").
 
 use crate::message::{Block, Body, Content, Message};
 use crate::projection::{ProjectedEntry, Projection};

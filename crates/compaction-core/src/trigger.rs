@@ -1,4 +1,4 @@
-//! Triggers: whether a context should be compacted now (compaction spec, Triggers).
+//! Triggers: whether a context should be compacted now (docs/triggers.md).
 
 mod attempt;
 mod gauge;
@@ -129,7 +129,7 @@ pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
     decide(input, &subject, none)
 }
 
-/// The guards, in the order of the spec.
+/// The guards, in their order (docs/triggers.md, "Guards").
 fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {
     let overflowed = overflow(input, subject, &none);
     let none = none.with_overflow(input, subject, overflowed);

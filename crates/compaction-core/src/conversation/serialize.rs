@@ -1,4 +1,4 @@
-//! The text that a summarizer reads (compaction spec, Serialisation), and how it gets shorter.
+//! The text that a summarizer reads (docs/summaries.md, "Serialisation"), and how it gets shorter.
 
 use std::borrow::Cow;
 use std::fmt::Debug;

@@ -1,6 +1,6 @@
 //! A careful measure of text, and cuts by it.
 //!
-//! The estimate of the spec, a quarter of a token for each UTF-16 unit, is right for prose in
+//! The estimate of `tokens`, a quarter of a token for each UTF-16 unit, is right for prose in
 //! Latin letters and too low for everything else: code runs at about three characters a token,
 //! Chinese at one or less. Whether a request fits must not depend on that, so it is judged by a
 //! measure that is never lower than the estimate and close to what tokenizers give.

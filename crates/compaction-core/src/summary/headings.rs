@@ -158,7 +158,7 @@ pub(crate) fn is_section_heading(line: &str) -> bool {
 
 /// The headings of `kind` that `text` does not have; level, case and order do not matter.
 ///
-/// A summary by a model must have them all (compaction spec, Summaries).
+/// A summary by a model must have them all (docs/summaries.md, "Format").
 pub fn missing_headings(text: &str, kind: SummaryKind) -> Vec<&'static str> {
     let present: Vec<String> = text.lines().filter_map(heading_title).collect();
     let is_missing = |heading: &&str| heading_title(heading).is_some_and(|title| !present.contains(&title));

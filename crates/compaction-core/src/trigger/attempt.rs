@@ -13,9 +13,9 @@ pub fn last_answer(projection: &Projection) -> Option<&EntryId> {
     answer.map(|projected| projected.entry.id())
 }
 
-/// The entries of an attempt that failed, in order: its answer and the results of the calls in it.
-/// The next request shall have all of them or none (field bugs 47 and 84). Empty if the context does
-/// not have the answer.
+/// The entries of an attempt that failed, in order: its answer and the results of the calls in it. The
+/// next request shall have all of them or none (docs/field-reports.md, "Cuts and pairs"). Empty if the
+/// context does not have the answer.
 ///
 /// Ids of calls may be used again, so that results after a later call of the same id are not meant.
 pub fn attempt(projection: &Projection, answer: &EntryId) -> Vec<EntryId> {
@@ -39,7 +39,7 @@ pub fn attempt(projection: &Projection, answer: &EntryId) -> Vec<EntryId> {
 }
 
 /// Whether an agent has work left that nobody but itself will begin: the last message is a tool
-/// result that no answer has seen, or an answer that was cut (field bug 131).
+/// result that no answer has seen, or an answer that was cut (docs/triggers.md, "Recovery").
 pub fn is_unfinished(projection: &Projection) -> bool {
     let is_cut = |message: &Message| {
         message.as_assistant().is_some_and(|answer| answer.stop_reason.as_deref() == Some("length"))

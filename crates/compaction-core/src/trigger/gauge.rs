@@ -1,5 +1,5 @@
 //! How full a context is, kept up entry by entry: asking after each message costs the message, not
-//! the context (compaction spec, Cost).
+//! the context (docs/session-format.md, "Opening").
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ pub struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    /// Fits `settings` to `window`, in tokens (field bugs 94 and 95).
+    /// Fits `settings` to `window`, in tokens (docs/triggers.md, "Threshold").
     ///
     /// - The reserve stays as it is where it takes at most half of the window and the kept tail
     ///   still fits under the threshold (`reserve + keep < window`). Else it is at most a quarter

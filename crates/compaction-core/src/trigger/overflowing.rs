@@ -7,7 +7,7 @@ use crate::overflow::{Reported, refused_size};
 /// How a message overflowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overflow {
-    /// The answer is there: it must not be asked for again (field bug 81).
+    /// The answer is there: it must not be asked for again (docs/triggers.md, "Guards").
     Finished,
     /// The answer is missing or cut off.
     Unfinished,
@@ -32,7 +32,7 @@ impl Overflowed {
 }
 
 /// How `message` overflowed the window of `model`, if it did. A request whose output alone fills what
-/// the provider takes was refused for its output (field bug 90), unless its input is more than
+/// the provider takes was refused for its output (docs/triggers.md, "Overflow"), unless its input is more than
 /// `threshold` tokens by the provider's own count.
 pub(super) fn overflow_of(message: &Message, model: &TriggerModel<'_>, threshold: u64) -> Option<Overflowed> {
     let assistant = message.as_assistant()?;

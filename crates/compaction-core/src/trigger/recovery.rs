@@ -1,4 +1,4 @@
-//! One recovery from an overflow for one request of a person (compaction spec, Triggers, Guards).
+//! One recovery from an overflow for one request of a person (docs/triggers.md, "Guards").
 
 use super::overflowing::overflow_of;
 use super::{TriggerInput, has_stop_reason, is_from_model};
@@ -10,7 +10,7 @@ use crate::tokens::is_success;
 
 const STILL_TOO_LARGE: &str = "the context is still too large for the model after one compaction: \
      reduce the context or pick a model with a larger window";
-/// A cut answer is not the same as a refused context, and a person is told which it was (field bug 83).
+/// A cut answer is not the same as a refused context, and a person is told which it was (docs/triggers.md, "Guards").
 const STILL_CUT_OFF: &str = "the answer was cut off once more after one compaction, since the window was full: \
      reduce the context or pick a model with a larger window";
 const NOT_COMPACTED: &str = "the context is too large for the model and compacting it did not succeed: \

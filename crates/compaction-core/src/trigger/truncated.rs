@@ -1,5 +1,5 @@
 //! Whether a server answered to a part of the context and kept silent about the rest: Ollama and others
-//! shorten what is larger than their window and answer with success (field bug 96).
+//! shorten what is larger than their window and answer with success (docs/triggers.md, "Overflow").
 
 use super::overflowing::{Overflow, Overflowed, input_tokens};
 use crate::message::{Block, Body, Content, Message};

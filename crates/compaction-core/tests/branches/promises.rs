@@ -35,7 +35,7 @@ pub(crate) fn lines() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// An edit names an entry before it (session spec, Lines); the first entry has none.
+/// An edit names an entry before it (docs/session-format.md, "Lines"); the first entry has none.
 fn edits_something_earlier(position: usize, line: String) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
