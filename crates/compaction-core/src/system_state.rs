@@ -1,4 +1,4 @@
-//! System messages replayed: what prompt and tools stand after all of them.
+//! Replays system messages: the prompt and tools that result from all of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::hash::Hash;
 use crate::json::{self, Json};
 use crate::message::{Body, Message};
 
-/// The system message that says the same as all system messages among `messages` together.
+/// One system message that is equivalent to all system messages in `messages`.
 ///
 /// Contents are joined by a blank line, sections patched by name, tools added and removed
 /// (docs/summaries.md, "Commit"). `timestamp`, in epoch milliseconds, is that of the
@@ -70,7 +70,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// Values by key, in the order in which their keys came, however many there are.
+/// A map that keeps keys in the order of their first insertion.
 struct Ordered<K, V> {
     list: Vec<Option<(K, V)>>,
     places: HashMap<K, usize>,
@@ -83,7 +83,7 @@ impl<K, V> Default for Ordered<K, V> {
 }
 
 impl<K: Copy + Eq + Hash, V> Ordered<K, V> {
-    /// Sets the value of a key in its old place, or at the end.
+    /// Sets the value of a key, at its old position or at the end.
     fn put(&mut self, key: K, value: V) {
         let place = *self.places.entry(key).or_insert(self.list.len());
         match self.list.get_mut(place) {
