@@ -269,7 +269,7 @@ pub struct FileLists {
 }
 
 impl FileLists {
-    /// Reads `readFiles` and `modifiedFiles`, and `compactd.filesLeftOut`; Anything but lists of
+    /// Reads `readFiles` and `modifiedFiles`, and `compactd.filesLeftOut`. Anything but lists of
     /// strings is ignored, because other programs store their own details (docs/field-reports.md,
     /// "Opening and reading").
     pub fn from_details(details: &str) -> Self {
