@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::text::utf16_len;
 
-/// Maximum and minimum UTF-16 units of a passage. Only the last one may be shorter.
+/// Maximum UTF-16 units of a passage, and the minimum unless its part or text ends earlier.
 const LONGEST: usize = 1000;
 const SHORTEST: usize = 500;
 /// Maximum UTF-16 units that a passage shares with the next one.
