@@ -4,12 +4,12 @@ mod pairs;
 
 use std::collections::HashSet;
 
-use crate::awaited::{self, AwaitedCall};
 use crate::entry::{EntryBody, EntryId, EntryKind, Replacement};
 use crate::message::{Body, Message};
+use crate::pending_calls::{self, PendingCall};
 use crate::projection::ProjectedEntry;
 
-pub use pairs::{answered_since, awaited_before, parted_pair};
+pub use pairs::{answered_since, parted_pair, pending_before};
 use pairs::{positions_that_part_a_pair, positions_that_part_stored_pairs};
 
 /// Where to cut a span.
@@ -32,8 +32,8 @@ pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint
 
 /// The pending call that prevents every useful cut of `span`, if there is one. Without it there would
 /// be a cut that evicts a message.
-pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<AwaitedCall> {
-    let (_, call) = awaited::in_context(span)?;
+pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<PendingCall> {
+    let (_, call) = pending_calls::in_context(span)?;
     let free = candidates(span, &positions_that_part_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
     let is_told = |message: &Message| !matches!(message.body(), Body::System(_));
@@ -104,7 +104,7 @@ pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint,
     if positions_that_part_stored_pairs(span)[first] {
         return Err(InvalidCut::PartsPair { entry_id: entry_id() });
     }
-    if let Some((_, call)) = awaited::in_context(span).filter(|(at, _)| *at < first) {
+    if let Some((_, call)) = pending_calls::in_context(span).filter(|(at, _)| *at < first) {
         return Err(InvalidCut::AwaitsResult { entry_id: entry_id(), call_id: call.call_id });
     }
     Ok(CutPoint { first_kept: position, turn_start: split_turn_start(span, position) })

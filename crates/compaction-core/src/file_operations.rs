@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
-use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, is_listed};
+use crate::tools::{FileDeed, FileUse, ToolAction, classify, files_done, is_listed, proposed_edits, reported_edits};
 
 /// Names of tools and arguments that identify file operations. They are checked before the table of
 /// [`crate::tools`]. Names must match exactly, and a matching call counts even if it failed.
@@ -84,11 +84,11 @@ impl FileOperations {
     }
 
     fn add_text(&mut self, text: &str) {
-        for path in edits_told(text) {
+        for path in reported_edits(text) {
             self.has_deeds = true;
             self.add(FileDeed::Edit, path);
         }
-        for path in edits_proposed(text) {
+        for path in proposed_edits(text) {
             self.proposed.insert(path.to_owned());
             self.touch(path);
         }

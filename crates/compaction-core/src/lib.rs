@@ -5,7 +5,6 @@
 //! cut ([`preparation`]). A summary replaces what lies before the cut. The pages in `docs` hold the
 //! rules.
 
-pub mod awaited;
 pub mod clipping;
 pub mod conversation;
 pub mod cut_point;
@@ -19,6 +18,7 @@ pub mod message;
 pub mod migrate;
 pub mod navigation;
 pub mod overflow;
+pub mod pending_calls;
 pub mod pins;
 pub mod preparation;
 pub mod projection;

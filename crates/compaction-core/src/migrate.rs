@@ -27,7 +27,7 @@ pub struct Migration {
 
 /// The position of an entry in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct TreePosition {
     /// The entry's id.
     pub id: EntryId,
     /// The entry before it; `None` for a root.
@@ -36,7 +36,7 @@ pub struct Place {
 
 /// The stored position of an entry, before migration.
 #[derive(Debug, Clone, Default)]
-pub struct StoredPlace {
+pub struct StoredPosition {
     /// The stored `id`, if it is a string.
     pub id: Option<EntryId>,
     /// The stored `parentId`. `None` if the member is missing or neither a string nor null.
@@ -71,16 +71,16 @@ impl Migration {
 
     /// Feeds the next entry and returns its position. `None` if it has no id although its version
     /// requires one.
-    pub fn place(&mut self, stored: StoredPlace) -> Option<Place> {
+    pub fn position(&mut self, stored: StoredPosition) -> Option<TreePosition> {
         if self.from >= 2 {
-            return stored.id.map(|id| Place { id, parent_id: stored.parent_id.flatten() });
+            return stored.id.map(|id| TreePosition { id, parent_id: stored.parent_id.flatten() });
         }
         let id = stored.id.filter(|id| !self.used.contains(id)).unwrap_or_else(|| self.next_id());
         let parent_id = stored.parent_id.unwrap_or_else(|| self.last.clone());
         self.used.insert(id.clone());
         self.lines.push(Some(id.clone()));
         self.last = Some(id.clone());
-        Some(Place { id, parent_id })
+        Some(TreePosition { id, parent_id })
     }
 
     /// Feeds a parsed line that is not an entry. It counts for `firstKeptEntryIndex`.
@@ -91,14 +91,14 @@ impl Migration {
     }
 
     /// The line of an entry in the current version: `type`, `id`, `parentId` and `timestamp` first,
-    /// other members unchanged. `place` is the result of [`Migration::place`] for it.
-    pub fn rewrite(&self, line: &str, place: &Place) -> Result<String, NotAnObject> {
+    /// other members unchanged. `position` is the result of [`Migration::position`] for it.
+    pub fn rewrite(&self, line: &str, position: &TreePosition) -> Result<String, NotAnObject> {
         let mut object = RawObject::parse(line)?;
-        object.set("id", json::encode_string(place.id.as_str()));
-        let parent = place.parent_id.as_ref();
+        object.set("id", json::encode_string(position.id.as_str()));
+        let parent = position.parent_id.as_ref();
         object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
         if self.from < 2 {
-            self.resolve_first_kept(&mut object, place);
+            self.resolve_first_kept(&mut object, position);
         }
         rename_hook_message(&mut object);
         object.move_to_front(&["type", "id", "parentId", "timestamp"]);
@@ -119,12 +119,12 @@ impl Migration {
 
     /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index without an entry, or behind the
     /// compaction, is dropped.
-    fn resolve_first_kept(&self, object: &mut RawObject<'_>, place: &Place) {
+    fn resolve_first_kept(&self, object: &mut RawObject<'_>, position: &TreePosition) {
         let Some(index) = object.get("firstKeptEntryIndex").map(str::to_owned) else {
             return;
         };
         object.remove("firstKeptEntryIndex");
-        let own = self.lines.iter().rposition(|line| line.as_ref() == Some(&place.id));
+        let own = self.lines.iter().rposition(|line| line.as_ref() == Some(&position.id));
         let index = index.parse::<usize>().ok().filter(|&index| Some(index) <= own);
         if let Some(Some(id)) = index.and_then(|index| self.lines.get(index)) {
             object.set("firstKeptEntryId", json::encode_string(id.as_str()));
@@ -173,9 +173,9 @@ mod tests {
                 continue;
             }
             let parent_id = object.get("parentId").map(|_| object.string("parentId").map(EntryId::new));
-            let stored = StoredPlace { id: object.string("id").map(EntryId::new), parent_id };
-            let place = migration.place(stored).unwrap();
-            out += &migration.rewrite(line, &place).unwrap();
+            let stored = StoredPosition { id: object.string("id").map(EntryId::new), parent_id };
+            let position = migration.position(stored).unwrap();
+            out += &migration.rewrite(line, &position).unwrap();
             out.push('\n');
         }
         out
@@ -253,11 +253,11 @@ mod tests {
     fn ids_are_unique_whatever_ids_are_stored() {
         let mut migration = Migration::new(1, "s").unwrap();
         let taken = EntryId::new(format!("{:08x}", id_number("s", 2)));
-        let first = migration.place(StoredPlace { id: Some(taken.clone()), parent_id: None }).unwrap();
-        let second = migration.place(StoredPlace::default()).unwrap();
+        let first = migration.position(StoredPosition { id: Some(taken.clone()), parent_id: None }).unwrap();
+        let second = migration.position(StoredPosition::default()).unwrap();
         assert_eq!(first.id, taken);
         assert_ne!(second.id, taken);
         assert_eq!(second.parent_id, Some(taken.clone()));
-        assert_ne!(migration.place(StoredPlace { id: Some(taken.clone()), parent_id: None }).unwrap().id, taken);
+        assert_ne!(migration.position(StoredPosition { id: Some(taken.clone()), parent_id: None }).unwrap().id, taken);
     }
 }

@@ -68,7 +68,7 @@ impl BranchPreparation {
         let mut preparation =
             Self { file_operations: file_operations(abandoned, tools), file_tools: tools.clone(), ..Self::default() };
         let mut is_full = false;
-        for (projected, message) in visible.rev().flat_map(told_messages) {
+        for (projected, message) in visible.rev().flat_map(included_messages) {
             is_full = is_full || !preparation.has_room(projected, message, budget);
             if is_full {
                 preparation.left_out += 1;
@@ -100,9 +100,9 @@ pub fn branch_budget(context_window: u64, reserve_tokens: u64) -> u64 {
     context_window.saturating_sub(reserve_tokens).max(context_window / 4)
 }
 
-fn told_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&ProjectedEntry, &Arc<Message>)> {
-    let is_told = |message: &&Arc<Message>| !matches!(message.body(), Body::ToolResult { .. } | Body::System(_));
-    projected.messages.iter().rev().filter(is_told).map(move |message| (projected, message))
+fn included_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&ProjectedEntry, &Arc<Message>)> {
+    let is_included = |message: &&Arc<Message>| !matches!(message.body(), Body::ToolResult { .. } | Body::System(_));
+    projected.messages.iter().rev().filter(is_included).map(move |message| (projected, message))
 }
 
 fn file_operations(abandoned: &[Arc<Entry>], tools: &FileTools) -> FileOperations {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::awaited::AwaitedCall;
 use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::ledger::{Collector, Ledger};
 use crate::message::{Body, Message};
+use crate::pending_calls::PendingCall;
 use crate::pins::remove_pinned_entries;
 use crate::projection::{ProjectedEntry, Projection};
 use crate::settings::CompactionSettings;
@@ -84,7 +84,7 @@ pub enum Refusal {
     )]
     AwaitsResult {
         /// The call.
-        call: AwaitedCall,
+        call: PendingCall,
         /// Messages that could have been summarised or kept.
         messages: usize,
         /// Tokens of the context.

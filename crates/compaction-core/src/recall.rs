@@ -24,7 +24,7 @@ use crate::verbatim::{PartKind, Verbatim};
 use edits::{are_of_one_file, changed_files};
 use question::Hit;
 
-pub use excerpts::{Choice, Excerpt, Place, choose, cut_to};
+pub use excerpts::{Choice, Excerpt, PiecePosition, choose, cut_to};
 pub use question::RecallQuery;
 
 /// How much further occurrences of a word add (BM25: k1).

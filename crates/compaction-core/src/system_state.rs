@@ -73,28 +73,28 @@ impl<'a> State<'a> {
 /// A map that keeps keys in the order of their first insertion.
 struct Ordered<K, V> {
     list: Vec<Option<(K, V)>>,
-    places: HashMap<K, usize>,
+    positions: HashMap<K, usize>,
 }
 
 impl<K, V> Default for Ordered<K, V> {
     fn default() -> Self {
-        Self { list: Vec::new(), places: HashMap::new() }
+        Self { list: Vec::new(), positions: HashMap::new() }
     }
 }
 
 impl<K: Copy + Eq + Hash, V> Ordered<K, V> {
     /// Sets the value of a key, at its old position or at the end.
     fn put(&mut self, key: K, value: V) {
-        let place = *self.places.entry(key).or_insert(self.list.len());
-        match self.list.get_mut(place) {
+        let position = *self.positions.entry(key).or_insert(self.list.len());
+        match self.list.get_mut(position) {
             Some(known) => *known = Some((key, value)),
             None => self.list.push(Some((key, value))),
         }
     }
 
     fn remove(&mut self, key: &K) {
-        if let Some(place) = self.places.remove(key) {
-            self.list[place] = None;
+        if let Some(position) = self.positions.remove(key) {
+            self.list[position] = None;
         }
     }
 

@@ -47,20 +47,20 @@ pub fn suffix_utf16(text: &str, units: usize) -> &str {
 /// Real counts can be several times higher.
 pub fn least_tokens(text: &str) -> u64 {
     let (mut tokens, mut wide) = (0u64, 0u64);
-    let mut before = Sign::Space;
+    let mut before = CharacterClass::Space;
     let mut length = 0;
     for character in text.chars() {
-        let sign = Sign::of(character);
-        if sign == Sign::Wide {
+        let sign = CharacterClass::of(character);
+        if sign == CharacterClass::Wide {
             wide += 1;
         }
         length = if sign == before { length + 1 } else { 0 };
         // A sign before a word is part of the word.
-        let is_alone = sign != before && !(before == Sign::Other && sign == Sign::Letter);
+        let is_alone = sign != before && !(before == CharacterClass::Other && sign == CharacterClass::Letter);
         tokens += u64::from(match sign {
-            Sign::Space | Sign::Wide => false,
-            Sign::Digit => length % 3 == 0,
-            Sign::Letter | Sign::Other => is_alone,
+            CharacterClass::Space | CharacterClass::Wide => false,
+            CharacterClass::Digit => length % 3 == 0,
+            CharacterClass::Letter | CharacterClass::Other => is_alone,
         });
         before = sign;
     }
@@ -68,7 +68,7 @@ pub fn least_tokens(text: &str) -> u64 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum CharacterClass {
     Space,
     Letter,
     Digit,
@@ -77,7 +77,7 @@ enum Sign {
     Other,
 }
 
-impl Sign {
+impl CharacterClass {
     fn of(character: char) -> Self {
         match character {
             'a'..='z' | 'A'..='Z' | '\'' | '\u{2019}' => Self::Letter,

@@ -34,7 +34,7 @@ use arguments::Arguments;
 use table::{Kind, table};
 
 pub use outcome::{failed, files_done, has_failed, printed_text};
-pub use patch::{edits_proposed, edits_told};
+pub use patch::{proposed_edits, reported_edits};
 pub use plan::{Plan, PlanItem, PlanStatus};
 
 use crate::file_operations::FileTools;

@@ -191,8 +191,8 @@ impl TriggerDecision {
             return TriggerDecision { has_overflowed: overflowed.is_some(), reported, ..self };
         };
         let reported = overflowed.reported;
-        let told = self.told(overflowed);
-        let room = self.named_room(reported).filter(|_| reported.is_curable()).or(told);
+        let implied = self.implied_room(overflowed);
+        let room = self.named_room(reported).filter(|_| reported.is_curable()).or(implied);
         let target = room
             .map(|room| if reported.limit.is_some() || !overflowed.is_refused { room } else { room / UNKNOWN_SHARE });
         let window = target.unwrap_or(u64::MAX).min(input.model.effective_window());
@@ -215,7 +215,7 @@ impl TriggerDecision {
     /// The room according to a refusal without a limit, or to an answer to a part of the context: at
     /// most the size of that request. Nothing is learned if the context was too large for the settings
     /// anyway.
-    fn told(&self, overflowed: Overflowed) -> Option<u64> {
+    fn implied_room(&self, overflowed: Overflowed) -> Option<u64> {
         match overflowed.is_refused {
             false => overflowed.reported.limit,
             true if overflowed.reported.limit.is_some() || overflowed.kind == Overflow::OutputTooLarge => None,

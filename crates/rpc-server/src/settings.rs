@@ -140,8 +140,8 @@ impl Settings {
     /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
     pub fn thinking(&self) -> Thinking {
         match self.merged["compactd"]["summarizeThinking"] == true {
-            true => Thinking::Told,
-            false => Thinking::LeftOut,
+            true => Thinking::Included,
+            false => Thinking::Excluded,
         }
     }
 

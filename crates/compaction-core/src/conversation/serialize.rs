@@ -25,9 +25,9 @@ pub trait Redact: Debug {
 pub enum Thinking {
     /// Thinking is left out.
     #[default]
-    LeftOut,
+    Excluded,
     /// Thinking precedes each answer.
-    Told,
+    Included,
 }
 
 /// How much of a message is serialised.
@@ -43,7 +43,7 @@ pub(crate) struct Detail {
 impl Detail {
     /// Everything that the format includes, with or without thinking.
     pub(crate) fn full(thinking: Thinking) -> Self {
-        Self { has_thinking: thinking == Thinking::Told, units: None }
+        Self { has_thinking: thinking == Thinking::Included, units: None }
     }
 
     fn result_units(&self) -> usize {

@@ -4,16 +4,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::awaited::{self, AwaitedCall};
 use crate::entry::{Entry, EntryId};
 use crate::message::Body;
+use crate::pending_calls::{self, PendingCall};
 use crate::projection::ProjectedEntry;
 
 /// For every position, whether cutting there would summarise a tool call whose result is kept or still
 /// expected.
 pub(super) fn positions_that_part_a_pair(span: &[ProjectedEntry]) -> Vec<bool> {
     let mut parts = positions_that_part_stored_pairs(span);
-    if let Some((position, _)) = awaited::in_context(span) {
+    if let Some((position, _)) = pending_calls::in_context(span) {
         parts[position + 1..].fill(true);
     }
     parts
@@ -67,8 +67,8 @@ pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String
 
 /// The pending call that lies before `first_kept` on `branch` (root first). `None` if there is no such
 /// call or no such entry.
-pub fn awaited_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<AwaitedCall> {
-    let (position, call) = awaited::on_path(branch)?;
+pub fn pending_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<PendingCall> {
+    let (position, call) = pending_calls::on_path(branch)?;
     branch[position + 1..].iter().any(|entry| entry.id() == first_kept).then_some(call)
 }
 

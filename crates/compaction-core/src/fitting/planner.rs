@@ -52,7 +52,7 @@ impl<'a> Planner<'a> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
         let fits = |detail: &Detail| packing::joined(&self.weights(detail)) <= room;
-        let with_thinking = (self.thinking == Thinking::Told).then(|| Detail::full(self.thinking));
+        let with_thinking = (self.thinking == Thinking::Included).then(|| Detail::full(self.thinking));
         with_thinking.into_iter().chain(STEPS).find(fits)
     }
 
@@ -143,7 +143,7 @@ impl<'a> Planner<'a> {
     fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
         let lowered = self.budget.max_tokens < self.wanted_max_tokens;
         let fitting = Fitting {
-            dropped_thinking: self.thinking == Thinking::Told
+            dropped_thinking: self.thinking == Thinking::Included
                 && !detail.has_thinking
                 && self.messages.iter().any(|message| has_thinking(message)),
             shrunk_to_units: detail.units,

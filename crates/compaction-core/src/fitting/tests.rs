@@ -46,7 +46,7 @@ fn input<'a>(messages: &'a [Arc<Message>], texts: &'a PromptTexts, context_windo
         replace_instructions: false,
         texts,
         limits: LIMITS,
-        thinking: Thinking::Told,
+        thinking: Thinking::Included,
         context_window,
         input_limit: None,
         redact: None,
@@ -66,7 +66,7 @@ fn prompts(plan: &RequestPlan) -> Vec<String> {
 #[test]
 fn nothing_changes_without_a_window() {
     let messages = [user("do it"), thinking("hm"), call("x"), result(&"r".repeat(9000)), user("</conversation> more")];
-    let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Told);
+    let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Included);
     let texts = PromptTexts::default();
     let (previous_summary, custom_instructions) = (Some("## Goal\nold"), Some("tests"));
     let prompt = HistoryPrompt { conversation: &text, previous_summary, custom_instructions };
@@ -98,9 +98,9 @@ fn thinking_is_told_where_it_is_asked_for() {
         (prompts(&plan).join("").contains("[Assistant thinking]: hm"), *plan.fitting())
     };
     for window in [None, Some(200_000)] {
-        assert_eq!(told(Thinking::Told, window), (true, Fitting::default()));
+        assert_eq!(told(Thinking::Included, window), (true, Fitting::default()));
         // Nothing was dropped to make it fit.
-        assert_eq!(told(Thinking::LeftOut, window), (false, Fitting::default()));
+        assert_eq!(told(Thinking::Excluded, window), (false, Fitting::default()));
     }
 }
 

@@ -41,14 +41,14 @@ pub struct Excerpt {
     /// The pieces in the order of the document, with a line `[…]` where something is left out.
     pub text: String,
     /// The position of each piece. A piece that crosses two parts counts as two.
-    pub places: Vec<Place>,
+    pub places: Vec<PiecePosition>,
     /// Whether anything is left out.
     pub is_partial: bool,
 }
 
 /// The position of a piece. Sizes are UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct PiecePosition {
     /// The kind of its part.
     pub kind: PartKind,
     /// The index of the part in the list of content blocks, if the content is a list.
@@ -183,7 +183,7 @@ impl Excerpt {
             let start = seen.units_at(&whole.text, part.range.start.max(range.start));
             let end = seen.units_at(&whole.text, part.range.end.min(range.end));
             let offset = offset + start - from;
-            self.places.push(Place { kind: part.kind, block: part.block, range: start..end, offset });
+            self.places.push(PiecePosition { kind: part.kind, block: part.block, range: start..end, offset });
         }
     }
 }

@@ -44,7 +44,7 @@ fn parse_sections(lines: &[&str]) -> Sections {
         if at == lines.len() || is_known(lines[at]) {
             reader.read_chunk(&lines[start..at]);
             start = at + 1;
-            reader.place = lines.get(at).map_or(Place::Before, |line| Place::after(line));
+            reader.position = lines.get(at).map_or(Position::Before, |line| Position::after(line));
         }
     }
     reader.finish()
@@ -52,7 +52,7 @@ fn parse_sections(lines: &[&str]) -> Sections {
 
 /// Position of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-enum Place {
+enum Position {
     /// Before the first heading.
     #[default]
     Before,
@@ -64,12 +64,12 @@ enum Place {
     Other,
 }
 
-impl Place {
+impl Position {
     fn after(line: &str) -> Self {
         match heading_of(line) {
-            Some(HeadingLine::Known(section)) => Place::In(section),
-            Some(HeadingLine::Progress) => Place::Progress,
-            _ => Place::Other,
+            Some(HeadingLine::Known(section)) => Position::In(section),
+            Some(HeadingLine::Progress) => Position::Progress,
+            _ => Position::Other,
         }
     }
 }
@@ -77,7 +77,7 @@ impl Place {
 #[derive(Default)]
 struct Reader {
     sections: Sections,
-    place: Place,
+    position: Position,
     /// The section of the item that further lines may continue.
     open_item: Option<Section>,
     /// Whether a plain line continues the open item.
@@ -114,15 +114,15 @@ impl Reader {
     fn read_line(&mut self, line: &str) {
         if heading_of(line).is_some() {
             // Known headings divide chunks, so this one is not part of the format.
-            self.place = Place::Other;
+            self.position = Position::Other;
             let other = OtherSection { heading: line.to_owned(), text: String::new() };
             return self.sections.other.push(other);
         }
-        match self.place {
-            Place::Before | Place::Other => self.push_other(line),
-            Place::In(section) => self.read_item_line(line, section),
+        match self.position {
+            Position::Before | Position::Other => self.push_other(line),
+            Position::In(section) => self.read_item_line(line, section),
             // Loose items under Progress count as done, unless their box is open.
-            Place::Progress => self.read_item_line(line, Section::Done),
+            Position::Progress => self.read_item_line(line, Section::Done),
         }
     }
 
@@ -170,10 +170,10 @@ impl Reader {
     }
 
     fn item_section(&self) -> Option<Section> {
-        match self.place {
-            Place::In(section) => Some(section),
-            Place::Progress => Some(Section::Done),
-            Place::Before | Place::Other => None,
+        match self.position {
+            Position::In(section) => Some(section),
+            Position::Progress => Some(Section::Done),
+            Position::Before | Position::Other => None,
         }
     }
 
@@ -187,7 +187,7 @@ impl Reader {
     }
 
     fn push_other(&mut self, line: &str) {
-        if self.place == Place::Before && self.sections.other.is_empty() {
+        if self.position == Position::Before && self.sections.other.is_empty() {
             self.sections.other.push(OtherSection::default());
         }
         if let Some(other) = self.sections.other.last_mut() {

@@ -62,7 +62,7 @@ fn diff_path(path: &str, side: &str) -> Option<String> {
 }
 
 /// Files that aider reports as edited in the text of an answer: `Applied edit to FILE`.
-pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
+pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
     let has_some = text.contains(APPLIED);
     let lines = text.lines().filter(move |_| has_some);
     lines.filter_map(|line| {
@@ -76,7 +76,7 @@ pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
 ///
 /// These are proposals. Many of them fail to match, so they count only if nothing else shows what was
 /// done.
-pub fn edits_proposed(text: &str) -> Vec<&str> {
+pub fn proposed_edits(text: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     if !text.contains(SEARCH) {
         return paths;
@@ -125,7 +125,7 @@ mod tests {
             ("a.py\n<<<<<<< SEARCH\na\n=======\nb".to_owned(), vec![]),
             ("a.py\n```\nwhole file\n```".to_owned(), vec![]),
         ] {
-            assert_eq!(edits_proposed(&text), paths, "{text}");
+            assert_eq!(proposed_edits(&text), paths, "{text}");
         }
     }
 }
