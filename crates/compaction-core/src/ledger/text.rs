@@ -12,7 +12,15 @@ const LONGEST_GIST: usize = 280;
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::new();
+    read_one_line(text, &mut out);
+    out
+}
+
+/// As [`one_line`], into `out` in place of what it held.
+pub(crate) fn read_one_line(text: &str, out: &mut String) {
+    out.clear();
+    out.reserve(text.len());
     let mut word = 0;
     let mut at = 0;
     while let Some(byte) = text.as_bytes().get(at) {
@@ -24,15 +32,14 @@ pub(crate) fn one_line(text: &str) -> String {
             _ => 0,
         };
         if width > 0 {
-            push_word(&text[word..at], &mut out);
+            push_word(&text[word..at], out);
             word = at + width;
         }
         at += if width > 0 { width } else { character_width(*byte) };
     }
-    push_word(&text[word..], &mut out);
-    match escape_tags(&out) {
-        Cow::Borrowed(_) => out,
-        Cow::Owned(escaped) => escaped,
+    push_word(&text[word..], out);
+    if let Cow::Owned(escaped) = escape_tags(out) {
+        *out = escaped;
     }
 }
 
