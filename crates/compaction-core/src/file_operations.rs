@@ -6,7 +6,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
-use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, is_listed};
+use crate::tools::{
+    FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed,
+};
 
 /// Names of tools and arguments by which file operations are recognised before the table of
 /// [`crate::tools`] is asked. The names are exact, and a call that they fit counts even if it failed.
@@ -106,9 +108,12 @@ impl FileOperations {
     }
 
     fn settle(&mut self, action: &ToolAction, output: &str, is_error: bool) {
-        let files = files_done(action, output, is_error, || {
-            Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str))
-        });
+        let files = files_done(
+            action,
+            output,
+            || has_failed(action, output, is_error),
+            || Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str)),
+        );
         self.add_all(&files);
     }
 

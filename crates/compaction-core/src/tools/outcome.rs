@@ -85,7 +85,8 @@ pub fn printed_text(output: &str) -> Cow<'_, str> {
     printed.unwrap_or(Cow::Borrowed(output))
 }
 
-/// The files of a call that did `action`, once its result is known: those of a call that failed do not count, and of a
+/// The files of a call that did `action`, once its result is known where `has_failed` says what [`has_failed`] says:
+/// those of a call that failed do not count, and of a
 /// command line those that it could not read or write.
 ///
 /// A file that only a command line or a result names is spelled as one of `known`, if that is evidently the same: an agent
@@ -93,7 +94,7 @@ pub fn printed_text(output: &str) -> Cow<'_, str> {
 pub fn files_done<'a>(
     action: &ToolAction,
     output: &str,
-    is_error: bool,
+    has_failed: impl FnOnce() -> bool,
     known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
 ) -> Vec<FileUse> {
     let spelled = |file: &FileUse| {
@@ -107,7 +108,7 @@ pub fn files_done<'a>(
             let output = printed_text(output);
             files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
         }
-        _ if has_failed(action, output, is_error) || is_listing(output) => Vec::new(),
+        _ if has_failed() || is_listing(output) => Vec::new(),
         ToolAction::OpenFile(deed) => {
             let Some(path) = file_in_result(output) else { return Vec::new() };
             let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
@@ -218,8 +219,15 @@ fn in_lines(output: &str) -> Option<bool> {
 }
 
 fn is_output_mark(line: &str) -> bool {
-    let line = line.trim().to_lowercase();
-    line.starts_with("output:") || line.starts_with("<output>")
+    let line = line.trim();
+    ["output:", "<output>"].iter().any(|mark| starts_ignoring_case(line, mark))
+}
+
+/// Whether `line` starts with `start`, which is ASCII and in lower case, in any case.
+fn starts_ignoring_case(line: &str, start: &str) -> bool {
+    let (line, start) = (line.as_bytes(), start.as_bytes());
+    line.first().map(u8::to_ascii_lowercase) == start.first().copied()
+        && line.get(..start.len()).is_some_and(|line| line.eq_ignore_ascii_case(start))
 }
 
 /// The code of a line that tells how a command ended, and nothing else.
@@ -227,9 +235,12 @@ fn exit_code(line: &str) -> Option<i64> {
     if line.len() > LONGEST_LINE {
         return None;
     }
-    let lower = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']).to_lowercase();
-    let starts = STARTS.iter().any(|start| lower.starts_with(start));
-    PHRASES.iter().filter(|_| starts).find_map(|phrase| {
+    let line = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']);
+    if !STARTS.iter().any(|start| starts_ignoring_case(line, start)) {
+        return None;
+    }
+    let lower = line.to_lowercase();
+    PHRASES.iter().find_map(|phrase| {
         let (_, rest) = lower.split_once(phrase)?;
         number(rest)
     })
