@@ -6,7 +6,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
-use crate::tools::{FileDeed, FileUse, ToolAction, classify, files_done, is_listed, proposed_edits, reported_edits};
+use crate::tools::{
+    FileDeed, FileUse, ToolAction, classify, files_done, has_failed, is_listed, proposed_edits, reported_edits,
+};
 
 /// Names of tools and arguments that identify file operations. They are checked before the table of
 /// [`crate::tools`]. Names must match exactly, and a matching call counts even if it failed.
@@ -106,9 +108,12 @@ impl FileOperations {
     }
 
     fn settle(&mut self, action: &ToolAction, output: &str, is_error: bool) {
-        let files = files_done(action, output, is_error, || {
-            Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str))
-        });
+        let files = files_done(
+            action,
+            output,
+            || has_failed(action, output, is_error),
+            || Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str)),
+        );
         self.add_all(&files);
     }
 

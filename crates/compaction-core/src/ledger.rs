@@ -39,6 +39,7 @@ pub(crate) mod statements;
 mod steps;
 mod store;
 pub(crate) mod subject;
+mod terms;
 pub(crate) mod text;
 mod told;
 mod wishes;
@@ -80,7 +81,8 @@ pub struct Ledger {
     /// What people asked, verbatim.
     pub requests: Vec<Request>,
     /// What was said, sentence by sentence.
-    pub statements: Vec<Statement>,
+    pub(crate) statements: Vec<Statement>,
+    vocabulary: selection::SharedVocabulary,
     /// What was settled, is wanted or left to do, in sentences.
     pub notes: Vec<Note>,
     /// The newest plan.

@@ -101,12 +101,12 @@ impl<'a> Actions<'a> {
         errors: &mut Errors,
     ) -> Option<(Voice, String)> {
         let (_, subject, action) = self.open.remove(call_id)?;
-        if is_refusal(output) && (is_error || has_failed(&action, output, is_error)) {
+        let has_failed = has_failed(&action, output, is_error);
+        if (is_error || has_failed) && is_refusal(output) {
             return None;
         }
-        let files = files_done(&action, output, is_error, || Box::new(self.files.keys().map(String::as_str)));
+        let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
         let of_files: Vec<Subject> = files.into_iter().map(|file| (Deed::of_file(file.deed), file.path)).collect();
-        let has_failed = has_failed(&action, output, is_error);
         let mut told = outcome(&action, &subject, output, has_failed);
         if has_failed {
             let line = error_line(&printed_text(output));

@@ -86,15 +86,15 @@ pub fn printed_text(output: &str) -> Cow<'_, str> {
     printed.unwrap_or(Cow::Borrowed(output))
 }
 
-/// The files of a call that did `action`, given its result. Files of a failed call do not count, nor do
-/// files that a command line could not read or write.
+/// The files of a call that did `action`. `failed` is what [`has_failed`] says of its result. Files of a failed
+/// call do not count, nor do files that a command line could not read or write.
 ///
 /// A file that only a command line or a result names gets the spelling of the same file in `known`:
 /// agents that pass `/work/src/a.rs` to their tools write `src/a.rs` in their commands.
 pub fn files_done<'a>(
     action: &ToolAction,
     output: &str,
-    is_error: bool,
+    has_failed: impl FnOnce() -> bool,
     known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
 ) -> Vec<FileUse> {
     let spelled = |file: &FileUse| {
@@ -108,7 +108,7 @@ pub fn files_done<'a>(
             let output = printed_text(output);
             files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
         }
-        _ if has_failed(action, output, is_error) || is_listing(output) => Vec::new(),
+        _ if has_failed() || is_listing(output) => Vec::new(),
         ToolAction::OpenFile(deed) => {
             let Some(path) = file_in_result(output) else { return Vec::new() };
             let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
@@ -221,8 +221,15 @@ fn in_lines(output: &str) -> Option<bool> {
 }
 
 fn is_output_mark(line: &str) -> bool {
-    let line = line.trim().to_lowercase();
-    line.starts_with("output:") || line.starts_with("<output>")
+    let line = line.trim();
+    ["output:", "<output>"].iter().any(|mark| starts_ignoring_case(line, mark))
+}
+
+/// Whether `line` starts with `start`, which is ASCII and in lower case, in any case.
+fn starts_ignoring_case(line: &str, start: &str) -> bool {
+    let (line, start) = (line.as_bytes(), start.as_bytes());
+    line.first().map(u8::to_ascii_lowercase) == start.first().copied()
+        && line.get(..start.len()).is_some_and(|line| line.eq_ignore_ascii_case(start))
 }
 
 /// The code in a line that only reports how a command ended.
@@ -230,9 +237,12 @@ fn exit_code(line: &str) -> Option<i64> {
     if line.len() > LONGEST_LINE {
         return None;
     }
-    let lower = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']).to_lowercase();
-    let starts = STARTS.iter().any(|start| lower.starts_with(start));
-    PHRASES.iter().filter(|_| starts).find_map(|phrase| {
+    let line = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']);
+    if !STARTS.iter().any(|start| starts_ignoring_case(line, start)) {
+        return None;
+    }
+    let lower = line.to_lowercase();
+    PHRASES.iter().find_map(|phrase| {
         let (_, rest) = lower.split_once(phrase)?;
         number(rest)
     })
