@@ -4,6 +4,7 @@ mod bench;
 pub mod codegen;
 mod dependencies;
 mod fuzz;
+mod links;
 mod models;
 pub mod protocol;
 mod quality;
@@ -15,6 +16,7 @@ mod workspace;
 
 pub use bench::bench;
 pub use fuzz::fuzz;
+pub use links::links;
 pub use models::models;
 pub use protocol::protocol;
 pub use quality::{quality, recall};

@@ -1,4 +1,4 @@
-//! The ledger: what a conversation held that must not be lost, as data (decision 0021).
+//! The ledger: what a conversation held that must not be lost, as data (docs/ledger.md).
 //!
 //! It is collected from messages in one pass (`collect`), merged from compaction to compaction,
 //! stored in the entry beside the summary (`store`), and read back tolerantly (`read`). Summaries

@@ -1,4 +1,4 @@
-//! The stored form of a ledger: one JSON object, bounded in bytes (decision 0021).
+//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form").
 
 use std::cmp::Reverse;
 
