@@ -60,6 +60,11 @@ grep 'Install a wheel for this platform' missing.txt",
         ..host("python", "python/README.md")
     },
     Host { installs_in_home: true, ..host("rust", "rust/README.md") },
+    Host {
+        tests: "nvim --headless --clean -l test/run.lua",
+        installs_in_home: true,
+        ..host("neovim", "neovim/README.md")
+    },
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
@@ -163,8 +168,8 @@ impl Drive {
         let cache = self.directory.join("cache");
         let joined = |parts: [&OsStr; 2], separator: &str| parts.join(OsStr::new(separator));
         let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
-        let installed = home.join("cargo/bin");
-        let tools = joined([&self.tools.path(host.newer_node), installed.as_os_str()], ":");
+        let installed = joined([home.join("cargo/bin").as_os_str(), home.join("npm/bin").as_os_str()], ":");
+        let tools = joined([&self.tools.path(host.newer_node), &installed], ":");
         command.env("HOME", home).env("PATH", joined([&tools, &variable("PATH")], ":")).env_remove("COMPACTD_BIN");
         command.env("npm_config_registry", &self.registry.address).env("npm_config_cache", cache.join("npm"));
         command.env("npm_config_update_notifier", "false").env("npm_config_audit", "false");
@@ -177,6 +182,10 @@ impl Drive {
         }
         command.env("CARGO_TARGET_DIR", self.directory.join("cargo")).env("CARGO_INSTALL_ROOT", home.join("cargo"));
         command.env("BASH_ENV", &self.tools.shell);
+        command.env("npm_config_prefix", home.join("npm"));
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+            command.env_remove(name);
+        }
     }
 }
 

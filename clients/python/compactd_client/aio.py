@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import IO, Any, Self, cast
@@ -187,7 +187,7 @@ def _in_loop(handlers: AsyncHandlers, loop: asyncio.AbstractEventLoop) -> Handle
 def _threaded(handler: Callable[[Any], Any], loop: asyncio.AbstractEventLoop) -> Callable[[Any, threading.Event], Any]:
     async def call(params: Any) -> Any:
         result = handler(params)
-        return await cast(Awaitable[Any], result) if inspect.isawaitable(result) else result
+        return await result if inspect.isawaitable(result) else result
 
     def answer(params: Any, cancelled: threading.Event) -> Any:
         future = asyncio.run_coroutine_threadsafe(call(params), loop)

@@ -49,7 +49,7 @@ class AsyncClientTest(unittest.IsolatedAsyncioTestCase):
         client = await self.start()
         session_id = await self.conversation(client)
         await client.request("compact", {"sessionId": session_id, "settings": SMALL})
-        names = []
+        names: list[str] = []
         while not names or names[-1] != "compactionEnd":
             names.append((await asyncio.wait_for(client.next_notification(), 1)).method)
         self.assertIn("compactionStart", names)
