@@ -65,6 +65,13 @@ grep 'Install a wheel for this platform' missing.txt",
         installs_in_home: true,
         ..host("neovim", "neovim/README.md")
     },
+    Host {
+        tests: "emacs --batch -Q -L . -l test/run.el
+emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-file-function (lambda (_) \"/dev/null\"))' \
+    -f batch-byte-compile compactd.el",
+        installs_in_home: true,
+        ..host("emacs", "emacs/README.md")
+    },
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
