@@ -72,6 +72,13 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         installs_in_home: true,
         ..host("emacs", "emacs/README.md")
     },
+    Host {
+        then: "python3 -m zipfile -l extension/dist/compactd.vsix | grep extension/dist/src/extension.js",
+        tests: "npm ci --ignore-scripts && npm test",
+        newer_node: true,
+        installs_in_home: true,
+        ..host("vscode", "vscode/README.md")
+    },
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.

