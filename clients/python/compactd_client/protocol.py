@@ -2531,3 +2531,122 @@ class Calls:
 
     def _request(self, method: str, params: Any, timeout: float | None) -> Any:
         raise NotImplementedError
+
+
+class AsyncCalls:
+    """The calls for asyncio, typed by method."""
+
+    @overload
+    async def request(self, method: Literal["initialize"], params: InitializeParams) -> InitializeResult: ...
+
+    @overload
+    async def request(self, method: Literal["updateSettings"], params: UpdateSettingsParams) -> UpdateSettingsResult: ...
+
+    @overload
+    async def request(self, method: Literal["shutdown"], params: NoParams) -> Null: ...
+
+    @overload
+    async def request(self, method: Literal["rpc.discover"], params: NoParams) -> FreeObject: ...
+
+    @overload
+    async def request(self, method: Literal["createSession"], params: CreateSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["openSession"], params: OpenSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["continueSession"], params: ContinueSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["closeSession"], params: SessionParams) -> Null: ...
+
+    @overload
+    async def request(self, method: Literal["listSessions"], params: ListSessionsParams) -> ListSessionsResult: ...
+
+    @overload
+    async def request(self, method: Literal["forkSession"], params: ForkSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["setSessionName"], params: SetSessionNameParams) -> AppendedResult: ...
+
+    @overload
+    async def request(self, method: Literal["getSessionStats"], params: SessionParams) -> SessionStats: ...
+
+    @overload
+    async def request(self, method: Literal["checkSession"], params: CheckSessionParams) -> CheckSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["appendMessage"], params: AppendMessageParams) -> AppendMessageResult: ...
+
+    @overload
+    async def request(self, method: Literal["appendEntry"], params: AppendEntryParams) -> AppendedResult: ...
+
+    @overload
+    async def request(self, method: Literal["getEntry"], params: EntryParams) -> GetEntryResult: ...
+
+    @overload
+    async def request(self, method: Literal["getEntries"], params: GetEntriesParams) -> EntriesResult: ...
+
+    @overload
+    async def request(self, method: Literal["getBranch"], params: GetBranchParams) -> EntriesResult: ...
+
+    @overload
+    async def request(self, method: Literal["getTree"], params: SessionParams) -> GetTreeResult: ...
+
+    @overload
+    async def request(self, method: Literal["searchSession"], params: SearchSessionParams) -> SearchSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["recall"], params: RecallParams) -> RecallResult: ...
+
+    @overload
+    async def request(self, method: Literal["setLabel"], params: SetLabelParams) -> AppendedResult: ...
+
+    @overload
+    async def request(self, method: Literal["getContext"], params: GetContextParams) -> GetContextResult: ...
+
+    @overload
+    async def request(self, method: Literal["getContextUsage"], params: GetContextUsageParams) -> ContextUsage: ...
+
+    @overload
+    async def request(self, method: Literal["estimateTokens"], params: EstimateTokensParams) -> EstimateTokensResult: ...
+
+    @overload
+    async def request(self, method: Literal["serializeConversation"], params: SerializeConversationParams) -> SerializeConversationResult: ...
+
+    @overload
+    async def request(self, method: Literal["checkCompaction"], params: CheckCompactionParams) -> CheckCompactionResult: ...
+
+    @overload
+    async def request(self, method: Literal["prepareCompaction"], params: PrepareCompactionParams) -> PrepareCompactionResult: ...
+
+    @overload
+    async def request(self, method: Literal["compact"], params: CompactParams) -> CompactResult: ...
+
+    @overload
+    async def request(self, method: Literal["abortCompaction"], params: SessionParams) -> AbortResult: ...
+
+    @overload
+    async def request(self, method: Literal["undoCompaction"], params: UndoCompactionParams) -> UndoCompactionResult: ...
+
+    @overload
+    async def request(self, method: Literal["pinEntry"], params: PinEntryParams) -> PinEntryResult: ...
+
+    @overload
+    async def request(self, method: Literal["getPins"], params: GetPinsParams) -> GetPinsResult: ...
+
+    @overload
+    async def request(self, method: Literal["prepareNavigation"], params: PrepareNavigationParams) -> PrepareNavigationResult: ...
+
+    @overload
+    async def request(self, method: Literal["navigateTree"], params: NavigateTreeParams) -> NavigateTreeResult: ...
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Sends a request and waits for its result. A task that is cancelled cancels the request.
+
+        Raises CompactdError if the server answers with an error, ServerGone if it ends first.
+        """
+        return await self._request(method, params)
+
+    async def _request(self, method: str, params: Any) -> Any:
+        raise NotImplementedError

@@ -1,5 +1,6 @@
-//! Conversations as models get them: messages of the three roles that every model knows, and the
-//! text that a summarizer reads (session spec, What the model sees; compaction spec, Serialisation).
+//! Conversations in the forms that models read: messages with the three roles that every model knows,
+//! and the text for a summarizer (docs/projection.md, "Messages for a model"; docs/summaries.md,
+//! "Serialisation").
 
 mod pairing;
 mod prefix;
@@ -22,7 +23,7 @@ pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
     LlmContext::of(projection).into_messages()
 }
 
-/// A message in `llm` format; `None` for those that models do not see as messages.
+/// A message in `llm` format; `None` if models do not see it.
 pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
     let user = |text: &str| Some(Arc::new(Message::user_text(text, message.time())));
     if matches!(message.role(), "user" | "assistant" | "toolResult") {
@@ -39,7 +40,7 @@ pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
     }
 }
 
-/// What a model reads of a command that the person ran, with its output as `output`.
+/// The text for a command that the person ran, with `output` as its output.
 fn bash_text(bash: &BashExecution, output: Cow<'_, str>) -> String {
     let mut text = format!("Ran `{}`\n", bash.command);
     match output.as_ref() {
@@ -68,7 +69,7 @@ fn branch_summary_text(summary: &str) -> String {
     )
 }
 
-/// A summary inside its element, which it cannot end.
+/// Wraps a summary in its element. A closing tag inside it is escaped.
 fn enclosed(introduction: &str, summary: &str) -> String {
     let summary = summary.replace("</summary", "<\\/summary");
     format!("{introduction}\n\n<summary>\n{summary}\n</summary>")

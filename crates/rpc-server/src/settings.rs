@@ -1,4 +1,4 @@
-//! Settings: layers of JSON objects, merged and checked (compaction spec, Settings).
+//! Settings: layers of JSON objects, merged and checked (docs/preparation.md, "Settings").
 //!
 //! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
 //! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
@@ -140,8 +140,8 @@ impl Settings {
     /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
     pub fn thinking(&self) -> Thinking {
         match self.merged["compactd"]["summarizeThinking"] == true {
-            true => Thinking::Told,
-            false => Thinking::LeftOut,
+            true => Thinking::Included,
+            false => Thinking::Excluded,
         }
     }
 

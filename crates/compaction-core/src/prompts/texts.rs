@@ -1,20 +1,19 @@
 //! The wording of the prompts.
 
-/// The texts that a summarizer is given; each can be replaced in the settings.
+/// The prompts of a summarizer. Each can be replaced in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptTexts {
     /// System prompt of every request.
     pub system: String,
     /// Instructions for the first summary of a session.
     pub first: String,
-    /// Instructions for a summary that updates the one before.
+    /// Instructions for an update of the previous summary.
     pub update: String,
-    /// Instructions for the beginning of a split turn.
+    /// Instructions for a turn prefix.
     pub turn_prefix: String,
-    /// Instructions for a branch that is left.
+    /// Instructions for an abandoned branch.
     pub branch: String,
-    /// What is added to the last two where a conversation is told in several requests and this is
-    /// not the first of them.
+    /// Added to the last two in every request but the first, if a conversation needs several.
     pub continued: String,
     /// What stands before the instructions where they are the last message of the conversation itself.
     pub in_conversation: String,

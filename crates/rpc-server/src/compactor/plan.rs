@@ -256,7 +256,7 @@ fn check_first_kept(
     if let Some(call_id) = cut_point::parted_pair(&branch, first_kept) {
         return parts(format!("call {call_id}"));
     }
-    match cut_point::awaited_before(&branch, first_kept).filter(|call| !hidden.contains(&call.entry_id)) {
+    match cut_point::pending_before(&branch, first_kept).filter(|call| !hidden.contains(&call.entry_id)) {
         Some(call) => parts(format!("call {} from the one that has not come yet", call.call_id)),
         None => Ok(()),
     }

@@ -42,7 +42,7 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
     .await
 }
 
-/// Whether the environment switches automatic compaction off (compaction spec, Triggers).
+/// Whether the environment switches automatic compaction off (docs/triggers.md, "Guards").
 pub(crate) fn is_switched_off() -> bool {
     std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }

@@ -1,5 +1,5 @@
 //! The summarizer over any model: requests that fit, retries, and checks of what comes back
-//! (compaction spec, Summaries).
+//! (docs/summaries.md, "What is rejected").
 
 mod continued;
 mod read;

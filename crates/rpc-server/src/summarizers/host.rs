@@ -1,4 +1,4 @@
-//! The model that is the client's: no key is needed here (protocol spec, From server to client).
+//! The model that is the client's: no key is needed here (protocol/README.md, "Requests of the server").
 
 use std::time::Duration;
 
@@ -68,8 +68,8 @@ impl Model for Host {
         ModelLimits { context_window: Some(self.context_window), max_output_tokens: None }
     }
 
-    /// The client tries again by itself as it sees fit: its error is final (protocol spec, From server
-    /// to client).
+    /// The client tries again by itself as it sees fit: its error is final (protocol/README.md, "Requests
+    /// of the server").
     fn is_retried(&self) -> bool {
         false
     }

@@ -103,8 +103,7 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
 }
 
-/// Kinds of failure, which decide whether another try makes sense (compaction spec, Summaries,
-/// Retries).
+/// Kinds of failure, which decide whether another try makes sense (docs/summaries.md, "Retries").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {
     /// Too many requests.

@@ -1,6 +1,6 @@
 //! The wire types, defined once: OpenRPC, JSON Schemas and client types are generated from them.
 //!
-//! Names and shapes are those of the protocol specification. Doc comments become descriptions in
+//! Names and shapes are those of protocol/README.md. Doc comments become descriptions in
 //! the generated documents, so they speak to the people who write clients.
 
 mod compaction;

@@ -202,8 +202,8 @@ fn timeouts(members: &Members<'_>) -> Result<Timeouts, RpcError> {
     })
 }
 
-/// A summary is written without tools (field bug 63), and what is read is a stream of the model
-/// that the settings name.
+/// A summary is written without tools (docs/field-reports.md, "Requests and summaries"), and what is read
+/// is a stream of the model that the settings name.
 const OWN_MEMBERS: [&str; 8] =
     ["tools", "tool_choice", "toolConfig", "functions", "function_call", "stream", "model", "n"];
 

@@ -26,7 +26,7 @@ pub(super) trait Wire: Send + Sync + Debug {
     }
 
     /// The body of a request: no tools, no choice of one, no forced reasoning, nothing for a prompt
-    /// cache (field bugs 62, 63, 65).
+    /// cache (docs/field-reports.md, "Requests and summaries").
     fn body(&self, request: &SummaryRequest) -> Value;
 
     /// The interface whose conversations it can continue, as pi's sessions name it; `None` if it can

@@ -1,7 +1,7 @@
-//! Tool calls whose results have not come.
+//! Tool calls whose results have not arrived.
 //!
-//! Only those of the last answer on a path still get one: an answer that failed or was aborted
-//! waits for nothing, and a call that a later answer passed over was given up.
+//! Only calls of the last answer on a path still get a result. An answer that failed or was aborted
+//! expects none, and a later answer means that earlier calls were given up.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,34 +11,34 @@ use crate::message::Message;
 use crate::projection::ProjectedEntry;
 use crate::tokens::is_success;
 
-/// A tool call whose result has not come.
+/// A tool call whose result has not arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AwaitedCall {
+pub struct PendingCall {
     /// The entry of the answer that made it.
     pub entry_id: EntryId,
     /// The call.
     pub call_id: String,
 }
 
-/// The first call of the last answer on `path` (root first) that has no result yet; `None` if that
-/// answer failed, was aborted or is hidden, or if there is none.
-pub(crate) fn on_path(path: &[Arc<Entry>]) -> Option<(usize, AwaitedCall)> {
+/// The first call of the last answer on `path` (root first) that has no result yet. `None` if that
+/// answer failed, was aborted or is hidden, or if there is no such call.
+pub(crate) fn on_path(path: &[Arc<Entry>]) -> Option<(usize, PendingCall)> {
     let last = LastAnswer::of(path.iter())?;
     let message = match last.edit {
         Some(Replacement::Hidden) => return None,
         Some(Replacement::Content(content)) => Arc::new(last.message.with_content(content)),
         Some(Replacement::Invalid) | None => Arc::clone(last.message),
     };
-    last.awaited(&[message])
+    last.pending(&[message])
 }
 
 /// The same for the entries of a context.
-pub(crate) fn in_context(context: &[ProjectedEntry]) -> Option<(usize, AwaitedCall)> {
+pub(crate) fn in_context(context: &[ProjectedEntry]) -> Option<(usize, PendingCall)> {
     let last = LastAnswer::of(context.iter().map(|projected| &projected.entry))?;
-    last.awaited(&context[last.position].messages)
+    last.pending(&context[last.position].messages)
 }
 
-/// The last answer of a path, if it may still get results.
+/// The last answer of a path, if its calls may still get results.
 struct LastAnswer<'a> {
     position: usize,
     entry_id: &'a EntryId,
@@ -67,10 +67,11 @@ impl<'a> LastAnswer<'a> {
         None
     }
 
-    /// The first call of the answer, as it is shown, that has no result; with the answer's position.
-    fn awaited(&self, shown: &[Arc<Message>]) -> Option<(usize, AwaitedCall)> {
+    /// The first call in `shown`, the answer after edits, that has no result, with the position of the
+    /// answer.
+    fn pending(&self, shown: &[Arc<Message>]) -> Option<(usize, PendingCall)> {
         let mut calls = shown.iter().flat_map(|message| message.tool_call_ids());
         let call_id = calls.find(|id| !self.answered.contains(id))?.to_owned();
-        Some((self.position, AwaitedCall { entry_id: self.entry_id.clone(), call_id }))
+        Some((self.position, PendingCall { entry_id: self.entry_id.clone(), call_id }))
     }
 }
