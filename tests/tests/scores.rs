@@ -99,7 +99,7 @@ impl Case {
             |statement: &&Statement| !matches!(statement.voice, Voice::Quote | Voice::Deed | Voice::Milestone);
         let mut left = bytes;
         let mut lines: Vec<String> = Vec::new();
-        for statement in self.ledger.statements.iter().rev().filter(is_talk) {
+        for statement in self.ledger.statements().iter().rev().filter(is_talk) {
             let line: String = statement.text.chars().take(400).collect();
             let Some(rest) = left.checked_sub(line.len() + 1) else { break };
             left = rest;

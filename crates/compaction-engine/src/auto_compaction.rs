@@ -1,4 +1,4 @@
-//! Compactions that the engine begins by itself (compaction spec, Triggers): after each message of a
+//! Compactions that the engine begins by itself (docs/triggers.md): after each message of a
 //! person, each answer, each tool result, and after a change of the model, it asks whether one is due,
 //! before the next request could overflow.
 
@@ -25,7 +25,6 @@ use crate::host::{ClippedResult, CompactionReason, OperationKind};
 use crate::operation::{self, Begun, Operation};
 use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
-use crate::summarizers;
 
 /// What an append brought about.
 #[derive(Debug, Default)]
@@ -273,7 +272,7 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
-/// Tells a person that compacting does not help (compaction spec, Triggers, Guards).
+/// Tells a person that compacting does not help (docs/triggers.md, "Guards").
 fn still_too_large(
     access: &SessionAccess<'_>,
     decision: &TriggerDecision,
@@ -366,12 +365,12 @@ fn order(
 
 fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunCompaction, EngineError> {
     let engine = Arc::clone(access.engine());
-    let chain = summarizers::chain(None, &order.settings, &engine.host, &engine.printed_keys)?;
+    let chain = engine.summarizers(None, &order.settings)?;
     compactor::begin(access, order, chain, &engine.closing)
 }
 
 /// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
-/// would learn why the context grows (field bug 73).
+/// would learn why the context grows (docs/field-reports.md, "Requests and summaries").
 fn tell_failure(
     access: &SessionAccess<'_>,
     order: &Order,

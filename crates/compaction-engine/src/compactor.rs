@@ -292,7 +292,7 @@ fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {
 }
 
 /// The members of an edit that hides an entry of the failed attempt from the contexts to come: the
-/// call and its results together (field bugs 47 and 84).
+/// call and its results together (docs/triggers.md, "Recovery").
 pub(crate) fn hiding(target: &EntryId) -> String {
     format!("{{{},{}}}", member("targetId", &json::encode_string(target.as_str())), member("replacement", "null"))
 }
@@ -340,6 +340,7 @@ fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Writt
         summarizer: written.summarizer,
         attempts: written.attempts,
         failures: written.failures,
+        requests: written.requests,
         redactions: written.redactions,
         account,
     })

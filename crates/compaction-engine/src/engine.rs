@@ -7,6 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::EngineError;
 use crate::host::{Host, NoHost};
+use crate::models::MissedCaches;
 use crate::models::providers::PrintedKeys;
 use crate::settings::{Settings, SettingsLayers};
 use crate::threads::blocking;
@@ -18,6 +19,8 @@ pub struct Engine {
     settings: SettingsLayers,
     /// Keys that programs have printed for summarizers.
     pub(crate) printed_keys: PrintedKeys,
+    /// Summarizers whose provider has kept nothing of conversations that they continued.
+    pub(crate) missed_caches: Arc<MissedCaches>,
     /// Cancelled when nothing new shall begin and what runs shall end.
     pub(crate) closing: CancellationToken,
     /// Compactions and navigations that run.
@@ -29,7 +32,8 @@ impl Engine {
     /// An engine for `host` with these settings. Cancelling `closing` ends all operations.
     pub fn new(host: Arc<dyn Host>, settings: SettingsLayers, closing: CancellationToken) -> Self {
         let (printed_keys, operations) = (PrintedKeys::default(), TaskTracker::new());
-        Self { host, settings, printed_keys, closing, operations, is_automatic: true }
+        let missed_caches = Arc::default();
+        Self { host, settings, printed_keys, missed_caches, closing, operations, is_automatic: true }
     }
 
     /// An engine with these settings that tells nobody and asks nobody.

@@ -12,7 +12,7 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::value::RawValue;
 
 use crate::error::{EngineError, SummarizerFailure};
-use crate::models::{Answer, FailureKind, ModelError, RequestContext};
+use crate::models::{Answer, ContinuedRequest, FailureKind, ModelError, RequestContext, RequestReport};
 use crate::redaction::Redactions;
 
 /// Who uses the engine: a server with its client, an agent, a test.
@@ -76,6 +76,20 @@ pub trait Host: Send + Sync + Debug {
         let cause = "the host has no model".to_owned();
         Err(ModelError { cause, kind: FailureKind::Refused, retry_after: None })
     }
+
+    /// Asks the host to continue its conversation by a message that asks for a summary. It has `limit` to answer.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    async fn continue_conversation(
+        &self,
+        _context: &RequestContext,
+        _request: &ContinuedRequest,
+        _limit: Duration,
+    ) -> Result<Answer, ModelError> {
+        let cause = "the host continues no conversations".to_owned();
+        Err(ModelError { cause, kind: FailureKind::Refused, retry_after: None })
+    }
 }
 
 /// A host that takes no note of anything.
@@ -91,6 +105,8 @@ impl Host for NoHost {
 pub enum Question {
     /// For a summary, by [`Host::summarize`].
     Summary,
+    /// For a summary of a conversation that it has itself, by [`Host::continue_conversation`].
+    Continuation,
     /// Whether a compaction shall happen, by [`Host::before_compaction`].
     BeforeCompaction,
     /// Whether a navigation shall happen, by [`Host::before_navigation`].
@@ -253,6 +269,8 @@ pub struct Compaction {
     pub attempts: u32,
     /// Summarizers that were asked before that one, and why they did not write it.
     pub failures: Vec<SummarizerFailure>,
+    /// How models were asked for the summary, and what either way takes: one for each part of it.
+    pub requests: Vec<RequestReport>,
     /// Secrets that were taken out of what the model was told and said, by rule.
     pub redactions: Redactions,
     /// What was kept of what the compacted part held.

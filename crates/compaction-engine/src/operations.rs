@@ -27,7 +27,7 @@ impl Engine {
     /// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model;
     /// [`EngineError::InvalidSettings`] where a model cannot be made from what the settings say.
     pub fn summarizers(&self, given: Option<&[String]>, settings: &Settings) -> Result<Chain, EngineError> {
-        summarizers::chain(given, settings, &self.host, &self.printed_keys)
+        summarizers::chain(given, settings, &self.host, &self.printed_keys, &self.missed_caches)
     }
 
     /// Puts a summary in the place of the older part of a session's context, with the settings in force.

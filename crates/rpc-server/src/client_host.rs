@@ -1,5 +1,5 @@
 //! The client as the host of the engine: it is told by notifications, and asked by requests for a summary
-//! and by hooks (protocol spec, From server to client).
+//! and by hooks (protocol/README.md, "Requests of the server").
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use compaction_core::prompts::SummaryRequest;
 use compaction_engine::host::{
     BeforeCompaction, BeforeNavigation, Decision, Event, GivenSummary, Host, NavigationChanges, Question,
 };
-use compaction_engine::models::{Answer, FailureKind, ModelError, RequestContext, StopReason};
+use compaction_engine::models::{Answer, ContinuedRequest, FailureKind, ModelError, RequestContext, StopReason};
 use compaction_engine::{EngineError, threads};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +23,10 @@ use crate::convert;
 use crate::notifications::notification;
 use crate::params;
 use crate::transport::Outbound;
-use crate::wire::{ClientCapabilities, SessionBeforeCompact, SessionBeforeTree, SummarizeParams, SummarizeResult};
+use crate::wire::{
+    ClientCapabilities, ContinuedConversation, SessionBeforeCompact, SessionBeforeTree, SummarizeMode, SummarizeParams,
+    SummarizeResult,
+};
 
 /// Before a compaction.
 const BEFORE_COMPACT: &str = "sessionBeforeCompact";
@@ -41,6 +44,7 @@ pub(crate) struct ClientHost {
     outbound: Outbound,
     wants_progress: bool,
     summarizes: bool,
+    continues: bool,
     hooks: Vec<String>,
 }
 
@@ -52,6 +56,7 @@ impl ClientHost {
             outbound,
             wants_progress: client.progress.unwrap_or(true),
             summarizes: client.summarize,
+            continues: client.summarize && client.summarize_modes.iter().any(|mode| mode == "continue"),
             hooks: client.hooks.clone(),
         }
     }
@@ -94,6 +99,7 @@ impl Host for ClientHost {
     fn answers(&self, question: Question) -> bool {
         match question {
             Question::Summary => self.summarizes,
+            Question::Continuation => self.continues,
             Question::BeforeCompaction => self.has_hook(BEFORE_COMPACT),
             Question::BeforeNavigation => self.has_hook(BEFORE_TREE),
         }
@@ -134,15 +140,47 @@ impl Host for ClientHost {
         request: &SummaryRequest,
         limit: Duration,
     ) -> Result<Answer, ModelError> {
-        let params = SummarizeParams {
-            session_id: context.session_id.clone(),
-            operation_id: context.operation_id.clone(),
-            kind: request.kind.into(),
-            system_prompt: request.system_prompt.clone(),
-            prompt: request.prompt.clone(),
-            max_tokens: request.max_tokens,
+        self.ask_for_summary(&summarize_params(context, request), limit).await
+    }
+
+    async fn continue_conversation(
+        &self,
+        context: &RequestContext,
+        request: &ContinuedRequest,
+        limit: Duration,
+    ) -> Result<Answer, ModelError> {
+        let prefix = &request.prefix;
+        let conversation = ContinuedConversation {
+            last_entry_id: prefix.last_entry_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            messages: prefix.messages.len() as u64,
+            first_kept_entry_id: request.first_kept.to_string(),
         };
-        let answer = self.calls.ask(&self.outbound, "summarize", &params, limit).await.map_err(unanswered)?;
+        let params = SummarizeParams {
+            mode: Some(SummarizeMode::Continue),
+            conversation: Some(conversation),
+            ..summarize_params(context, &request.request)
+        };
+        self.ask_for_summary(&params, limit).await
+    }
+}
+
+/// What every request for a summary says.
+fn summarize_params(context: &RequestContext, request: &SummaryRequest) -> SummarizeParams {
+    SummarizeParams {
+        session_id: context.session_id.clone(),
+        operation_id: context.operation_id.clone(),
+        kind: request.kind.into(),
+        mode: None,
+        conversation: None,
+        system_prompt: request.system_prompt.clone(),
+        prompt: request.prompt.clone(),
+        max_tokens: request.max_tokens,
+    }
+}
+
+impl ClientHost {
+    async fn ask_for_summary(&self, params: &SummarizeParams, limit: Duration) -> Result<Answer, ModelError> {
+        let answer = self.calls.ask(&self.outbound, "summarize", params, limit).await.map_err(unanswered)?;
         let answer = params::parse_value::<SummarizeResult>(answer.get()).map_err(|(path, expected)| {
             let path = if path.is_empty() { "result".to_owned() } else { format!("result.{path}") };
             refused(format!("the client's answer is wrong: {path}: expected {expected}"))

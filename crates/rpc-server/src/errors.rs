@@ -1,5 +1,5 @@
 //! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
-//! become them (protocol spec, Calls in general).
+//! become them (protocol/README.md, "Errors").
 
 mod engine;
 

@@ -10,7 +10,7 @@ use super::balance::Measure;
 use crate::session::AgentModel;
 use crate::settings::Settings;
 
-/// The settings as they fit a window that is known (compaction spec, Triggers).
+/// The settings as they fit a window that is known (docs/triggers.md, "Threshold").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fitted {
     /// How much to keep.

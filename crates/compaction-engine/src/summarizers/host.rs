@@ -1,4 +1,4 @@
-//! The model that is the host's: no key is needed here (protocol spec, From server to client).
+//! The model that is the host's: no key is needed here (protocol/README.md, "Requests of the server").
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
 
-use crate::host::Host;
-use crate::models::{Answer, Model, ModelError, ModelLimits, OnDelta, RequestContext};
+use crate::host::{Host, Question};
+use crate::models::{Answer, ContinuedRequest, Continues, Model, ModelError, ModelLimits, OnDelta, RequestContext};
 use crate::settings::Settings;
 
 /// Asks the host.
@@ -16,12 +16,16 @@ pub(super) struct HostModel {
     host: Arc<dyn Host>,
     context_window: u64,
     timeout: Duration,
+    /// Whether the host says that it can continue its conversations.
+    continues: bool,
 }
 
 impl HostModel {
     /// The host's model as the settings describe it.
     pub(super) fn new(host: Arc<dyn Host>, settings: &Settings) -> Self {
-        Self { host, context_window: settings.summarize_window(), timeout: settings.summarize_timeout() }
+        let (context_window, timeout) = (settings.summarize_window(), settings.summarize_timeout());
+        let continues = host.answers(Question::Continuation);
+        Self { host, context_window, timeout, continues }
     }
 }
 
@@ -31,8 +35,8 @@ impl Model for HostModel {
         ModelLimits { context_window: Some(self.context_window), max_output_tokens: None }
     }
 
-    /// The host tries again by itself as it sees fit: its error is final (protocol spec, From server
-    /// to client).
+    /// The host tries again by itself as it sees fit: its error is final (protocol/README.md, "Requests
+    /// of the server").
     fn is_retried(&self) -> bool {
         false
     }
@@ -44,5 +48,18 @@ impl Model for HostModel {
         _: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         self.host.summarize(context, request, self.timeout).await
+    }
+
+    fn continues(&self) -> Option<Continues> {
+        self.continues.then_some(Continues::OfClient)
+    }
+
+    async fn continue_conversation(
+        &self,
+        request: &ContinuedRequest,
+        context: &RequestContext,
+        _: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        self.host.continue_conversation(context, request, self.timeout).await
     }
 }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::EngineError;
 use crate::host::{Host, OperationKind, Question};
 use crate::models::providers::{self, PrintedKeys};
-use crate::models::{ModelLimits, RequestContext};
+use crate::models::{Conversation, MissedCaches, ModelLimits, RequestContext, RequestReport};
 use crate::progress::Progress;
 use crate::redaction::Redactions;
 use crate::settings::{Settings, summarizer_names};
@@ -63,6 +63,8 @@ pub struct SummaryJob {
     pub thinking: Thinking,
     /// Where the ledger of these messages on top of the previous one is collected for others too.
     pub collected: Option<Arc<Collected>>,
+    /// The conversation that the messages are a part of, where a model may continue it.
+    pub conversation: Option<Arc<Conversation>>,
 }
 
 impl SummaryJob {
@@ -113,6 +115,8 @@ pub struct SummaryText {
     pub attempts: u32,
     /// Secrets that were taken out of what the model was told and said, by rule.
     pub redactions: Redactions,
+    /// How a model was asked for it; `None` where that is not told.
+    pub request: Option<RequestReport>,
 }
 
 /// On whose behalf a summary is written.
@@ -175,6 +179,7 @@ pub(crate) fn chain(
     settings: &Settings,
     host: &Arc<dyn Host>,
     printed_keys: &PrintedKeys,
+    missed_caches: &Arc<MissedCaches>,
 ) -> Result<Chain, EngineError> {
     let names = given.map_or_else(|| settings.summarizers(), <[String]>::to_vec);
     if names.is_empty() {
@@ -183,7 +188,7 @@ pub(crate) fn chain(
     let is_lenient = given.is_none() && names.len() > 1;
     let host_summarizes = host.answers(Question::Summary);
     let names = names.into_iter().filter(|name| !(is_lenient && name == "host" && !host_summarizes));
-    names.map(|name| by_name(&name, settings, host, printed_keys)).collect()
+    names.map(|name| by_name(&name, settings, host, printed_keys, missed_caches)).collect()
 }
 
 fn by_name(
@@ -191,18 +196,19 @@ fn by_name(
     settings: &Settings,
     host: &Arc<dyn Host>,
     printed_keys: &PrintedKeys,
+    missed_caches: &Arc<MissedCaches>,
 ) -> Result<Arc<dyn Summarizer>, EngineError> {
     let wrong = |expected: String| Err(EngineError::invalid_argument("summarizer", expected));
     match name {
         extractive::NAME => Ok(Arc::new(Extractive)),
         "host" if host.answers(Question::Summary) => {
             let model = Arc::new(HostModel::new(Arc::clone(host), settings));
-            Ok(Arc::new(Modelled::new("host", model, settings)))
+            Ok(Arc::new(Modelled::new("host", model, settings).noting(missed_caches)))
         }
         "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
         _ if summarizer_names(settings.as_json()).contains(&name) => {
             let model = providers::model(name, settings.as_json(), printed_keys)?;
-            Ok(Arc::new(Modelled::new(name, model, settings)))
+            Ok(Arc::new(Modelled::new(name, model, settings).noting(missed_caches)))
         }
         _ => wrong(format!("one of: {}", summarizer_names(settings.as_json()).join(", "))),
     }

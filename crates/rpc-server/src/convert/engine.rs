@@ -5,6 +5,7 @@ use compaction_engine::host::{
     BeforeCompaction, BeforeNavigation, ClippedResult, Compaction, CompactionReason, GivenBranchSummary, GivenSummary,
     Navigation,
 };
+use compaction_engine::models::{Estimate, Reason, RequestReport};
 use compaction_engine::session::AgentModel;
 use compaction_engine::{CompactionRequest, DueCompaction, NavigationRequest, WindowUsage};
 use serde_json::value::RawValue;
@@ -122,6 +123,7 @@ pub(crate) fn compaction(compaction: &Compaction) -> wire::CompactionResult {
         summarizer: compaction.summarizer.clone(),
         attempts: compaction.attempts,
         failures: compaction.failures.iter().map(failure).collect(),
+        summary_requests: compaction.requests.iter().map(request_report).collect(),
         redactions: compaction.redactions.clone(),
         account: wire::CompactionAccount {
             brief: account.brief.clone(),
@@ -176,4 +178,54 @@ pub(crate) fn usage(usage: WindowUsage) -> wire::ContextUsage {
     let WindowUsage { tokens, context_window } = usage;
     let percent = tokens.map(|tokens| tokens as f64 / context_window as f64 * 100.0);
     wire::ContextUsage { tokens, context_window, percent }
+}
+
+/// How a summary was asked for.
+fn request_report(report: &RequestReport) -> wire::SummaryRequestReport {
+    let dollars = |cost: f64| (cost * 1_000_000.0).round() / 1_000_000.0;
+    let estimate = |estimate: Estimate| {
+        let cost = estimate.cost.map(dollars);
+        wire::RequestEstimate { input_tokens: estimate.tokens, cost }
+    };
+    wire::SummaryRequestReport {
+        kind: report.kind.into(),
+        mode: match report.is_continued {
+            true => wire::SummarizeMode::Continue,
+            false => wire::SummarizeMode::Transcript,
+        },
+        not_continued: report
+            .obstacle
+            .as_ref()
+            .map(|obstacle| wire::NotContinued { reason: reason(obstacle.reason), detail: obstacle.detail.clone() }),
+        transcript: report.transcript.map(estimate),
+        continued: report.continued.map(estimate),
+        cached_tokens: report.cached_tokens,
+        cost: report.cost.map(dollars),
+    }
+}
+
+fn reason(reason: Reason) -> wire::NotContinuedReason {
+    use wire::NotContinuedReason as Told;
+    match reason {
+        Reason::Settings => Told::Settings,
+        Reason::NotSupported => Told::NotSupported,
+        Reason::OtherModel => Told::OtherModel,
+        Reason::OtherInterface => Told::OtherInterface,
+        Reason::PromptUnknown => Told::PromptUnknown,
+        Reason::NotSeen => Told::NotSeen,
+        Reason::TooLarge => Told::TooLarge,
+        Reason::ThinkingUnknown => Told::ThinkingUnknown,
+        Reason::NoCache => Told::NoCache,
+        Reason::Cold => Told::Cold,
+        Reason::Missed => Told::Missed,
+        Reason::Dearer => Told::Dearer,
+        Reason::Refused => Told::Refused,
+        Reason::Overflow => Told::Overflow,
+        Reason::Truncated => Told::Truncated,
+        Reason::ToolCall => Told::ToolCall,
+        Reason::Empty => Told::Empty,
+        Reason::CutOff => Told::CutOff,
+        Reason::Headings => Told::Headings,
+        Reason::Stopped => Told::Stopped,
+    }
 }

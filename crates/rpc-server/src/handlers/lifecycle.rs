@@ -132,6 +132,7 @@ fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {
         notifications: catalog.notifications.iter().map(|name| (*name).to_owned()).collect(),
         hooks: client_host::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
         summarizers: summarizer_names(settings.as_json()).into_iter().map(str::to_owned).collect(),
+        summarize_modes: vec![SummarizeMode::Transcript, SummarizeMode::Continue],
     }
 }
 
