@@ -5,6 +5,7 @@ pub mod codegen;
 mod dependencies;
 mod fuzz;
 mod models;
+mod modules;
 pub mod protocol;
 mod quality;
 mod soak;
