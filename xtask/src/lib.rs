@@ -7,6 +7,7 @@ mod fuzz;
 mod hosts;
 mod links;
 mod models;
+mod modules;
 mod package;
 pub mod protocol;
 mod quality;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::dependencies;
 use crate::links::links;
+use crate::modules;
 use crate::protocol;
 use crate::steps::{Steps, say};
 use crate::test_output::{Counts, run_tests};
@@ -24,6 +25,7 @@ pub fn test() -> anyhow::Result<()> {
     })?;
     steps.run("links", links)?;
     steps.run("dependencies", dependencies::check)?;
+    steps.run("modules", modules::check)?;
     let server = steps.run("the server", || build_server("dev"))?;
     let counts = steps.run("tests", || all_tests(&server))?;
     steps.run("generated files", || protocol::check(&server))?;

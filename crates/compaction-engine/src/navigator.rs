@@ -126,7 +126,7 @@ impl Operation for NavigationOperation {
             return Err(EngineError::internal("there is nothing to summarise"));
         };
         let members = match &self.request.summary {
-            Some(given) => by_client(plan, given, self.is_from_hook)?,
+            Some(given) => by_caller(plan, given, self.is_from_hook)?,
             None => by_summarizer(run, plan, &self.request).await?,
         };
         let (route, label) = (plan.route.clone(), self.request.label.clone());
@@ -411,7 +411,7 @@ async fn go_after_hook(
     operation.in_turn(go).await
 }
 
-fn by_client(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, EngineError> {
+fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = &plan.preparation.file_operations;
     let details = operation::details(files, &own.to_string(), given.details.as_deref(), "summary.details")?;

@@ -331,8 +331,8 @@ pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryTe
     }
 }
 
-/// The `details` of a summary entry as JSON: files, what the project adds, what the client gave, as
-/// it was written. Files that the lists have no room for are counted. The client's own members win, but for lists of files that are none, which later
+/// The `details` of a summary entry as JSON: files, what the project adds, what the caller gave, as
+/// it was written. Files that the lists have no room for are counted. The caller's own members win, but for lists of files that are none, which later
 /// summaries build on.
 pub(crate) fn details(
     operations: &FileOperations,
@@ -363,7 +363,7 @@ pub(crate) fn details(
     Ok(details.to_json())
 }
 
-/// The usage that a client gave, as it was written.
+/// The usage that a caller gave, as it was written.
 pub(crate) fn usage(given: Option<&RawValue>) -> Option<String> {
     given.map(|usage| usage.get().to_owned())
 }

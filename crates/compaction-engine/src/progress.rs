@@ -124,7 +124,7 @@ impl Progress {
     }
 
     /// A piece of the answer has come. It is told a little later, or with the next one, so that a
-    /// client that does not read gets no queue of pieces.
+    /// host that does not read gets no queue of pieces.
     pub(crate) fn delta(&self, text: &str) {
         if !self.is_wanted || text.is_empty() {
             return;

@@ -233,7 +233,7 @@ impl Drop for OperationGuard {
     }
 }
 
-/// A session that may be changed, with the notifications that changes bring.
+/// A session that may be changed, with the events that changes bring.
 #[derive(Debug)]
 pub struct SessionAccess<'a> {
     engine: &'a Arc<Engine>,
@@ -272,7 +272,7 @@ impl<'a> SessionAccess<'a> {
         self.engine.host.tell(event);
     }
 
-    /// Reads what other programs added and tells the client.
+    /// Reads what other programs added and tells the host.
     pub fn refresh(&mut self) -> Result<(), EngineError> {
         let foreign = self.session.refresh();
         let foreign = foreign.map_err(|error| self.open.store_failure(error))?;
@@ -280,7 +280,7 @@ impl<'a> SessionAccess<'a> {
         Ok(())
     }
 
-    /// Appends an entry and tells the client.
+    /// Appends an entry and tells the host.
     pub fn append(
         &mut self,
         new: NewEntry<'_>,
@@ -291,7 +291,7 @@ impl<'a> SessionAccess<'a> {
         self.announce(outcome)
     }
 
-    /// Changes the session by one of the store's own ways to append, and tells the client.
+    /// Changes the session by one of the store's own ways to append, and tells the host.
     pub fn append_with(
         &mut self,
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
@@ -301,7 +301,7 @@ impl<'a> SessionAccess<'a> {
     }
 
     /// Changes the session by one of the store's own ways to append several entries at once, and tells
-    /// the client of each.
+    /// the host of each.
     pub fn append_all_with(
         &mut self,
         append: impl FnOnce(&mut Session) -> Result<AppendedAll, StoreError>,
@@ -319,7 +319,7 @@ impl<'a> SessionAccess<'a> {
         self.session.take_pending_sync()
     }
 
-    /// Takes back what could not be synced because of `error`, tells the client where the leaf is
+    /// Takes back what could not be synced because of `error`, tells the host where the leaf is
     /// now, and gives the error of the append.
     pub(crate) fn take_back_unsynced(&mut self, error: std::io::Error) -> Result<EngineError, EngineError> {
         let undone = self.session.take_back_unsynced();

@@ -52,7 +52,7 @@ impl Default for Settings {
 impl Settings {
     /// These settings with another layer over them.
     ///
-    /// Fails with `invalidSettings` at the first wrong value.
+    /// Fails with [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn with(&self, layer: &Value) -> Result<Self, EngineError> {
         if !layer.is_object() {
             return Err(invalid("settings", "an object"));
@@ -157,7 +157,7 @@ impl Settings {
         }
     }
 
-    /// How long a whole operation may take, the client's hook and all requests included
+    /// How long a whole operation may take, the host's hook and all requests included
     /// (`compactd.deadlineMs`).
     pub fn deadline(&self) -> Duration {
         // A day is for ever here, and no sum of it overflows a clock.
@@ -210,12 +210,12 @@ impl Settings {
         RequestChoice::named(self.merged["compactd"]["summaryRequest"].as_str()).unwrap_or_default()
     }
 
-    /// How long the client's model may take for one summary (`compactd.summarize.timeoutMs`).
+    /// How long the host's model may take for one summary (`compactd.summarize.timeoutMs`).
     pub fn summarize_timeout(&self) -> Duration {
         Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
     }
 
-    /// Tokens that the client's model can read (`compactd.summarize.contextWindow`).
+    /// Tokens that the host's model can read (`compactd.summarize.contextWindow`).
     pub fn summarize_window(&self) -> u64 {
         self.merged["compactd"]["summarize"]["contextWindow"].as_u64().unwrap_or(128_000)
     }

@@ -20,7 +20,7 @@ pub(super) enum Clipped {
     Nothing,
     /// The context fits now, and the host was told so.
     Enough {
-        /// Names the operation in notifications.
+        /// Names the operation in events.
         operation_id: String,
         /// What was shortened.
         clipped: Vec<ClippedResult>,

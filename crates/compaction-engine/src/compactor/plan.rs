@@ -21,7 +21,7 @@ use crate::operation::{self, SummaryOperation};
 use crate::redaction::Redactions;
 use crate::session::SessionAccess;
 
-/// What is to be summarised, or what the client has summarised, and where the cut is.
+/// What is to be summarised, or what the caller has summarised, and where the cut is.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) first_kept_entry_id: EntryId,
@@ -135,7 +135,7 @@ impl Plan {
         }
     }
 
-    /// Checks a summary that the client wrote, and the cut that it chose, if it did.
+    /// Checks a summary that the caller wrote, and the cut that it chose, if it did.
     fn given(
         access: &SessionAccess<'_>,
         order: &Order,
@@ -228,7 +228,7 @@ fn check_given(given: &GivenSummary) -> Result<(), EngineError> {
     operation::details(&FileOperations::default(), "{}", given.details.as_deref(), "summary.details").map(|_| ())
 }
 
-/// A cut that the client chose must be on the branch and part no tool call from its result, also not
+/// A cut that the caller chose must be on the branch and part no tool call from its result, also not
 /// from one that has yet to come, unless the answer that made the call is about to be hidden.
 fn check_first_kept(
     access: &SessionAccess<'_>,
@@ -258,7 +258,7 @@ fn check_first_kept(
     }
 }
 
-/// An error about a client's summary, as one about a hook's.
+/// An error about a caller's summary, as one about a hook's.
 pub(super) fn of_hook(error: EngineError) -> EngineError {
     match error {
         EngineError::InvalidArgument { path, expected } => {

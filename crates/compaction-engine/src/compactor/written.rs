@@ -36,32 +36,32 @@ pub(super) struct Written {
     pub(super) redactions: Redactions,
     pub(super) attempts: u32,
     pub(super) from_hook: bool,
-    /// Whether a client or a hook gave it, so that it is kept as it is.
+    /// Whether a caller or a hook gave it, so that it is kept as it is.
     pub(super) is_given: bool,
     /// What was kept of what was compacted away.
     pub(super) account: Account,
 }
 
 impl Written {
-    /// The summary of a hook, or else the one that the client gave with the call.
+    /// The summary of a hook, or else the one that the caller gave with the call.
     pub(super) fn as_given(by_hook: Option<&GivenSummary>, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
         let no_summary = || EngineError::internal("no summary was given");
         match by_hook {
             Some(given) => Self::by_hook(given, plan, order),
-            None => Self::by_client(order.summary.as_ref().ok_or_else(no_summary)?, plan, order),
+            None => Self::by_caller(order.summary.as_ref().ok_or_else(no_summary)?, plan, order),
         }
     }
 
-    /// A hook's words are kept as they are, like a client's; readers of the format know them by
+    /// A hook's words are kept as they are, like a caller's; readers of the format know them by
     /// `fromHook`.
     fn by_hook(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
         let written = Self::given_by("hook", given, plan, order).map_err(of_hook)?;
         Ok(Self { from_hook: true, ..written })
     }
 
-    /// A client's own words are kept as they are; the lists of files are added to the details
+    /// A caller's own words are kept as they are; the lists of files are added to the details
     /// alone, where the next compaction finds them.
-    fn by_client(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
+    fn by_caller(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
         Self::given_by("client", given, plan, order)
     }
 

@@ -192,7 +192,7 @@ pub fn model_names(settings: &Value) -> Vec<&str> {
     PROVIDERS.iter().map(|(name, _)| *name).chain(further).collect()
 }
 
-/// Checks all that the settings say of models. Fails with `invalidSettings` at the first wrong value.
+/// Checks all that the settings say of models. Fails with [`EngineError::InvalidSettings`] at the first wrong value.
 pub fn check(settings: &Value) -> Result<(), EngineError> {
     if settings["compactd"].get("summarizers").is_some_and(|value| !value.is_object()) {
         return Err(wrong(PATH, "an object"));
@@ -211,7 +211,7 @@ fn wrong(path: &str, expected: &str) -> EngineError {
 }
 
 impl ModelConfiguration {
-    /// What the merged settings say of the model with this name. Fails with `invalidSettings`, also
+    /// What the merged settings say of the model with this name. Fails with [`EngineError::InvalidSettings`], also
     /// if they say too little of it.
     pub fn read(name: &str, settings: &Value) -> Result<Self, EngineError> {
         let path = format!("{PATH}.{name}");

@@ -54,7 +54,7 @@ struct Stamp {
 
 impl SettingsLayers {
     /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and lays `given` over them. Of the
-    /// second counts what a project may set. Fails with `invalidSettings` at the first wrong value; a file
+    /// second counts what a project may set. Fails with [`EngineError::InvalidSettings`] at the first wrong value; a file
     /// that is broken, too large or no regular file counts as empty.
     pub fn open(agent_dir: Option<&Path>, cwd: &Path, given: Option<Value>) -> Result<Self, EngineError> {
         let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
@@ -89,7 +89,7 @@ impl SettingsLayers {
     }
 
     /// Lays `layer` over all layers there are, earlier updates included. Fails with
-    /// `invalidSettings`, and changes nothing then.
+    /// [`EngineError::InvalidSettings`], and changes nothing then.
     pub fn update(&self, layer: &Value) -> Result<Arc<Settings>, EngineError> {
         self.current();
         let mut state = self.lock();
