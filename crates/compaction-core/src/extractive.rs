@@ -9,7 +9,7 @@ mod budget;
 mod candidates;
 mod digest;
 mod lengthen;
-mod packed;
+mod name_list;
 mod pool;
 
 use crate::file_operations::FileTools;
@@ -18,7 +18,7 @@ use crate::message::{Body, Message};
 use crate::preparation::PreparedMessage;
 use crate::summary::{Section, ShownFiles, SummaryKind, append_shown_files};
 
-use candidates::Told;
+use candidates::Candidates;
 use pool::{Origin, Pool, Rank};
 
 /// What is summarised.
@@ -83,11 +83,11 @@ pub fn render(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> String {
 /// The summary of what a ledger holds, which was collected of `messages`: they are told of where the ledger
 /// knows nothing that a summary tells.
 pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: SummaryKind, style: &Style<'_>) -> String {
-    let mut told = Told::of(ledger, kind, style);
-    if ledger.statements.is_empty() && !budget::has_any(&told, kind) {
-        report_anything(messages, &mut told.pool);
+    let mut candidates = Candidates::of(ledger, kind, style);
+    if ledger.statements.is_empty() && !budget::has_any(&candidates, kind) {
+        report_anything(messages, &mut candidates.pool);
     }
-    budget::choose(ledger, told, kind, style)
+    budget::choose(ledger, candidates, kind, style)
 }
 
 /// How much of what `ledger` holds a summary of `max_tokens` would keep by itself: the least that
@@ -103,7 +103,7 @@ pub fn forecast(ledger: &Ledger, max_tokens: u64, reserve_tokens: u64, kept: &[P
 }
 
 /// Messages of which something is told where nothing else is known.
-const MOST_TOLD: usize = 8;
+const MOST_MESSAGES: usize = 8;
 
 /// What the newest messages with text say, where no message told anything by the usual signs: for
 /// example results whose calls were cut away. Without any text, how many messages there were.
@@ -111,9 +111,10 @@ fn report_anything(messages: &[PreparedMessage], pool: &mut Pool) {
     let is_hidden =
         |message: &Message| matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context);
     let told = messages.iter().enumerate().rev().filter(|(_, prepared)| !is_hidden(&prepared.message));
-    let told = told.map(|(index, prepared)| (index as u64 + 1, text::gist(&prepared.message.display_text())));
-    for (position, gist) in told.filter(|(_, gist)| !gist.is_empty()).take(MOST_TOLD) {
-        pool.add(Section::CriticalContext, &gist, Origin::at(position), Rank::Normal);
+    let told = told
+        .map(|(index, prepared)| (index as u64 + 1, text::first_and_last_sentence(&prepared.message.display_text())));
+    for (position, sentences) in told.filter(|(_, sentences)| !sentences.is_empty()).take(MOST_MESSAGES) {
+        pool.add(Section::CriticalContext, &sentences, Origin::at(position), Rank::Normal);
     }
     if pool.is_empty() {
         let (count, noun) = (messages.len(), if messages.len() == 1 { "message" } else { "messages" });

@@ -1,11 +1,11 @@
 //! Choosing what fits: the sections that tell where things stand get their shares first, then what
-//! was said gets the rest, and what that leaves goes to lists of deeds and names.
+//! was said gets the rest, and what that leaves goes to lists of actions and names.
 
 use std::cmp::Reverse;
 
-use super::candidates::Told;
+use super::candidates::Candidates;
 use super::digest::Digest;
-use super::packed::Packed;
+use super::name_list::NameList;
 use super::pool::{Candidate, Rank};
 use super::{MINIMUM_TOKENS, Style};
 use crate::ledger::Ledger;
@@ -17,12 +17,12 @@ use crate::text::utf16_len;
 const UNITS_PER_TOKEN: u64 = 4;
 /// Part of the budget in percent that names may take.
 const NAMES_PERCENT: usize = 5;
-/// Part of the budget in percent that deeds may take where what was said leaves room.
-const DEEDS_PERCENT: usize = 15;
+/// Part of the budget in percent that actions may take where what was said leaves room.
+const ACTIONS_PERCENT: usize = 15;
 /// Part of the budget in percent that is left where little was said.
 const QUIET_PERCENT: usize = 30;
-/// UTF-16 units that deeds may take where nothing else is known.
-const LEAST_DEEDS: usize = 1000;
+/// UTF-16 units that actions may take where nothing else is known.
+const LEAST_ACTIONS: usize = 1000;
 /// UTF-16 units of the shortest cut of an item.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
@@ -69,15 +69,15 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
     }
 }
 
-/// The summary of `kind` with what of `told` and of the ledger's statements fits into the tokens of
+/// The summary of `kind` with what of `candidates` and of the ledger's statements fits into the tokens of
 /// `style`, which count as [`MINIMUM_TOKENS`] where they are fewer.
-pub(super) fn choose(ledger: &Ledger, mut told: Told, kind: SummaryKind, style: &Style<'_>) -> String {
+pub(super) fn choose(ledger: &Ledger, mut candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
-    let packed = Packed::of(&mut told);
-    let mut lists = preferred(told, kind);
-    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), packed, digest: Vec::new() };
+    let name_lists = NameList::of(&mut candidates);
+    let mut lists = preferred(candidates, kind);
+    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_musts(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
@@ -89,8 +89,8 @@ pub(super) fn choose(ledger: &Ledger, mut told: Told, kind: SummaryKind, style: 
 }
 
 /// Whether a summary of `kind` has anything to choose from.
-pub(super) fn has_any(told: &Told, kind: SummaryKind) -> bool {
-    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && told.pool.has(section))
+pub(super) fn has_any(candidates: &Candidates, kind: SummaryKind) -> bool {
+    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && candidates.pool.has(section))
 }
 
 /// The candidates of one section, most wanted first, and how many of them were looked at.
@@ -103,11 +103,11 @@ struct List {
 }
 
 /// The candidates of each section of `kind`, most wanted first: by rank, then the newest.
-fn preferred(told: Told, kind: SummaryKind) -> Vec<List> {
+fn preferred(candidates: Candidates, kind: SummaryKind) -> Vec<List> {
     let own = Section::ALL.into_iter().filter(|own| kind.has(*own));
     let mut lists: Vec<List> =
         own.map(|section| List { section, candidates: Vec::new(), looked_at: 0, units: MOST_UNITS_OF_ONE }).collect();
-    for (section, candidates) in Section::ALL.into_iter().zip(told.pool.into_sections()) {
+    for (section, candidates) in Section::ALL.into_iter().zip(candidates.pool.into_sections()) {
         let place = placed(kind, section);
         if let Some(list) = lists.iter_mut().find(|list| list.section == place) {
             let is_guest = kind == SummaryKind::Branch && place != section;
@@ -137,7 +137,7 @@ pub(super) struct Chooser {
     /// UTF-16 units that are left.
     pub(super) left: usize,
     pub(super) chosen: Vec<(Section, Candidate)>,
-    packed: [Packed; 2],
+    name_lists: [NameList; 2],
     digest: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ impl Chooser {
         }
     }
 
-    /// Gives each section its share, but nothing to deeds.
+    /// Gives each section its share, but nothing to actions.
     fn take_shares(&mut self, lists: &mut [List]) {
         let most = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
         for list in lists {
@@ -197,11 +197,12 @@ impl Chooser {
         self.left = self.left.saturating_sub(used);
     }
 
-    /// Gives out what is left then, one item to each section in turn; deeds have a share of it.
+    /// Gives out what is left then, one item to each section in turn; actions have a share of it.
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
         let told = self.budget.saturating_sub(self.left);
-        let mut deeds = if is_quiet { (self.budget / 100 * DEEDS_PERCENT).min(told / 6).max(LEAST_DEEDS) } else { 0 };
+        let mut actions =
+            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(told / 6).max(LEAST_ACTIONS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
@@ -211,8 +212,8 @@ impl Chooser {
                 list.looked_at += 1;
                 let cost = cost(list.section, &candidate.item());
                 let is_deed = candidate.rank == Rank::Least;
-                if cost <= self.left && (!is_deed || cost <= deeds) {
-                    deeds = deeds.saturating_sub(if is_deed { cost } else { 0 });
+                if cost <= self.left && (!is_deed || cost <= actions) {
+                    actions = actions.saturating_sub(if is_deed { cost } else { 0 });
                     self.take(list.section, candidate);
                 }
             }
@@ -223,11 +224,11 @@ impl Chooser {
     fn take_names(&mut self) {
         let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
         let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
-        for packed in &mut self.packed {
-            packed.leave_out(texts.iter().copied());
+        for list in &mut self.name_lists {
+            list.leave_out(texts.iter().copied());
         }
-        for packed in &mut self.packed {
-            packed.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
+        for list in &mut self.name_lists {
+            list.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
         }
     }
 
@@ -249,7 +250,7 @@ impl Chooser {
         }
         let place = placed(self.kind, Section::CriticalContext);
         sections[place].extend(std::mem::take(&mut self.digest));
-        sections[place].extend(self.packed.iter().filter_map(Packed::item));
+        sections[place].extend(self.name_lists.iter().filter_map(NameList::item));
         sections.render(self.kind)
     }
 }

@@ -27,44 +27,44 @@ const MOST_SAID: usize = 3;
 
 /// Candidates, and lists of names, the most wanted first.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Candidates {
     pub(super) pool: Pool,
     pub(super) paths: Vec<String>,
     pub(super) identifiers: Vec<String>,
 }
 
-impl Told {
+impl Candidates {
     pub(super) fn of(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> Self {
         let mut pool = Pool::new(style.custom_instructions, style.citations);
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let mut telling = Telling { ledger, kind, pool };
-        telling.requests();
-        telling.notes();
-        telling.milestones();
-        telling.repository();
-        telling.plan();
-        telling.newest_answer();
-        telling.deeds();
-        telling.errors();
-        telling.go_on();
+        let mut builder = Builder { ledger, kind, pool };
+        builder.requests();
+        builder.notes();
+        builder.milestones();
+        builder.repository();
+        builder.plan();
+        builder.newest_answer();
+        builder.actions();
+        builder.errors();
+        builder.go_on();
         let name = |name: &crate::ledger::NameRecord| one_line(&name.name);
         Self {
             paths: ledger.paths.iter().map(name).collect(),
             identifiers: ledger.identifiers.iter().map(name).collect(),
-            pool: telling.pool,
+            pool: builder.pool,
         }
     }
 }
 
-struct Telling<'a> {
+struct Builder<'a> {
     ledger: &'a Ledger,
     kind: SummaryKind,
     pool: Pool,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> Builder<'a> {
     /// The request that began it all, and the one that came last with what it answers. What was
     /// asked between is told by the digest.
     fn requests(&mut self) {
@@ -108,7 +108,7 @@ impl<'a> Telling<'a> {
             return None;
         }
         let before = |statement: &&Statement| statement.position < request.position;
-        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Deed).find(before)?;
+        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
         (last.voice != Voice::Person).then(|| clip(&last.text, LONGEST_QUESTION))
     }
 
@@ -253,20 +253,20 @@ impl<'a> Telling<'a> {
     }
 
     /// What tools did to files and which commands succeeded, for conversations that say little.
-    fn deeds(&mut self) {
+    fn actions(&mut self) {
         for file in &self.ledger.files {
-            let deeds = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
-            for (deed, times) in deeds.into_iter().filter(|(_, times)| *times > 0) {
+            let actions = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
+            for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
                 let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
-                self.pool.add(Section::Done, &format!("{deed} {}", quote(&shown(&file.path))), origin, Rank::Least);
+                self.pool.add(Section::Done, &format!("{verb} {}", quote(&shown(&file.path))), origin, Rank::Least);
             }
         }
         for command in self.ledger.commands.iter().filter(|command| command.succeeded > 0) {
-            let deed = if command.is_call { "Called" } else { "Ran" };
+            let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
             let origin = Origin { position, times, sources: Some(&command.sources) };
-            self.pool.add(Section::Done, &format!("{deed} {name}"), origin, Rank::Least);
+            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least);
         }
     }
 

@@ -78,7 +78,7 @@ fn label(voice: Voice) -> &'static str {
     match voice {
         Voice::Person => "User: ",
         Voice::Report | Voice::Remark | Voice::Announcement => "Assistant: ",
-        Voice::Deed | Voice::Milestone => "Work: ",
+        Voice::Action | Voice::Milestone => "Work: ",
         Voice::Quote => "Quoted: ",
         Voice::Summary => "Earlier: ",
     }

@@ -145,17 +145,17 @@ fn read_files(clause: &str, words: &[String], ledger: &Ledger, found: &mut impl 
             }
         }
         let before: Vec<&str> = words[..at].iter().map(String::as_str).collect();
-        let is_deed =
+        let is_done =
             CHANGED.contains(&word.as_str()) && before.iter().all(|word| WORKERS.contains(word) || *word == "the");
         let is_denied = CHANGE.contains(&word.as_str()) && before.last().is_some_and(|last| DENIALS.contains(last));
         let is_none = matches!(word.as_str(), "changes" | "edits" | "modifications") && before.last() == Some(&"no");
-        if is_deed || is_denied || is_none {
+        if is_done || is_denied || is_none {
             let articles = |word: &&String| {
                 ARTICLES.contains(&word.as_str()) || is_none && matches!(word.as_str(), "to" | "in" | "were" | "made")
             };
             let objects = words[at + 1..].iter().skip_while(articles);
             let objects = objects.take_while(|word| word.as_str() == "and" || file(word, ledger).is_some());
-            objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_deed, ledger, found));
+            objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_done, ledger, found));
         }
     }
 }
@@ -285,7 +285,7 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
         &["origin", "main", "master", "remote", "upstream", "github", "gitlab", "branch", "repository"];
     let is_told = |verb: &str| {
         let at = words.iter().position(|word| word == verb)?;
-        let is_deed = at == 0 || BEFORE.contains(&words[at - 1].as_str());
+        let is_done = at == 0 || BEFORE.contains(&words[at - 1].as_str());
         let rest = &words[at + 1..];
         let is_to = rest.first().is_some_and(|next| next.starts_with("to") || next.starts_with("onto"));
         let is_place = rest.iter().take(3).any(|word| PLACES.contains(&word.split('/').next().unwrap_or_default()));
@@ -295,7 +295,7 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
         } else {
             true
         };
-        (is_deed && is_known && (!is_to || is_place)).then_some(())
+        (is_done && is_known && (!is_to || is_place)).then_some(())
     };
     if is_told("committed").is_some() && !was_done(ledger, "commit") {
         found(Suspicion::NotCommitted);

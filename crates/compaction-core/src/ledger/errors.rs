@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::ErrorRecord;
 use super::commands::purposes;
-use super::notes::Place;
+use super::notes::SourcePosition;
 
 /// Requests that follow an error without it, and successes, after which it blocks nothing any more.
 const REQUESTS_WITHOUT: u64 = 3;
@@ -44,7 +44,7 @@ impl Errors {
     }
 
     /// Notes that `subject` failed with `line`; `is_resolved` where nothing waits for it to succeed.
-    pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: Place<'_>, is_resolved: bool) {
+    pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: SourcePosition<'_>, is_resolved: bool) {
         let known = self.by_subject.entry(subject_key(subject)).or_default();
         // A subject is blocked by its newest error; older ones of it are history.
         for index in known.iter() {

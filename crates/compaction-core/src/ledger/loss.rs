@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use super::claims::reversed;
-use super::doubts::unsupported;
-use super::known::Known;
+use super::coverage::{Coverage, Target, is_bag, weigh};
+use super::match_key::MatchKey;
 use super::measure::{Class, Item, Retention, State, Tally, states};
 use super::notes::{Note, NoteKind};
 use super::scan::is_weak_path;
 use super::selection::Selection;
 use super::text::{one_line, read_one_line};
-use super::told::{Sought, Told, is_bag, weigh};
+use super::unsupported::unsupported;
 use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
@@ -124,15 +124,15 @@ impl LossReport {
     pub fn of(check: &Check<'_>) -> Self {
         let ledger = check.ledger;
         let expected = expected(ledger);
-        let mut told = Told::looking_for(expected.iter().flat_map(|(item, _)| &item.sought));
-        told.read(check.summary);
-        told.part();
+        let mut coverage = Coverage::looking_for(expected.iter().flat_map(|(item, _)| &item.targets));
+        coverage.read(check.summary);
+        coverage.part();
         check
             .kept
             .iter()
-            .for_each(|prepared| texts(&prepared.message, &mut |text| told.read(prefix_utf16(text, KEPT_UNITS))));
+            .for_each(|prepared| texts(&prepared.message, &mut |text| coverage.read(prefix_utf16(text, KEPT_UNITS))));
         let mut line = String::new();
-        let states = states(expected.iter().map(|(item, _)| item), &told, |finder| {
+        let states = states(expected.iter().map(|(item, _)| item), &coverage, |finder| {
             let mut search = |text: &str| {
                 read_one_line(text, &mut line);
                 finder.search(&line);
@@ -194,7 +194,7 @@ impl LossReport {
     }
 
     /// For each missing item of a class, in order, whether `lines` tell it.
-    pub(super) fn told_by(&self, lines: &[String], class: Class) -> Vec<bool> {
+    pub(super) fn covered_by(&self, lines: &[String], class: Class) -> Vec<bool> {
         let missing = self.lacking.iter().filter(|(item, state)| item.class == class && *state == State::Missing);
         let states = states_in(&lines.join("\n"), missing.map(|(item, _)| item));
         states.into_iter().map(|state| state == State::There).collect()
@@ -208,9 +208,9 @@ impl LossReport {
 
 /// How much of each of `items` one text holds.
 fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
-    let mut told = Told::looking_for(items.clone().flat_map(|item| &item.sought));
-    told.read(text);
-    states(items, &told, |finder| finder.search(&one_line(text)))
+    let mut coverage = Coverage::looking_for(items.clone().flat_map(|item| &item.targets));
+    coverage.read(text);
+    states(items, &coverage, |finder| finder.search(&one_line(text)))
 }
 
 /// Where an item comes from.
@@ -241,8 +241,8 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     let name = |class, name: &str| Item {
         class,
         weight: 1.0,
-        known: Some(Known { first: name.to_owned(), rest: Vec::new() }),
-        sought: Vec::new(),
+        key: Some(MatchKey { first: name.to_owned(), rest: Vec::new() }),
+        targets: Vec::new(),
     };
     let touched = ledger.files.iter().rev().take(MOST_FILES).map(|file| file.path.as_str());
     let recurs = |name: &&NameRecord| name.times > 1 || name.places.has(Places::PERSON);
@@ -260,9 +260,9 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     errors.sort_by_key(|error| error.is_resolved);
     all.extend(errors.into_iter().take(MOST_ERRORS).map(|error| {
         let weight = if error.is_resolved { RESOLVED } else { 1.0 };
-        let known = Some(Known::error(&error.line, LINE_UNITS));
-        let sought = vec![Sought::of(&error.line)];
-        (Item { class: Class::Error, weight, known, sought }, Source::Error(error))
+        let key = Some(MatchKey::error(&error.line, LINE_UNITS));
+        let targets = vec![Target::of(&error.line)];
+        (Item { class: Class::Error, weight, key, targets }, Source::Error(error))
     }));
     let last = ledger.last_request();
     all.extend(ledger.requests.iter().rev().take(MOST_REQUESTS).map(|request| {
@@ -271,20 +271,20 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
             _ if Some(request) == last => LAST,
             _ => 1.0,
         };
-        let known = Some(Known::said(&request.text, REQUEST_UNITS));
-        let sought = Sought::parts(&request.text, MOST_SENTENCES);
-        (Item { class: Class::Request, weight, known, sought }, Source::Request(request))
+        let key = Some(MatchKey::said(&request.text, REQUEST_UNITS));
+        let targets = Target::parts(&request.text, MOST_SENTENCES);
+        (Item { class: Class::Request, weight, key, targets }, Source::Request(request))
     }));
     all.extend(ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
-        let known = Some(Known::said(&note.text, LINE_UNITS));
-        let sought = vec![Sought::of(&note.text)];
-        (Item { class: Class::Constraint, weight: 1.0, known, sought }, Source::Constraint(note))
+        let key = Some(MatchKey::said(&note.text, LINE_UNITS));
+        let targets = vec![Target::of(&note.text)];
+        (Item { class: Class::Constraint, weight: 1.0, key, targets }, Source::Constraint(note))
     }));
     all.extend(statements(ledger).into_iter().map(|(statement, weight)| {
-        let sought = vec![Sought::of(&statement.text)];
-        (Item { class: Class::Statement, weight, known: None, sought }, Source::Statement(statement))
+        let targets = vec![Target::of(&statement.text)];
+        (Item { class: Class::Statement, weight, key: None, targets }, Source::Statement(statement))
     }));
-    weigh(all.iter_mut().flat_map(|(item, _)| &mut item.sought), &ledger.statements);
+    weigh(all.iter_mut().flat_map(|(item, _)| &mut item.targets), &ledger.statements);
     all
 }
 

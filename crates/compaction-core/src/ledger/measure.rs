@@ -1,8 +1,8 @@
 //! Measuring: how much of what is expected texts hold, item by item.
 
+use super::coverage::{Coverage, Sums, Target};
 use super::finder::{Finder, Pattern};
-use super::known::Known;
-use super::told::{Sought, Sums, Told};
+use super::match_key::MatchKey;
 
 /// Classes of items.
 pub(super) const CLASSES: usize = 6;
@@ -86,9 +86,9 @@ pub(super) struct Item {
     pub(super) class: Class,
     pub(super) weight: f64,
     /// What it is known by literally.
-    pub(super) known: Option<Known>,
+    pub(super) key: Option<MatchKey>,
     /// What of it is told in other words: sentence by sentence.
-    pub(super) sought: Vec<Sought>,
+    pub(super) targets: Vec<Target>,
 }
 
 impl Item {
@@ -98,27 +98,24 @@ impl Item {
 
     fn patterns(&self) -> impl Iterator<Item = Pattern<'_>> {
         let pattern = |text| Pattern { text, is_word: self.is_name() };
-        self.known
-            .iter()
-            .flat_map(|known| std::iter::once(&known.first).chain(&known.rest))
-            .map(move |text| pattern(text))
+        self.key.iter().flat_map(|key| std::iter::once(&key.first).chain(&key.rest)).map(move |text| pattern(text))
     }
 
     /// The state, given which of its patterns were found.
-    fn state(&self, found: &mut impl Iterator<Item = bool>, told: &Told, sums: &mut Sums) -> State {
-        let has_first = self.known.is_some() && found.next().unwrap_or(false);
-        let rest = self.known.as_ref().map_or(0, |known| known.rest.len());
+    fn state(&self, found: &mut impl Iterator<Item = bool>, coverage: &Coverage, sums: &mut Sums) -> State {
+        let has_first = self.key.is_some() && found.next().unwrap_or(false);
+        let rest = self.key.as_ref().map_or(0, |key| key.rest.len());
         let has_rest = found.take(rest).filter(|is_there| !is_there).count() == 0;
         if has_first && has_rest {
             return State::There;
         }
         let most = if self.class == Class::Statement { STATED } else { SAID };
-        let all: f32 = self.sought.iter().map(Sought::weight).sum();
-        let is_told = |sought: &&Sought| told.share(sought, sums) >= most;
-        let told: f32 = self.sought.iter().filter(is_told).map(Sought::weight).sum();
+        let all: f32 = self.targets.iter().map(Target::weight).sum();
+        let is_covered = |target: &&Target| coverage.share(target, sums) >= most;
+        let covered: f32 = self.targets.iter().filter(is_covered).map(Target::weight).sum();
         match () {
-            () if all > 0.0 && told >= SAID * all => State::There,
-            () if has_first || all > 0.0 && told >= PART * all => State::Part,
+            () if all > 0.0 && covered >= SAID * all => State::There,
+            () if has_first || all > 0.0 && covered >= PART * all => State::Part,
             () => State::Missing,
         }
     }
@@ -128,14 +125,14 @@ impl Item {
 /// them on one line.
 pub(super) fn states<'a>(
     items: impl Iterator<Item = &'a Item> + Clone,
-    told: &Told,
+    coverage: &Coverage,
     search: impl FnOnce(&mut Finder<'a>),
 ) -> Vec<State> {
     let mut finder = Finder::new(items.clone().flat_map(Item::patterns).collect());
     search(&mut finder);
     let mut found = finder.found().into_iter();
     let mut sums = Sums::default();
-    items.map(|item| item.state(&mut found, told, &mut sums)).collect()
+    items.map(|item| item.state(&mut found, coverage, &mut sums)).collect()
 }
 
 /// Sums over items.

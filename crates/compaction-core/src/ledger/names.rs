@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::notes::Place;
+use super::notes::SourcePosition;
 use super::scan::{NameKind, is_weak_path, scan};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
@@ -45,13 +45,13 @@ impl<'a> Names<'a> {
     }
 
     /// Counts the names in `text`.
-    pub(super) fn read(&mut self, text: &'a str, place: Place<'a>, places: Places) {
+    pub(super) fn read(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
         scan(text, |kind, name| self.count(kind, name, place, places));
         self.prune();
     }
 
     /// Counts the names in backticks that their shape does not tell from words.
-    pub(super) fn read_quoted(&mut self, text: &'a str, place: Place<'a>, places: Places) {
+    pub(super) fn read_quoted(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
         for name in quoted(text).filter(|name| is_quoted_name(name)) {
             let mut is_counted = false;
             scan(name, |_, part| is_counted |= part.len() == name.len());
@@ -61,7 +61,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn count(&mut self, kind: NameKind, name: &'a str, place: Place<'a>, places: Places) {
+    fn count(&mut self, kind: NameKind, name: &'a str, place: SourcePosition<'a>, places: Places) {
         let seen = self.seen.entry((kind, name)).or_default();
         seen.times = seen.times.saturating_add(1);
         seen.position = seen.position.max(place.position);

@@ -69,7 +69,7 @@ pub struct Note {
 
 /// The notes collected so far.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Notes {
+pub(super) struct NoteList {
     list: Vec<Note>,
     by_key: HashMap<(NoteKind, String), usize>,
     /// How many there are of each kind.
@@ -78,21 +78,21 @@ pub(super) struct Notes {
 
 /// Where something was said.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct SourcePosition<'a> {
     pub(crate) position: u64,
     pub(crate) entry: Option<&'a EntryId>,
 }
 
-impl Place<'_> {
+impl SourcePosition<'_> {
     /// What an earlier summary told.
-    pub(crate) const EARLIER: Place<'static> = Place { position: 0, entry: None };
+    pub(crate) const EARLIER: SourcePosition<'static> = SourcePosition { position: 0, entry: None };
 
     pub(super) fn sources(&self) -> Sources {
         self.entry.map(Sources::one).unwrap_or_default()
     }
 }
 
-impl Notes {
+impl NoteList {
     /// Takes over notes of an earlier ledger.
     pub(super) fn restore(&mut self, notes: &[Note]) {
         for note in notes {
@@ -103,7 +103,7 @@ impl Notes {
     }
 
     /// Adds a sentence. One that is there already becomes as new and as telling as the two together.
-    pub(super) fn add(&mut self, kind: NoteKind, text: &str, place: Place<'_>, is_minor: bool) {
+    pub(super) fn add(&mut self, kind: NoteKind, text: &str, place: SourcePosition<'_>, is_minor: bool) {
         self.add_times(kind, text, place, is_minor, None);
     }
 
@@ -112,7 +112,7 @@ impl Notes {
         &mut self,
         kind: NoteKind,
         text: &str,
-        place: Place<'_>,
+        place: SourcePosition<'_>,
         is_minor: bool,
         times: Option<u64>,
     ) {
@@ -143,7 +143,7 @@ impl Notes {
         }
     }
 
-    /// Drops what [`Notes::finish`] would leave out, so that looking through notes takes a bounded time.
+    /// Drops what [`NoteList::finish`] would leave out, so that looking through notes takes a bounded time.
     fn drop_oldest(&mut self) {
         self.list = std::mem::take(self).finish();
         for (index, note) in self.list.iter().enumerate() {
@@ -154,7 +154,7 @@ impl Notes {
 
     /// Marks the constraints and decisions that a sentence of a person ends. The sentence itself is
     /// not among them yet. It is not forgotten where they were said.
-    pub(super) fn withdraw(&mut self, sentence: &str, place: Place<'_>) {
+    pub(super) fn withdraw(&mut self, sentence: &str, place: SourcePosition<'_>) {
         let can_end =
             |note: &Note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision) && !note.is_withdrawn;
         if !self.list.iter().any(can_end) {

@@ -127,13 +127,13 @@ fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, S
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
     if let Some(Counted { line, has_failures }) = counted(output).filter(|_| does) {
         // What failed is told as such, but is no milestone.
-        let voice = if has_failures || has_failed { Voice::Deed } else { Voice::Milestone };
+        let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
         return Some((voice, format!("`{shown}`: {line}")));
     }
     let is_short =
         !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
     let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1;
-    is_said.then(|| (Voice::Deed, format!("`{shown}`: {}", one_line(output))))
+    is_said.then(|| (Voice::Action, format!("`{shown}`: {}", one_line(output))))
 }
 
 /// `[main 1a2b3c4] subject` as git tells a commit.
@@ -221,7 +221,7 @@ fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     }
     let is_said = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
     let is_said = is_said && !output.starts_with(['{', '[', '<']);
-    is_said.then(|| (Voice::Deed, format!("`{name}`: {}", one_line(output))))
+    is_said.then(|| (Voice::Action, format!("`{name}`: {}", one_line(output))))
 }
 
 /// The names by which the result of a tool that makes something tells what it made.
@@ -251,11 +251,11 @@ pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)>
     let voice = match action {
         ToolAction::Run { command, .. } => {
             options(command, &mut out);
-            Voice::Deed
+            Voice::Action
         }
         ToolAction::Other => {
             call.arguments.iter().for_each(|arguments| prose(arguments, 0, &mut out));
-            Voice::Deed
+            Voice::Action
         }
         ToolAction::Ask(questions) => {
             out.extend(questions.iter().map(|question| one_line(question)));

@@ -49,7 +49,7 @@ impl LossReport {
         writer.items("Constraint", self.constraints.iter().map(|note| Item::cut(&note.text, LINE)));
         self.say(&mut writer);
         writer.list("Files", self.files.iter().map(|path| one_line(path)));
-        let told = self.told_by(&writer.lines, Class::Request);
+        let told = self.covered_by(&writer.lines, Class::Request);
         let requests = self.requests.iter().zip(told).skip(usize::from(last.is_some()));
         let requests = requests.filter(|(_, is_told)| !is_told);
         writer.items("Earlier request", requests.map(|(request, _)| said(request, REQUEST)));
@@ -66,7 +66,7 @@ impl LossReport {
 
     /// Says the statements that say most, as far as the lines before do not tell them.
     fn say(&self, writer: &mut Writer) {
-        let told = self.told_by(&writer.lines, Class::Statement);
+        let told = self.covered_by(&writer.lines, Class::Statement);
         let kept = writer.left - writer.left / 100 * STATEMENTS_PERCENT;
         writer.left -= kept;
         for (statement, _) in self.statements.iter().zip(told).filter(|(_, is_told)| !is_told) {
@@ -81,7 +81,7 @@ fn speaker(statement: &Statement) -> &'static str {
     match statement.voice {
         Voice::Person => "User",
         Voice::Report | Voice::Remark | Voice::Announcement => "Assistant",
-        Voice::Deed | Voice::Milestone => "Work",
+        Voice::Action | Voice::Milestone => "Work",
         Voice::Quote => "Quoted",
         Voice::Summary => "Earlier",
     }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::RequestWeight;
+use super::constraints::is_constraint;
 use super::cues::is_trivial;
 use super::sentences::sentences;
 use super::text::{has_any, normalised, starts_with_any};
-use super::wishes::is_constraint;
 use crate::text::prefix_utf16;
 
 /// Words of the shortest message that asks for work.

@@ -5,7 +5,7 @@
 
 use super::Sources;
 use super::cues::is_announcement;
-use super::notes::Place;
+use super::notes::SourcePosition;
 use super::sentences::{Part, is_prose, parts};
 use super::text::{clip_middle, one_line};
 use crate::text::{prefix_utf16, utf16_len};
@@ -33,7 +33,7 @@ pub enum Voice {
     /// The model said what it was about to do.
     Announcement,
     /// A call or its result tells it.
-    Deed,
+    Action,
     /// The result of a call tells that something was finished: a commit, a push, a run of tests.
     Milestone,
     /// It is code, or was pasted: a log, a trace, data.
@@ -49,7 +49,7 @@ impl Voice {
         (Self::Report, "report"),
         (Self::Remark, "remark"),
         (Self::Announcement, "announcement"),
-        (Self::Deed, "deed"),
+        (Self::Action, "deed"),
         (Self::Milestone, "milestone"),
         (Self::Quote, "quote"),
         (Self::Summary, "summary"),
@@ -95,7 +95,7 @@ impl Statements {
     }
 
     /// Adds what a person said.
-    pub(super) fn add_person(&mut self, place: Place<'_>, text: &str) {
+    pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str) {
         self.end_turn();
         let line = one_line(text);
         if line.is_empty() {
@@ -109,7 +109,7 @@ impl Statements {
     }
 
     /// Adds an answer of the model.
-    pub(super) fn add_model(&mut self, place: Place<'_>, text: &str, is_final: bool) {
+    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, text: &str, is_final: bool) {
         self.newest = self.list.len();
         let voice = |sentence: &str| match is_announcement(sentence) {
             true => Voice::Announcement,
@@ -120,7 +120,7 @@ impl Statements {
     }
 
     /// Adds what a call or a result tells, or what an earlier summary told.
-    pub(super) fn add_line(&mut self, voice: Voice, place: Place<'_>, text: &str) {
+    pub(super) fn add_line(&mut self, voice: Voice, place: SourcePosition<'_>, text: &str) {
         let line = clip_middle(&one_line(text), LONGEST);
         if !line.is_empty() {
             self.push(voice, line, 0, place);
@@ -135,7 +135,7 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    fn add_parts(&mut self, place: Place<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
+    fn add_parts(&mut self, place: SourcePosition<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
         let mut number = 0;
         for part in parts(text).take(MOST_OF_ONE) {
             let (own, line) = match part {
@@ -157,7 +157,7 @@ impl Statements {
         }
     }
 
-    fn push(&mut self, voice: Voice, text: String, number: u64, place: Place<'_>) {
+    fn push(&mut self, voice: Voice, text: String, number: u64, place: SourcePosition<'_>) {
         self.bytes += text.len();
         // A conversation of which this much is said is summarised from its end.
         if self.bytes > MOST_BYTES {

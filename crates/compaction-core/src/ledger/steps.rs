@@ -29,7 +29,7 @@ const LEFT: &[&str] = &[
     "shall i",
     "pending",
 ];
-/// Beginnings of sentences that announce a deed.
+/// Beginnings of sentences that announce an action.
 const ANNOUNCED: &[&str] = &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll"];
 /// Beginnings of a list of steps, in the line over it.
 const TITLES: &[&str] = &[

@@ -6,8 +6,8 @@ use super::sentences::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
-/// UTF-16 units of either sentence of a gist.
-const LONGEST_GIST: usize = 280;
+/// UTF-16 units of either sentence that [`first_and_last_sentence`] returns.
+const LONGEST_END: usize = 280;
 
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
@@ -182,10 +182,10 @@ pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
 }
 
 /// What an answer says first and last, which is where answers tell their outcome.
-pub(crate) fn gist(text: &str) -> String {
+pub(crate) fn first_and_last_sentence(text: &str) -> String {
     let mut all = sentences(text);
     let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
-    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_GIST)).replace("**", "");
+    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_END)).replace("**", "");
     let first = part(first);
     match all.last() {
         Some(last) => format!("{first} \u{2026} {}", part(last)),

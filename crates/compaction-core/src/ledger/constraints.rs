@@ -54,7 +54,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
         let begins = || sentences.iter().any(|part| starts_with_any(part, language.starts));
         begins() || clauses.iter().any(|clause| language.orders(clause))
     };
-    LANGUAGES.iter().zip(said).any(|(language, said)| !said.reports && (said.wishes || orders(language)))
+    LANGUAGES.iter().zip(said).any(|(language, said)| !said.reports && (said.demands || orders(language)))
 }
 
 impl Language {

@@ -10,7 +10,7 @@ use super::languages::LANGUAGES;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Said {
     /// It has words that make a constraint.
-    pub(super) wishes: bool,
+    pub(super) demands: bool,
     /// It has words that only report.
     pub(super) reports: bool,
 }
@@ -44,7 +44,7 @@ pub(super) fn said(normalised: &str) -> [Said; LANGUAGES.len()] {
         for phrase in PHRASES.get(word).into_iter().flatten() {
             if rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' ')) {
                 let said = &mut said[phrase.language];
-                *(if phrase.reports { &mut said.reports } else { &mut said.wishes }) = true;
+                *(if phrase.reports { &mut said.reports } else { &mut said.demands }) = true;
             }
         }
         rest = behind;

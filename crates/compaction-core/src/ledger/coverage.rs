@@ -33,11 +33,11 @@ const FILE_BLOCKS: [(&str, &str); 2] = [("<read-files>", "</read-files>"), ("<mo
 /// Something that may be told: its terms with their weights, which are 1 and a little more for names
 /// until [`weigh`] says how rare they are.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sought {
+pub(super) struct Target {
     terms: Vec<(u64, f32)>,
 }
 
-impl Sought {
+impl Target {
     pub(super) fn of(text: &str) -> Self {
         let mut terms: Vec<(u64, f32)> = Vec::new();
         each_term(text, &mut |term| {
@@ -61,12 +61,12 @@ impl Sought {
     }
 }
 
-/// Weighs the terms of `sought` by how rare they are in the statements of a conversation.
-pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements: &[Statement]) {
-    let sought: Vec<&mut Sought> = sought.collect();
+/// Weighs the terms of `targets` by how rare they are in the statements of a conversation.
+pub(super) fn weigh<'a>(targets: impl Iterator<Item = &'a mut Target>, statements: &[Statement]) {
+    let targets: Vec<&mut Target> = targets.collect();
     // How many statements have a term, and which was the last of them.
     let mut counts: ByTerm<(u32, usize)> = ByTerm::default();
-    counts.extend(sought.iter().flat_map(|sought| &sought.terms).map(|(hash, _)| (*hash, (0, 0))));
+    counts.extend(targets.iter().flat_map(|target| &target.terms).map(|(hash, _)| (*hash, (0, 0))));
     let step = statements.len().div_ceil(MOST_COUNTED).max(1);
     let counted = statements.len().div_ceil(step);
     for (number, statement) in (1..).zip(statements.iter().step_by(step)) {
@@ -82,15 +82,15 @@ pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements
     let all = counted as f32 + 1.0;
     let rarity = |hash: &u64| (all / (counts.get(hash).map_or(0, |(count, _)| *count) as f32 + 0.5)).ln();
     let least = if counted < FEW_STATEMENTS { 0.0 } else { COMMON * all.ln() };
-    for sought in sought {
-        sought.terms.iter_mut().for_each(|(hash, weight)| *weight *= rarity(hash));
-        sought.terms.retain(|(_, weight)| *weight > least);
+    for target in targets {
+        target.terms.iter_mut().for_each(|(hash, weight)| *weight *= rarity(hash));
+        target.terms.retain(|(_, weight)| *weight > least);
     }
 }
 
 /// The statements of texts, by those of their terms that are sought.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Coverage {
     /// UTF-16 units that were read.
     units: usize,
     lines: u32,
@@ -104,11 +104,11 @@ struct Standing {
     lines: Vec<u32>,
 }
 
-impl Told {
-    /// Texts in which `sought` is looked for.
-    pub(super) fn looking_for<'a>(sought: impl Iterator<Item = &'a Sought>) -> Self {
+impl Coverage {
+    /// Texts in which `targets` are looked for.
+    pub(super) fn looking_for<'a>(targets: impl Iterator<Item = &'a Target>) -> Self {
         let mut by_term = ByTerm::default();
-        for (hash, _) in sought.flat_map(|sought| &sought.terms) {
+        for (hash, _) in targets.flat_map(|target| &target.terms) {
             by_term.entry(*hash).or_insert_with(Standing::default);
         }
         Self { units: 0, lines: 0, by_term }
@@ -151,11 +151,11 @@ impl Told {
 
     /// The largest part of the weight of `sought` that one statement tells, from 0 to 1; 0 where
     /// nothing is sought.
-    pub(super) fn share(&self, sought: &Sought, sums: &mut Sums) -> f32 {
+    pub(super) fn share(&self, target: &Target, sums: &mut Sums) -> f32 {
         let windows = self.windows();
         sums.by_statement.resize((windows + self.lines) as usize, 0.0);
         let mut most = 0.0_f32;
-        for (hash, weight) in &sought.terms {
+        for (hash, weight) in &target.terms {
             let Some(standing) = self.by_term.get(hash) else { continue };
             let lines = standing.lines.iter().map(|line| windows + line);
             for statement in standing.windows.iter().copied().chain(lines) {
@@ -168,7 +168,7 @@ impl Told {
             }
         }
         sums.touched.drain(..).for_each(|statement| sums.by_statement[statement as usize] = 0.0);
-        let whole = sought.weight();
+        let whole = target.weight();
         if whole > 0.0 { most / whole } else { 0.0 }
     }
 }
@@ -298,10 +298,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, sought: &str, is_told: bool) {
-        let sought_terms = Sought::of(sought);
-        let mut told = Told::looking_for([&sought_terms].into_iter());
-        told.read(text);
-        let share = told.share(&sought_terms, &mut Sums::default());
+        let target = Target::of(sought);
+        let mut coverage = Coverage::looking_for([&target].into_iter());
+        coverage.read(text);
+        let share = coverage.share(&target, &mut Sums::default());
         assert_eq!(share >= 0.6, is_told, "{sought:?} in {text:?}: {share}");
     }
 
@@ -330,13 +330,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_tells_itself(text in "\\PC*|[a-zA-Z0-9_/.:é中日#-]{0,900}|([a-z]{1,9} |\n){0,300}") {
-            let sought = Sought::of(&text);
-            let mut told = Told::looking_for([&sought].into_iter());
-            told.read(&text);
-            let share = told.share(&sought, &mut Sums::default());
+            let target = Target::of(&text);
+            let mut coverage = Coverage::looking_for([&target].into_iter());
+            coverage.read(&text);
+            let share = coverage.share(&target, &mut Sums::default());
             proptest::prop_assert!((0.0..=1.001).contains(&share));
             let is_short = !text.contains(char::is_control) && utf16_len(&text) <= WINDOW;
-            if is_short && !is_bag(&text) && sought.weight() > 0.0 {
+            if is_short && !is_bag(&text) && target.weight() > 0.0 {
                 proptest::prop_assert!(share > 0.999);
             }
         }

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use super::constraints::constraints;
 use super::cues::{decision, goal_line, is_trivial};
-use super::notes::{NoteKind, Notes, Place};
+use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::requests::Topics;
 use super::sentences::{is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::clip_middle;
-use super::wishes::constraints;
 use super::{Request, RequestWeight};
 use crate::text::utf16_len;
 
@@ -31,13 +31,13 @@ const MOST_REQUESTS: usize = 1000;
 /// An answer of the model.
 #[derive(Debug, Clone)]
 struct Answer<'a> {
-    place: Place<'a>,
+    place: SourcePosition<'a>,
     text: Cow<'a, str>,
 }
 
 /// What was heard so far.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Speech<'a> {
+pub(super) struct Dialogue<'a> {
     pub(super) requests: Vec<Request>,
     topics: Topics,
     /// The latest answers with text.
@@ -48,7 +48,7 @@ pub(super) struct Speech<'a> {
 }
 
 /// Reads what a person wants to hold, and what holds no more, sentence by sentence.
-pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
+pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
     let all: Vec<&str> = sentences(text).collect();
     let typed = all.iter().filter(|sentence| is_prose(sentence)).count();
     // Where most was pasted, a person writes before and behind it.
@@ -71,12 +71,12 @@ fn is_report(sentence: &str) -> bool {
     first.any(|word| word.strip_suffix(':').is_some_and(|word| ends(&word.to_lowercase())))
 }
 
-impl<'a> Speech<'a> {
-    pub(super) fn hear_person(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
+impl<'a> Dialogue<'a> {
+    pub(super) fn read_person(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         if text.trim().is_empty() {
             return;
         }
-        hear_wishes(place, text, notes);
+        read_constraints(place, text, notes);
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
         self.push_request(Request {
             text: text.to_owned(),
@@ -99,12 +99,18 @@ impl<'a> Speech<'a> {
     }
 
     /// An extension's message stands where a person's does, but asks for nothing by itself.
-    pub(super) fn hear_extension(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
+    pub(super) fn read_extension(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    pub(super) fn hear_model(&mut self, place: Place<'a>, text: Cow<'a, str>, stop: Option<&str>, notes: &mut Notes) {
+    pub(super) fn read_model(
+        &mut self,
+        place: SourcePosition<'a>,
+        text: Cow<'a, str>,
+        stop: Option<&str>,
+        notes: &mut NoteList,
+    ) {
         if stop == Some("stop") {
             self.answered = place.position;
         }
@@ -122,7 +128,7 @@ impl<'a> Speech<'a> {
     }
 
     /// Adds what the newest answers say is left.
-    pub(super) fn report(&self, notes: &mut Notes) {
+    pub(super) fn report(&self, notes: &mut NoteList) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= asked_at);
         for answer in newest() {

@@ -9,14 +9,14 @@ const CUT: char = '\u{2026}';
 
 /// What a line is known by.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
+pub(super) struct MatchKey {
     /// Its first words; without them it is missing.
     pub(super) first: String,
     /// The texts that are there too if it is whole; none where the first words are all.
     pub(super) rest: Vec<String>,
 }
 
-impl Known {
+impl MatchKey {
     /// An error: its first words are enough, and the place that a compiler names may be left out.
     pub(super) fn error(line: &str, units: usize) -> Self {
         let line = line.split(" --> ").next().unwrap_or(line);
@@ -57,11 +57,11 @@ mod tests {
             ("first words\u{2026} and the end", "first words in between", (true, true)),
             ("short", "short", (true, false)),
         ] {
-            let known = Known::said(text, 11);
-            let has_first = searched.contains(&known.first);
-            let has_rest = known.rest.iter().all(|piece| searched.contains(piece));
+            let key = MatchKey::said(text, 11);
+            let has_first = searched.contains(&key.first);
+            let has_rest = key.rest.iter().all(|piece| searched.contains(piece));
             assert_eq!((has_first, has_first && !has_rest), expected, "{text} in {searched}");
         }
-        assert_eq!(Known::error("error: a --> src/a.rs:1", 80).first, "error: a");
+        assert_eq!(MatchKey::error("error: a --> src/a.rs:1", 80).first, "error: a");
     }
 }
