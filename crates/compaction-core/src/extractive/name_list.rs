@@ -18,7 +18,7 @@ pub(super) struct NameList {
 }
 
 impl NameList {
-    /// The lists in the order in which they are filled.
+    /// The lists in the order of filling.
     pub(super) fn of(candidates: &mut Candidates) -> [Self; 2] {
         let list = |label, items: &mut Vec<String>| Self { label, items: std::mem::take(items), taken: 0, used: 0 };
         [list(PATHS, &mut candidates.paths), list(IDENTIFIERS, &mut candidates.identifiers)]
@@ -39,7 +39,7 @@ impl NameList {
         }
     }
 
-    /// Leaves out the items that `texts` hold.
+    /// Removes the items that appear in `texts`.
     pub(super) fn leave_out<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         let patterns = self.items.iter().map(|item| Pattern { text: item, is_word: true }).collect();
         let mut finder = Finder::new(patterns);

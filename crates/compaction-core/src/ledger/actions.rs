@@ -1,4 +1,4 @@
-//! What tools did: calls paired with their results, and what became of files and commands.
+//! What tools did: calls paired with results, and the state of files and commands that follows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,18 +20,18 @@ use crate::tools::{
     reported_edits,
 };
 
-/// Commands that are kept, the newest and the most frequent ones.
+/// Most commands that are kept: the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
-/// UTF-16 units of a command that failed, where that is told.
+/// Most UTF-16 units of a failed command in a statement.
 const LONGEST_FAILED: usize = 100;
-/// Files that are kept, the newest ones.
+/// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
 
-/// A call that was noted.
+/// What a call tells.
 pub(super) struct Begun {
-    /// What it says in words.
+    /// Sentences in its arguments.
     pub(super) said: Vec<(Voice, String)>,
-    /// Whether it is to change files.
+    /// Whether it changes files.
     pub(super) changes_files: bool,
     /// The plan that it writes down.
     pub(super) plan: Option<Plan>,
@@ -44,15 +44,16 @@ pub(super) struct Actions<'a> {
     open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction)>,
     files: HashMap<String, FileRecord>,
     commands: HashMap<String, CommandRecord>,
-    /// What the messages themselves changed or ran with success, and what they read, as items name it.
+    /// Files that these messages changed or read, and commands that they ran successfully, as items
+    /// name them.
     changed: HashSet<String>,
     done: HashSet<String>,
-    /// Position of the latest calls.
+    /// Position of the latest call.
     last_call: u64,
     lookups: u64,
-    /// Files of edits that stand in answers.
+    /// Files whose edits appear in answers.
     proposed: Vec<(SourcePosition<'a>, &'a str)>,
-    /// Whether a tool was called, or an edit told to be done: then edits that stand in answers tell nothing.
+    /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
     has_calls: bool,
 }
 
@@ -62,7 +63,7 @@ impl<'a> Actions<'a> {
         self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
     }
 
-    /// Notes a call; returns what it says in words, and whether it is to change files.
+    /// Records a call. Returns its sentences, its plan, and whether it changes files.
     pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
         self.last_call = place.position;
         self.has_calls = true;
@@ -74,7 +75,7 @@ impl<'a> Actions<'a> {
         }
         let plan = match &action {
             ToolAction::Plan(plan) => Some(plan.clone()),
-            // Some agents send their list along with any call.
+            // Some agents send their task list along with any call.
             _ if call.arguments.as_ref().is_some_and(|arguments| arguments.get("task_progress").is_some()) => {
                 plan_items(call)
             }
@@ -85,13 +86,13 @@ impl<'a> Actions<'a> {
         begun
     }
 
-    /// Whether the call puts a question to the person.
+    /// Whether the call asks the person a question.
     pub(super) fn asks(&self, call_id: &str) -> bool {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
-    /// Pairs a result with its call, and returns what it tells in words. A result without a call
-    /// belongs to what was cut away before; one that tells that a person refused is no failure.
+    /// Pairs a result with its call and returns what it says in words. A result without a call belongs
+    /// to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(
         &mut self,
         place: SourcePosition<'a>,
@@ -114,7 +115,7 @@ impl<'a> Actions<'a> {
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
             told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
-            // A search that failed is done otherwise, or not at all.
+            // A failed search is repeated in another way or dropped.
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
                 errors.add(Some(&shown(&subject.1)), &line, place, true);
@@ -133,7 +134,7 @@ impl<'a> Actions<'a> {
         self.open.values().any(|(place, ..)| place.position != self.last_call)
     }
 
-    /// Takes all open calls for successes, where results are left out throughout.
+    /// Treats all open calls as successful. This is for branches, whose results are left out.
     pub(super) fn end_all(&mut self, errors: &mut Errors) {
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by(|left, right| (left.1.0.position, left.0).cmp(&(right.1.0.position, right.0)));
@@ -144,7 +145,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// A command that the person ran.
+    /// Records a command that the person ran.
     pub(super) fn note_command(&mut self, place: SourcePosition<'a>, bash: &BashExecution, errors: &mut Errors) {
         let command = one_line(&bash.command);
         match bash.exit_code {
@@ -157,7 +158,8 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Notes an error. A lookup that found nothing is none, nor is what the person stopped.
+    /// Records an error. A lookup without results is not an error, nor is a call that the person
+    /// stopped.
     fn fail(&mut self, place: SourcePosition<'_>, (kind, target): Subject, error: &str, errors: &mut Errors) {
         if error == "Command aborted" || error == "Operation aborted" {
             return;
@@ -171,7 +173,7 @@ impl<'a> Actions<'a> {
             }
             return;
         }
-        // What could not be read is known to be elsewhere or nowhere; an error without a word says nothing.
+        // A file that could not be read needs no follow-up. An error without words says nothing.
         let is_settled = kind == ActionKind::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
         errors.add(Some(&shown(&core)), error, place, is_settled);
         if let Some(command) = self.command(kind, &core, place) {
@@ -181,8 +183,8 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Notes a success, which resolves the errors of the same command however its output was shown,
-    /// and those of each step of a chain.
+    /// Records a success. It resolves the errors of the same command, regardless of how its output was
+    /// shaped, and those of each step of a chain.
     pub(super) fn succeed(
         &mut self,
         place: SourcePosition<'_>,
@@ -223,7 +225,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Notes the edits that an answer's text tells, or holds.
+    /// Records the edits that an answer reports or contains.
     pub(super) fn note_edits(&mut self, text: &'a str, place: SourcePosition<'a>) {
         for path in reported_edits(text) {
             self.has_calls = true;
@@ -232,7 +234,7 @@ impl<'a> Actions<'a> {
         self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path)));
     }
 
-    /// Takes proposed edits for done, where nothing else tells what was done.
+    /// Treats proposed edits as done if nothing else shows what was done.
     pub(super) fn take_proposals(&mut self) {
         for (place, path) in std::mem::take(&mut self.proposed) {
             if !self.has_calls {
@@ -241,7 +243,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Notes a file of a list.
+    /// Records a file from a list.
     pub(super) fn note_listed(&mut self, kind: ActionKind, path: &str, place: SourcePosition<'_>) {
         let file = self.touch(path, place);
         let is_told = file.read + file.written + file.edited > 0;
@@ -290,8 +292,8 @@ impl<'a> Actions<'a> {
         Some(command)
     }
 
-    /// Brings notes of earlier summaries up to date with what the messages did since: work that was
-    /// finished moves to Done, what blocked it goes where its command or file succeeded.
+    /// Updates notes of earlier summaries with what the messages did since. Finished work moves to
+    /// Done. A blocker is dropped once its command or file succeeded.
     pub(super) fn settle(&self, first: u64, has_finished_turn: bool, notes: &mut NoteList) {
         let is_finished = |text: &str| match text.strip_prefix(WORKING_ON) {
             Some(_) => has_finished_turn,
@@ -304,7 +306,7 @@ impl<'a> Actions<'a> {
         for note in notes.take(NoteKind::Open, |note| note.position < first && is_finished(&note.text)) {
             let text = note.text.strip_prefix(WORKING_ON).unwrap_or(&note.text);
             let text = text.strip_suffix(NO_RESULT).unwrap_or(text);
-            // What ran is told by its record.
+            // The command record already shows that it ran.
             if !note.text.ends_with(NO_RESULT) {
                 notes.add_times(
                     NoteKind::Done,
@@ -320,13 +322,13 @@ impl<'a> Actions<'a> {
         notes.take(NoteKind::Blocked, |note| note.position < first && is_resolved(&note.text));
     }
 
-    /// Adds the calls that wait, and what the lookups came to.
+    /// Adds the calls that wait for a result, and the number of lookups.
     pub(super) fn report(&mut self, notes: &mut NoteList) {
         if self.lookups > 0 {
             let place = SourcePosition { position: self.last_call, entry: None };
             notes.add_times(NoteKind::Done, LOOKED_UP, place, true, Some(self.lookups));
         }
-        // An older call without a result was cut off; whatever came after it went on without it.
+        // An older call without a result was cut off, and the conversation went on without it.
         let last_call = self.last_call;
         let mut open: Vec<_> = self.open.drain().filter(|(_, (place, ..))| place.position == last_call).collect();
         open.sort_by(|left, right| left.1.1.cmp(&right.1.1));
@@ -355,7 +357,7 @@ impl<'a> Actions<'a> {
     }
 }
 
-/// What a success was for: the programs of a command, or the tool.
+/// The purposes of a successful action: the programs of a command, or the tool.
 fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
     match kind {
         ActionKind::Run => purposes(target),
@@ -364,7 +366,7 @@ fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
     }
 }
 
-/// Whether a call is told as an action: files are told one by one, and what is said is told as such.
+/// Whether a call counts as an action. Files are recorded one by one, and sentences as statements.
 fn is_told_as_action(action: &ToolAction) -> bool {
     matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
@@ -373,7 +375,7 @@ fn quote_shown(target: &str) -> String {
     super::text::quote(&shown(target))
 }
 
-/// What an action is known by: commands by what they do, everything else by its target.
+/// The key of an action: the core of a command, otherwise the target.
 fn core_of(kind: ActionKind, target: &str) -> String {
     if kind == ActionKind::Run { core_command(target).to_owned() } else { target.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Collecting: one pass over messages, on top of what an earlier compaction stored.
+//! Collection: one pass over the messages, starting from the ledger of the previous compaction.
 
 use std::collections::HashSet;
 
@@ -22,13 +22,13 @@ use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_
 use crate::preparation::PreparedMessage;
 use crate::tools::names_path;
 
-/// Levels of nested arguments in which names are looked for.
+/// Deepest level of nested arguments that is searched for names.
 const DEEPEST: usize = 64;
 
 /// Collects a ledger, message by message.
 ///
-/// Messages are read once, in order; text of tool results is looked at for errors alone, as files
-/// can be read and commands run again.
+/// Messages are read once, in order. Tool results are searched only for errors, since files can be read
+/// and commands run again.
 #[derive(Debug, Clone)]
 pub struct Collector<'a> {
     tools: &'a FileTools,
@@ -47,7 +47,7 @@ pub struct Collector<'a> {
 }
 
 impl Ledger {
-    /// What `messages` held, oldest first, on top of `previous`.
+    /// The ledger of `messages`, oldest first, merged with `previous`.
     pub fn collect(messages: &[PreparedMessage], previous: Option<&Ledger>, tools: &FileTools) -> Self {
         let mut collector = Collector::new(previous, None, tools);
         messages.iter().for_each(|prepared| collector.read(prepared));
@@ -56,8 +56,8 @@ impl Ledger {
 }
 
 impl<'a> Collector<'a> {
-    /// Starts from the ledger of the previous compaction; where it has none, from its summary's
-    /// text, which is read once.
+    /// Starts from the ledger of the previous compaction. If it has none, its summary is parsed
+    /// instead.
     pub fn new(previous: Option<&'a Ledger>, previous_summary: Option<&'a str>, tools: &'a FileTools) -> Self {
         let first = previous.map_or(0, |previous| previous.messages) + 1;
         let mut collector = Self {
@@ -185,7 +185,7 @@ impl<'a> Collector<'a> {
         self.note_failure(assistant, place);
     }
 
-    /// A request to the model that failed; a later answer resolves it.
+    /// Records a failed request to the model. A later answer resolves it.
     fn note_failure(&mut self, assistant: &Assistant, place: SourcePosition<'a>) {
         match (assistant.stop_reason.as_deref(), &assistant.error_message) {
             (Some("error"), Some(error)) => {
@@ -195,7 +195,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Reads the names in a call; what an edit holds beside paths goes into a file.
+    /// Reads the names in a call. Text of an edit other than paths counts as written to a file.
     fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: SourcePosition<'a>) {
         let mut values: Vec<(&'a Json<'static>, bool, usize)> =
             call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
@@ -221,12 +221,12 @@ impl<'a> Collector<'a> {
         self.actions.succeed(place, subject, times, &mut self.errors);
     }
 
-    /// A file that a list names: the times are told elsewhere, if at all.
+    /// Records a file from a list, which does not say how often it was used.
     pub(super) fn note_file(&mut self, kind: ActionKind, path: &str, place: SourcePosition<'_>) {
         self.actions.note_listed(kind, path, place);
     }
 
-    /// Entries that are to be kept.
+    /// Adds entries that must be kept.
     pub fn pin(&mut self, ids: impl IntoIterator<Item = EntryId>) {
         let mut known: HashSet<EntryId> = self.pinned.iter().cloned().collect();
         self.pinned.extend(ids.into_iter().filter(|id| known.insert(id.clone())));
@@ -235,7 +235,7 @@ impl<'a> Collector<'a> {
     /// The ledger of everything that was read.
     pub fn finish(mut self) -> Ledger {
         if !self.has_results && self.actions.has_waited() {
-            // Branches are told without results; what was called there has been done.
+            // Branch messages have no tool results, so their calls count as done.
             self.actions.end_all(&mut self.errors);
         }
         self.actions.take_proposals();

@@ -1,4 +1,5 @@
-//! What summaries without a ledger told: read once, item by item. From then on it is data.
+//! Facts from summaries without a ledger. They are parsed once, item by item, and stored as data from
+//! then on.
 
 use super::collect::Collector;
 use super::labels::{
@@ -9,18 +10,18 @@ use super::subject::ActionKind;
 use super::{Places, Request, RequestWeight, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
 
-/// Whether an item is made anew from data for every summary.
+/// Whether an item is generated anew for every summary.
 fn is_of_its_time(item: &str) -> bool {
     [FOCUS, GO_ON, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND].iter().any(|start| item.starts_with(start))
 }
 
-/// An item without the entry that it cites.
+/// An item without its citation of an entry.
 fn uncited(item: &str) -> &str {
     let cited = item.strip_suffix(']').and_then(|item| item.rsplit_once(" [entry "));
     cited.map_or(item, |(item, _)| item)
 }
 
-/// Adds the items of a summary of what came before the messages.
+/// Adds the items of the summary that precedes the messages.
 pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
     let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
     let mut latest = None;
@@ -114,8 +115,8 @@ fn add_other(sections: &Sections, place: SourcePosition<'_>, collector: &mut Col
     }
 }
 
-/// Adds the summary of a branch that was left: what was found there stands, what was wanted there
-/// is told as such, since it is no longer what is worked on.
+/// Adds the summary of a branch that was left. Its findings stay valid. Its goals are marked as such,
+/// since nobody works on them any more.
 pub(super) fn add_branch<'a>(summary: &'a str, place: SourcePosition<'a>, collector: &mut Collector<'a>) {
     let document = SummaryDocument::parse(summary);
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
@@ -147,8 +148,8 @@ fn add_item_of_branch(section: Section, item: &str, place: SourcePosition<'_>, c
     collector.notes.add(kind, item, place, false);
 }
 
-/// What was wanted or stuck on a branch that was left is a fact; which of both it was, the section of
-/// a branch summary tells again.
+/// Goals and blockers of a branch that was left become facts. The sections of a branch summary restore
+/// the difference.
 fn branch_kind(section: Section) -> NoteKind {
     match section {
         Section::Blocked => NoteKind::Blocked,

@@ -1,4 +1,4 @@
-//! What a call was about: an action, and the path or command that it was done to.
+//! The subject of a call: an action and its path or command.
 
 use super::text::{clip, one_line};
 use crate::message::ToolCall;
@@ -34,7 +34,7 @@ impl ActionKind {
         matches!(self, ActionKind::Read | ActionKind::Write | ActionKind::Edit)
     }
 
-    /// The action as the first word of an item.
+    /// The past tense of the action, which is the first word of an item.
     pub(crate) fn past(self) -> &'static str {
         match self {
             ActionKind::Read => "Read",
@@ -46,10 +46,10 @@ impl ActionKind {
     }
 }
 
-/// An action and what it was done to: a path, a command, or a call.
+/// An action and its target: a path, a command or a call.
 pub(crate) type Subject = (ActionKind, String);
 
-/// What a call that does `action` is known by: the first of its files, its command, else the call itself.
+/// The subject of a call that does `action`: its first file, its command, or else the call itself.
 pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
     match action {
         ToolAction::Files(files) if !files.is_empty() => (ActionKind::of_file(files[0].access), files[0].path.clone()),
@@ -62,7 +62,7 @@ pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
     }
 }
 
-/// A target as items name it.
+/// A target as it appears in items.
 pub(crate) fn shown(target: &str) -> String {
     one_line(&clip(target, LONGEST_TEXT)).replace('`', "'")
 }

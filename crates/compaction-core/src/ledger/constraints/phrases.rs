@@ -1,4 +1,4 @@
-//! Looks for the phrases of all languages at once: each word of a sentence is looked up, so that the
+//! Searches for the phrases of all languages at once. Each word of a sentence is looked up once, so the
 //! time does not grow with the number of languages.
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ static PHRASES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| 
     phrases
 });
 
-/// What `normalised` text says, for each language.
+/// What `normalised` text says in each language.
 pub(super) fn said(normalised: &str) -> [Said; LANGUAGES.len()] {
     let mut said = [Said::default(); LANGUAGES.len()];
     let mut rest = normalised.trim_start();
