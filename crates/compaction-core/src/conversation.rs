@@ -3,6 +3,7 @@
 //! "Serialisation").
 
 mod pairing;
+mod prefix;
 mod serialize;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ pub(crate) use serialize::{Detail, serialize_message};
 pub use serialize::{Redact, Thinking, serialize_conversation};
 
 pub use pairing::LlmContext;
+pub use prefix::{CachedInput, LastAnswer, Prefix, SystemPrompt};
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {

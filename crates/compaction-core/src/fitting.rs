@@ -136,6 +136,12 @@ impl RequestPlan {
         self.request(0, None).map_or(0, |request| request.estimated_tokens)
     }
 
+    /// Estimated tokens of all requests together, without the answers that the later ones update.
+    pub fn estimated_tokens(&self) -> u64 {
+        let requests = (0..self.parts.len()).filter_map(|index| self.request(index, None));
+        requests.map(|request| request.estimated_tokens).fold(0, u64::saturating_add)
+    }
+
     /// The request at `index`; `None` after the last one. `summary_so_far` is the answer to the
     /// previous request; the first request ignores it.
     ///

@@ -1,6 +1,7 @@
 //! Requests to a summarizer: wording and structure of prompts (docs/summaries.md, "Prompts").
 
 mod escape;
+mod instruction;
 mod texts;
 
 use crate::summary::SummaryKind;
@@ -197,12 +198,18 @@ impl Wording {
         if let Some(previous) = previous {
             prompt.push_str(&block("previous-summary", previous));
         }
-        prompt.push_str(if previous.is_some() { &self.update } else { &self.first });
-        if let Some(focus) = &self.focus {
-            prompt.push_str("\n\nAdditional focus: ");
-            prompt.push_str(focus);
-        }
+        prompt.push_str(&self.instructions(previous.is_some()));
         prompt
+    }
+
+    /// What stands behind the conversation: the instructions with the focus.
+    fn instructions(&self, is_update: bool) -> String {
+        let mut instructions = if is_update { &self.update } else { &self.first }.clone();
+        if let Some(focus) = &self.focus {
+            instructions.push_str("\n\nAdditional focus: ");
+            instructions.push_str(focus);
+        }
+        instructions
     }
 }
 

@@ -418,6 +418,7 @@ fn result(
         summarizer: written.summarizer,
         attempts: written.attempts,
         failures: written.failures,
+        summary_requests: written.requests.into_iter().map(convert::request_report).collect(),
         redactions: written.redactions,
         account,
     })

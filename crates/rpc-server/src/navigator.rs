@@ -438,6 +438,7 @@ async fn by_summarizer(
         local_tokens: prompts::BRANCH_MAX_TOKENS,
         thinking: plan.thinking,
         collected: None,
+        conversation: None,
     };
     let written = operation.summarize(&[job]).await?;
     operation::add_redactions(&mut redactions, &written.summaries);

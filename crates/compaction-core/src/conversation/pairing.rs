@@ -47,6 +47,15 @@ impl LlmContext {
         self.messages.into_iter().map(|placed| placed.message).collect()
     }
 
+    /// The first messages: those of the entries before `position`, and the results of their calls
+    /// wherever these were stored.
+    pub(super) fn before(&self, position: usize) -> Vec<Arc<Message>> {
+        let end = self.messages.iter().position(|placed| placed.source >= position).unwrap_or(self.messages.len());
+        let is_result = |placed: &&Placed| placed.message.answered_call_id().is_some();
+        let results = self.messages[end..].iter().take_while(is_result).count();
+        self.messages[..end + results].iter().map(|placed| Arc::clone(&placed.message)).collect()
+    }
+
     /// The messages that the entries from `position` on add. `None` if they change the messages of
     /// earlier entries, as a late result does.
     pub fn since(&self, position: usize) -> Option<Vec<Arc<Message>>> {

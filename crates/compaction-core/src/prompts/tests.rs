@@ -15,6 +15,8 @@ fn texts() -> PromptTexts {
         turn_prefix: text("T"),
         branch: text("B"),
         continued: text("C"),
+        in_conversation: text("I"),
+        in_turn: text("IT"),
     }
 }
 

@@ -188,6 +188,8 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
         ("turnPrefix", &mut texts.turn_prefix),
         ("branch", &mut texts.branch),
         ("continued", &mut texts.continued),
+        ("inConversation", &mut texts.in_conversation),
+        ("inTurn", &mut texts.in_turn),
     ] {
         if let Some(replacement) = settings.prompt(name) {
             *text = replacement.to_owned();

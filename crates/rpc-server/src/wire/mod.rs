@@ -14,6 +14,7 @@ mod pins;
 mod recall;
 mod search;
 mod sessions;
+mod summary_requests;
 mod undo;
 
 pub use compaction::*;
@@ -27,4 +28,5 @@ pub use pins::*;
 pub use recall::*;
 pub use search::*;
 pub use sessions::*;
+pub use summary_requests::*;
 pub use undo::*;
