@@ -309,6 +309,11 @@ impl Ledger {
             && self.identifiers.is_empty()
     }
 
+    /// The statements of the conversation, in order.
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
     /// The notes of one kind, in order.
     pub fn notes_of(&self, kind: NoteKind) -> impl DoubleEndedIterator<Item = &Note> {
         self.notes.iter().filter(move |note| note.kind == kind)
