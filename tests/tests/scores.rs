@@ -96,7 +96,7 @@ impl Case {
     /// What was said, each statement clipped, the newest in `bytes`.
     fn clipped_talk(&self, bytes: usize) -> String {
         let is_talk =
-            |statement: &&Statement| !matches!(statement.voice, Voice::Quote | Voice::Deed | Voice::Milestone);
+            |statement: &&Statement| !matches!(statement.voice, Voice::Quote | Voice::Action | Voice::Milestone);
         let mut left = bytes;
         let mut lines: Vec<String> = Vec::new();
         for statement in self.ledger.statements().iter().rev().filter(is_talk) {

@@ -7,7 +7,7 @@ use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
 use crate::tools::{
-    FileDeed, FileUse, ToolAction, classify, files_done, has_failed, is_listed, proposed_edits, reported_edits,
+    FileAccess, FileUse, ToolAction, classify, files_done, has_failed, is_listed, proposed_edits, reported_edits,
 };
 
 /// Names of tools and arguments that identify file operations. They are checked before the table of
@@ -47,7 +47,7 @@ pub struct FileOperations {
     /// Files of edits in the text of answers. They count as edited as long as there is no call.
     proposed: BTreeSet<String>,
     /// Whether a tool was called or an answer reported an edit.
-    has_deeds: bool,
+    has_calls: bool,
     /// Number of the last touch of each path.
     touches: HashMap<String, usize>,
     /// Number of touches.
@@ -87,8 +87,8 @@ impl FileOperations {
 
     fn add_text(&mut self, text: &str) {
         for path in reported_edits(text) {
-            self.has_deeds = true;
-            self.add(FileDeed::Edit, path);
+            self.has_calls = true;
+            self.add(FileAccess::Edit, path);
         }
         for path in proposed_edits(text) {
             self.proposed.insert(path.to_owned());
@@ -97,7 +97,7 @@ impl FileOperations {
     }
 
     fn add_call(&mut self, call: &ToolCall, tools: &FileTools) {
-        self.has_deeds = true;
+        self.has_calls = true;
         let action = classify(call, tools);
         if is_listed(call, tools) {
             self.add_all(action.files());
@@ -118,15 +118,15 @@ impl FileOperations {
     }
 
     fn add_all(&mut self, files: &[FileUse]) {
-        files.iter().for_each(|file| self.add(file.deed, &file.path));
+        files.iter().for_each(|file| self.add(file.access, &file.path));
     }
 
     /// A deleted file counts as edited: the work changed it.
-    fn add(&mut self, deed: FileDeed, path: &str) {
-        let paths = match deed {
-            FileDeed::Read => &mut self.read,
-            FileDeed::Write => &mut self.written,
-            FileDeed::Edit | FileDeed::Delete => &mut self.edited,
+    fn add(&mut self, access: FileAccess, path: &str) {
+        let paths = match access {
+            FileAccess::Read => &mut self.read,
+            FileAccess::Write => &mut self.written,
+            FileAccess::Edit | FileAccess::Delete => &mut self.edited,
         };
         paths.insert(path.to_owned());
         self.touch(path);
@@ -155,18 +155,18 @@ impl FileOperations {
 
     /// Files that were read, sorted by UTF-16 units.
     pub fn read(&self) -> Vec<&str> {
-        self.sorted(&self.read, &[FileDeed::Read])
+        self.sorted(&self.read, &[FileAccess::Read])
     }
 
     /// Files that were written whole, sorted.
     pub fn written(&self) -> Vec<&str> {
-        self.sorted(&self.written, &[FileDeed::Write])
+        self.sorted(&self.written, &[FileAccess::Write])
     }
 
     /// Files that were edited, sorted.
     pub fn edited(&self) -> Vec<&str> {
-        let mut paths = self.sorted(&self.edited, &[FileDeed::Edit, FileDeed::Delete]);
-        if !self.has_deeds && !self.proposed.is_empty() {
+        let mut paths = self.sorted(&self.edited, &[FileAccess::Edit, FileAccess::Delete]);
+        if !self.has_calls && !self.proposed.is_empty() {
             paths.extend(self.proposed.iter().map(String::as_str));
             in_order(&mut paths);
         }
@@ -217,8 +217,8 @@ impl FileOperations {
         lists
     }
 
-    fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, deeds: &[FileDeed]) -> Vec<&'a str> {
-        let open = self.open.values().flat_map(ToolAction::files).filter(|file| deeds.contains(&file.deed));
+    fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, accesses: &[FileAccess]) -> Vec<&'a str> {
+        let open = self.open.values().flat_map(ToolAction::files).filter(|file| accesses.contains(&file.access));
         let mut paths: Vec<&str> = done.iter().chain(open.map(|file| &file.path)).map(String::as_str).collect();
         in_order(&mut paths);
         paths
@@ -309,9 +309,9 @@ mod tests {
         assert_eq!(lists(&[proposal, call]), [Vec::<&str>::new(), vec![]]);
     }
 
-    fn touched(deed: FileDeed, paths: impl IntoIterator<Item = String>) -> FileOperations {
+    fn touched(access: FileAccess, paths: impl IntoIterator<Item = String>) -> FileOperations {
         let mut operations = FileOperations::default();
-        paths.into_iter().for_each(|path| operations.add(deed, &path));
+        paths.into_iter().for_each(|path| operations.add(access, &path));
         operations
     }
 
@@ -319,12 +319,12 @@ mod tests {
     fn stored_lists_hold_the_newest_files_and_the_modified_ones_first() {
         let numbered = |name: &str, count: usize| (0..count).map(move |number| format!("{name}-{number:05}")).collect();
         let paths: Vec<String> = numbered("read", 3000);
-        let mut operations = touched(FileDeed::Read, paths.clone());
+        let mut operations = touched(FileAccess::Read, paths.clone());
         let lists = operations.stored_lists();
         assert_eq!((lists.read_files.as_slice(), lists.left_out), (&paths[1000..], 1000));
         let modified: Vec<String> = numbered("modified", 1500);
-        modified.iter().for_each(|path| operations.add(FileDeed::Edit, path));
-        operations.add(FileDeed::Read, "read-00000");
+        modified.iter().for_each(|path| operations.add(FileAccess::Edit, path));
+        operations.add(FileAccess::Read, "read-00000");
         let lists = operations.stored_lists();
         assert_eq!((lists.modified_files, lists.left_out), (modified, 2500));
         let newest: Vec<String> = std::iter::once(&paths[0]).chain(&paths[2501..]).cloned().collect();
@@ -335,15 +335,15 @@ mod tests {
     #[test]
     fn stored_lists_are_bounded_in_bytes_and_count_over_a_chain() {
         let long = |number: usize| format!("{number:03}{}", "x".repeat(99_997));
-        let mut operations = touched(FileDeed::Write, (0..5).map(long));
-        operations.add(FileDeed::Read, "small");
-        operations.add(FileDeed::Read, &"y".repeat(MAX_LISTED_BYTES));
+        let mut operations = touched(FileAccess::Write, (0..5).map(long));
+        operations.add(FileAccess::Read, "small");
+        operations.add(FileAccess::Read, &"y".repeat(MAX_LISTED_BYTES));
         let lists = operations.stored_lists();
         assert_eq!(lists.modified_files, [long(3), long(4)]);
         assert_eq!((lists.read_files.as_slice(), lists.left_out), (["small".to_owned()].as_slice(), 4));
         let mut next = FileOperations::default();
         next.add_lists(&lists);
-        next.add(FileDeed::Edit, &long(7));
+        next.add(FileAccess::Edit, &long(7));
         let lists = next.stored_lists();
         assert_eq!((lists.modified_files, lists.left_out), (vec![long(4), long(7)], 5));
     }

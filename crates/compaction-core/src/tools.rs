@@ -49,7 +49,7 @@ const DEEPEST_WRAP: usize = 2;
 
 /// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FileDeed {
+pub enum FileAccess {
     /// The file is read.
     Read,
     /// The whole file is written.
@@ -64,7 +64,7 @@ pub enum FileDeed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileUse {
     /// The operation.
-    pub deed: FileDeed,
+    pub access: FileAccess,
     /// The path as the call spells it.
     pub path: String,
 }
@@ -75,7 +75,7 @@ pub enum ToolAction {
     /// Reads or changes at least one file.
     Files(Vec<FileUse>),
     /// Reads or changes the file that the agent has open. [`files_done`] finds out which.
-    OpenFile(FileDeed),
+    OpenFile(FileAccess),
     /// Runs a command line.
     Run {
         /// The command line, without the shell that runs it.
@@ -108,8 +108,8 @@ impl ToolAction {
     /// change files.
     pub fn changes_files(&self) -> bool {
         match self {
-            ToolAction::Files(files) => files.iter().any(|file| file.deed != FileDeed::Read),
-            ToolAction::OpenFile(deed) => *deed != FileDeed::Read,
+            ToolAction::Files(files) => files.iter().any(|file| file.access != FileAccess::Read),
+            ToolAction::OpenFile(access) => *access != FileAccess::Read,
             _ => false,
         }
     }
@@ -126,9 +126,9 @@ pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
     let arguments = call.arguments.as_ref().map(unpacked);
     let arguments = Arguments::of(arguments.as_deref());
     match listed(&call.name, tools) {
-        Some(deed) => match arguments.listed_path(tools).map_or_else(|| arguments.paths(), |path| vec![path]) {
+        Some(access) => match arguments.listed_path(tools).map_or_else(|| arguments.paths(), |path| vec![path]) {
             paths if paths.is_empty() => by_table(&call.name, &arguments, DEEPEST_WRAP),
-            paths => ToolAction::Files(uses(deed, paths)),
+            paths => ToolAction::Files(uses(access, paths)),
         },
         None => by_table(&call.name, &arguments, DEEPEST_WRAP),
     }
@@ -152,17 +152,17 @@ pub fn plan_items(call: &ToolCall) -> Option<Plan> {
 }
 
 /// If a name is in two lists, modifying takes precedence over reading.
-fn listed(name: &str, tools: &FileTools) -> Option<FileDeed> {
-    let lists = [(&tools.edit, FileDeed::Edit), (&tools.write, FileDeed::Write), (&tools.read, FileDeed::Read)];
-    lists.into_iter().find_map(|(names, deed)| names.iter().any(|listed| listed == name).then_some(deed))
+fn listed(name: &str, tools: &FileTools) -> Option<FileAccess> {
+    let lists = [(&tools.edit, FileAccess::Edit), (&tools.write, FileAccess::Write), (&tools.read, FileAccess::Read)];
+    lists.into_iter().find_map(|(names, access)| names.iter().any(|listed| listed == name).then_some(access))
 }
 
 fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
     match table().tool(name) {
-        Some(Kind::Files(deed)) => match arguments.paths() {
+        Some(Kind::Files(access)) => match arguments.paths() {
             paths if paths.is_empty() && table::has_server(name) => ToolAction::Other,
-            paths if paths.is_empty() => ToolAction::OpenFile(deed),
-            paths => ToolAction::Files(uses(deed, paths)),
+            paths if paths.is_empty() => ToolAction::OpenFile(access),
+            paths => ToolAction::Files(uses(access, paths)),
         },
         Some(Kind::Move) => moved(arguments),
         Some(Kind::Patch) => patched(arguments),
@@ -186,9 +186,9 @@ fn unknown(arguments: &Arguments<'_>) -> ToolAction {
 }
 
 fn moved(arguments: &Arguments<'_>) -> ToolAction {
-    let ends = [("from", FileDeed::Delete), ("to", FileDeed::Write)];
-    let ends = ends.into_iter().filter_map(|(name, deed)| Some((arguments.text(name)?, deed)));
-    let files: Vec<FileUse> = ends.map(|(path, deed)| FileUse { deed, path: path.to_owned() }).collect();
+    let ends = [("from", FileAccess::Delete), ("to", FileAccess::Write)];
+    let ends = ends.into_iter().filter_map(|(name, access)| Some((arguments.text(name)?, access)));
+    let files: Vec<FileUse> = ends.map(|(path, access)| FileUse { access, path: path.to_owned() }).collect();
     if files.is_empty() { ToolAction::Other } else { ToolAction::Files(files) }
 }
 
@@ -196,7 +196,7 @@ fn patched(arguments: &Arguments<'_>) -> ToolAction {
     let text = arguments.whole_text().or_else(|| arguments.text("patch"));
     let mut files = text.map(patch::files).unwrap_or_default();
     if files.is_empty() {
-        files = uses(FileDeed::Edit, arguments.paths());
+        files = uses(FileAccess::Edit, arguments.paths());
     }
     if files.is_empty() { ToolAction::Other } else { ToolAction::Files(files) }
 }
@@ -208,9 +208,9 @@ fn marked_patch(arguments: &Arguments<'_>) -> Option<ToolAction> {
 }
 
 fn verb(arguments: &Arguments<'_>) -> Option<ToolAction> {
-    let deed = arguments.texts("verb").find_map(|word| table().verb(word))?;
+    let access = arguments.texts("verb").find_map(|word| table().verb(word))?;
     let paths = arguments.paths();
-    (!paths.is_empty()).then(|| ToolAction::Files(uses(deed, paths)))
+    (!paths.is_empty()).then(|| ToolAction::Files(uses(access, paths)))
 }
 
 fn run(arguments: &Arguments<'_>) -> Option<ToolAction> {
@@ -254,6 +254,6 @@ fn unpacked<'a>(arguments: &'a Json<'static>) -> Cow<'a, Json<'static>> {
     }
 }
 
-fn uses(deed: FileDeed, paths: Vec<String>) -> Vec<FileUse> {
-    paths.into_iter().map(|path| FileUse { deed, path }).collect()
+fn uses(access: FileAccess, paths: Vec<String>) -> Vec<FileUse> {
+    paths.into_iter().map(|path| FileUse { access, path }).collect()
 }

@@ -1,7 +1,8 @@
-//! The beginning of a conversation as its model was last sent it.
+//! The beginning of a conversation as its model last received it.
 //!
-//! Providers keep the beginning of a request for a few minutes and take a small part of the price for it
-//! when the next request begins with the same. Whoever wants to use that has to send exactly this again.
+//! Providers cache the beginning of a request for a few minutes and charge a small part of the price if
+//! the next request begins with the same bytes. To use the cache, exactly this beginning has to be sent
+//! again.
 
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use crate::message::{Block, Body, Message, System};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::{system_state, tokens};
 
-/// What stands before an entry in the requests of a conversation.
+/// The messages before an entry in the requests of a conversation.
 #[derive(Debug, Clone)]
 pub struct Prefix {
-    /// The messages in `llm` format, the summary of an earlier compaction first: the first ones of the
-    /// whole context in that format.
+    /// The messages in `llm` format, which are the first ones of the whole context in that format. The
+    /// summary of an earlier compaction comes first.
     pub messages: Vec<Arc<Message>>,
     /// The last entry that is part of it; `None` if nothing is.
     pub last_entry_id: Option<EntryId>,
@@ -24,12 +25,12 @@ pub struct Prefix {
     pub system: Option<SystemPrompt>,
     /// The last answer of the whole context that neither failed nor was aborted.
     pub answer: Option<LastAnswer>,
-    /// Whether its model thinks: an answer holds thinking, or the thinking level is set.
+    /// Whether its model thinks: an answer contains thinking, or the thinking level is set.
     pub has_thinking: bool,
-    /// Tokens of it with prompt and tools, as the provider counts where that is known.
+    /// Its tokens with prompt and tools, as the provider counted them if that is known.
     pub tokens: u64,
-    /// Time of the first message that is not part of it, in epoch milliseconds: requests began with all of
-    /// it then. `None` if that is not known.
+    /// Time of the first message after it, in epoch milliseconds, when a request began with all of it.
+    /// `None` if that is unknown.
     pub sent_at: Option<i64>,
 }
 
@@ -40,7 +41,8 @@ pub struct SystemPrompt {
     pub text: String,
     /// The tools as stored: objects with `name`, `description` and `parameters`.
     pub tools: Vec<Json<'static>>,
-    /// Whether all of it was there before the first message. Hosts have several ways to send what came later.
+    /// Whether all of it was there before the first message. Hosts differ in how they send later
+    /// changes.
     pub is_first: bool,
 }
 
@@ -51,27 +53,28 @@ pub struct LastAnswer {
     pub provider: String,
     /// Id of its model; empty if the answer names none.
     pub model: String,
-    /// The interface of the provider that gave it, where the answer names one.
+    /// The interface of the provider, if the answer names one.
     pub api: Option<String>,
-    /// When it came, in epoch milliseconds.
+    /// Its time, in epoch milliseconds.
     pub time: Option<i64>,
-    /// Input tokens of its request, and those of them that a cache gave or took; `None` where the answer has no usage.
+    /// Input tokens of its request, and how many of them were read from or written to a cache. `None`
+    /// if the answer has no usage.
     pub input: Option<CachedInput>,
-    /// Whether its request began with the whole prefix as it is now.
+    /// Whether its request began with the whole current prefix.
     pub has_seen_all: bool,
 }
 
-/// Input of a request, in tokens.
+/// Input tokens of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachedInput {
-    /// All of it.
+    /// All input tokens.
     pub tokens: u64,
-    /// What was read from a cache or written to it.
+    /// Tokens that were read from a cache or written to it.
     pub cached: u64,
 }
 
 impl Prefix {
-    /// What stands before the entry `end` in `projection`; `None` if that entry is not in it.
+    /// The prefix before the entry `end` in `projection`; `None` if that entry is not in it.
     pub fn of(projection: &Projection, end: &EntryId) -> Option<Self> {
         let entries = projection.entries();
         let position = entries.iter().position(|projected| projected.entry.id() == end)?;
@@ -139,7 +142,7 @@ fn last_answer(projection: &Projection, before: &[ProjectedEntry]) -> Option<Las
     let answer = &entries[position];
     let message = answer.messages.iter().find(|message| tokens::is_success(message))?;
     let assistant = message.as_assistant()?;
-    // An edit or a compaction after it has changed what the next request begins with.
+    // An edit or a compaction after it changes the beginning of the next request.
     let is_current = projection.last_invalidating().is_none_or(|last| answer.depth < last);
     let seen = before.iter().rposition(says_something);
     let input = assistant.usage.map(|usage| {
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(found.answer, Some(answer));
         assert_eq!(found.last_entry_id, Some(EntryId::new("2")));
         assert_eq!((found.messages.len(), found.sent_at), (2, Some(5)));
-        // 101 tokens of the answer's usage and those of the message after it, without the latter.
+        // 101 tokens from the answer's usage, without the message after it.
         assert_eq!(found.tokens, 101);
     }
 

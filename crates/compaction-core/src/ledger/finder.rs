@@ -1,21 +1,21 @@
-//! Looks for many texts at once, in time that grows with what is searched and not with what is
-//! looked for.
+//! Searches for many texts at once. The time depends on the searched text, not on the number of
+//! patterns.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use super::terms::HashedAlready;
 
-/// Bytes by which longer texts are told apart: windows of this many that end within the last [`STEP`] places. So
-/// only every [`STEP`]th place of what is searched has to be looked at.
+/// Bytes of a window of a long pattern. Each pattern has [`STEP`] windows at its end, so that only
+/// every [`STEP`]th position of the searched text has to be examined.
 const LONG: usize = 8;
 const STEP: usize = 4;
-/// Bytes by which shorter texts are told apart: their last ones, for which every place is looked at.
+/// Bytes of the window of a short pattern: its last ones. Every position is examined for them.
 const SHORT: usize = 4;
 /// Bits of the hash of a window.
 const FILTER_BITS: u32 = 16;
 
-/// What is looked for.
+/// A text to search for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pattern<'a> {
     pub(crate) text: &'a str,
@@ -23,23 +23,23 @@ pub(crate) struct Pattern<'a> {
     pub(crate) is_word: bool,
 }
 
-/// A set of texts, and which of them were found so far.
+/// A set of patterns, and which of them have been found.
 #[derive(Debug)]
 pub(crate) struct Finder<'a> {
     patterns: Vec<Pattern<'a>>,
     found: Vec<bool>,
     long: Table,
     short: Table,
-    /// Texts that are shorter than any window.
+    /// Patterns that are shorter than any window.
     shortest: Vec<usize>,
 }
 
-/// Texts by a window of their bytes.
+/// Patterns by a window of their bytes.
 #[derive(Debug)]
 struct Table {
-    /// For the hash of each window the texts that have it, and how many of their bytes follow it.
+    /// For each hash of a window, the patterns that have it and how many of their bytes follow it.
     by_window: HashMap<u64, Vec<(usize, usize)>, BuildHasherDefault<HashedAlready>>,
-    /// A bit for each hash that a window of some text has.
+    /// One bit for each hash of a window.
     filter: Box<[u64; (1 << FILTER_BITS) / 64]>,
 }
 
@@ -59,7 +59,7 @@ impl Table {
         self.by_window.is_empty()
     }
 
-    /// Compares the texts that have `window`, which ends at `end`, with what stands there.
+    /// Compares the patterns that have `window`, which ends at `end`, with the bytes there.
     #[inline]
     fn check(&mut self, window: u64, bytes: &[u8], end: usize, patterns: &[Pattern<'_>], found: &mut [bool]) {
         let hash = hash(window);
@@ -72,7 +72,7 @@ impl Table {
     #[inline(never)]
     fn compare(&mut self, hash: u64, bytes: &[u8], end: usize, patterns: &[Pattern<'_>], found: &mut [bool]) {
         let Some(candidates) = self.by_window.get_mut(&hash) else { return };
-        // What was found costs no more time.
+        // A found pattern costs no more time.
         candidates.retain(|(index, following)| {
             found[*index] |= patterns[*index].ends_at(bytes, end + following);
             !found[*index]
@@ -99,7 +99,7 @@ impl<'a> Finder<'a> {
         Self { patterns, found, long, short, shortest }
     }
 
-    /// Looks through one more text.
+    /// Searches one more text.
     pub(crate) fn search(&mut self, text: &str) {
         let bytes = text.as_bytes();
         if !self.long.is_empty() {
@@ -123,12 +123,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Whether nothing is left to look for.
+    /// Whether every pattern was found.
     pub(super) fn is_done(&self) -> bool {
         self.found.iter().all(|is_found| *is_found)
     }
 
-    /// For each text in the order given whether it was found.
+    /// For each pattern, in the given order, whether it was found.
     pub(crate) fn found(self) -> Vec<bool> {
         self.found
     }

@@ -1,9 +1,9 @@
-//! Selection: which statements are worth their room.
+//! Selection: which statements are worth their space.
 //!
-//! Statements are taken greedily by what they add for each unit of text: the weight of the terms
-//! that no chosen statement has told yet, multiplied by who speaks and how recent it is. A term
-//! weighs more the rarer it is in the conversation, and more where it is a name or a number. So no
-//! language and no topic has to be known.
+//! Statements are chosen greedily by their value for each unit of text: the weight of the terms that no
+//! chosen statement has yet, times factors for the speaker and for recency. A term weighs more the
+//! rarer it is in the conversation, and more if it is a name or a number. No knowledge of a language or
+//! topic is needed.
 
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -15,57 +15,58 @@ use super::statements::{Statement, Voice};
 use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
 use crate::text::utf16_len;
 
-/// UTF-16 units that a statement costs beside its words: what parts it from the one before it.
+/// UTF-16 units of the separator before a statement.
 const JOINT: usize = 2;
-/// UTF-16 units that the first statement of a message of a person costs, and that of another one.
+/// UTF-16 units of the label before the first statement of a message: of a person, and of others.
 const PERSON_LABEL: usize = 12;
 const LABEL: usize = 4;
-/// UTF-16 units that are added to each statement when what it tells is set against its room, so that
-/// fragments do not win by being short.
+/// UTF-16 units that are added to the length of each statement when its value for each unit is
+/// computed, so that fragments do not win only because they are short.
 const SHORTNESS: usize = 20;
-/// UTF-16 units in which no statement is looked for any more.
+/// Selection stops when fewer UTF-16 units than this are left.
 const LEAST_ROOM: usize = 24;
-/// Part of a term's weight that counts where the term was told before, and the same in what a person
-/// said: their wishes are told even in words that were used before.
+/// Part of a term's weight that counts if a chosen statement already has the term, and the same for
+/// statements of a person, whose requests matter even in repeated words.
 const TOLD: f32 = 0.12;
 const TOLD_BY_PERSON: f32 = 0.35;
-/// What a statement is worth without any term.
+/// The value of a statement without any terms.
 const LEAST_VALUE: f32 = 0.05;
-/// By how much what the caller wants to be told of weighs more.
+/// Factor for terms of the caller's focus.
 const FOCUS: f32 = 8.0;
 
-/// Bytes of an answer that says nothing without what it answers.
+/// Bytes of a short answer, which makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
 
 /// How statements are chosen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selection<'a> {
-    /// UTF-16 units that the chosen ones may take, labels of their messages included.
+    /// UTF-16 units that the chosen statements may take, including labels.
     pub(crate) units: usize,
-    /// UTF-16 units of later statements after which one counts half.
+    /// UTF-16 units of later statements that halve the value of a statement.
     pub(crate) half_life: usize,
-    /// What the caller wants to be told of.
+    /// Text that the caller wants the selection to focus on.
     pub(crate) focus: Option<&'a str>,
 }
 
-/// A statement with what selection knows of it.
+/// A statement that may be chosen.
 struct Candidate<'a> {
     terms: &'a [(u32, f32)],
-    /// What its terms are multiplied by.
+    /// The factor of its terms.
     factor: f32,
-    /// Part of a term's weight that counts where the term was told before.
+    /// Part of a term's weight that counts if the term is already covered.
     told: f32,
     cost: usize,
 }
 
 impl Selection<'_> {
-    /// The indexes of the chosen statements of `ledger`, in their order. `told` are texts that stand elsewhere
-    /// in the summary: their terms count as told, and a statement that one of them holds is left out.
+    /// The indexes of the chosen statements of `ledger`, in order. `told` are texts elsewhere in the
+    /// summary: their terms count as covered, and a statement that is contained in one of them is left
+    /// out.
     pub(crate) fn choose(&self, ledger: &Ledger, told: &[&str]) -> Vec<usize> {
         self.choose_weighed(ledger, told).into_iter().map(|(index, _)| index).collect()
     }
 
-    /// As [`Self::choose`], each with how much it told that no other had told before.
+    /// As [`Self::choose`], each with the value that it added.
     pub(super) fn choose_weighed(&self, ledger: &Ledger, told: &[&str]) -> Vec<(usize, f32)> {
         let statements = &ledger.statements;
         let vocabulary = ledger.vocabulary.of(statements);
@@ -95,8 +96,8 @@ impl Selection<'_> {
         self.take(statements, &candidates, told, is_told)
     }
 
-    /// Takes the best one for its room again and again. Worth only falls while others are taken, so
-    /// that a stale figure at the top is looked at again.
+    /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
+    /// value at the top of the heap is computed again.
     fn take(
         &self,
         statements: &[Statement],
@@ -143,7 +144,7 @@ impl Selection<'_> {
     }
 }
 
-/// What the voice of a statement and its place in the message make of it.
+/// The factor for the voice of a statement and its position in the message.
 fn weight_of(statements: &[Statement], index: usize) -> f32 {
     let statement = &statements[index];
     let next = statements.get(index + 1);
@@ -153,7 +154,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Report => 1.5,
         Voice::Remark => 1.0,
         Voice::Announcement => 0.45,
-        Voice::Deed => 0.7,
+        Voice::Action => 0.7,
         Voice::Milestone => 1.1,
         Voice::Quote => 0.3,
         Voice::Summary => 1.6,
@@ -164,7 +165,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         _ if is_last => 1.15,
         _ => 1.0,
     };
-    // A short answer says nothing without what it answers.
+    // A short answer makes no sense without its question.
     let answered = next.is_some_and(|next| next.voice == Voice::Person && next.text.len() <= SHORT_ANSWER);
     voice * place * if answered && statement.is_of_model() { 1.5 } else { 1.0 }
 }
@@ -200,19 +201,19 @@ impl PartialOrd for Ranked {
 }
 
 impl Ord for Ranked {
-    /// By worth, then the newest first.
+    /// By value, then the newest first.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.worth.total_cmp(&other.worth).then(self.index.cmp(&other.index))
     }
 }
 
-/// The vocabulary of a ledger's statements, once it was needed: what is chosen for the summary, for the stored form
-/// and for the check comes from the same statements.
+/// The vocabulary of a ledger's statements, built when it is first needed. The summary, the stored form
+/// and the loss report share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedVocabulary(OnceLock<Arc<Vocabulary>>);
 
 impl PartialEq for SharedVocabulary {
-    /// It follows from the statements, so that it makes no ledger another one.
+    /// It is derived from the statements, so it does not affect equality of ledgers.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -224,7 +225,7 @@ impl SharedVocabulary {
     }
 }
 
-/// The terms of all statements, what they weigh, and in how many statements each one stands.
+/// The terms of all statements, their weights, and how many statements have each of them.
 #[derive(Debug, Default)]
 struct Vocabulary {
     numbers: ByTerm<u32>,
@@ -234,7 +235,7 @@ struct Vocabulary {
     statements: Vec<Known>,
 }
 
-/// What is known of a statement.
+/// The terms and length of a statement.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     /// Where its terms end.
@@ -247,7 +248,7 @@ impl Vocabulary {
     fn of(statements: &[Statement]) -> Self {
         let mut all = Self::default();
         let mut names: Vec<bool> = Vec::new();
-        // Per term the statement that had it last.
+        // For each term, the last statement that had it.
         let mut last: Vec<usize> = Vec::new();
         for (index, statement) in (1..).zip(statements) {
             each_term(&statement.text, &mut |hash, is_name| {
@@ -278,7 +279,7 @@ impl Vocabulary {
         &self.terms[start..self.statements[index].end]
     }
 
-    /// Calls `found` with the numbers of those terms of `text` that statements have.
+    /// Calls `found` with the numbers of the terms of `text` that statements have.
     fn known(&self, text: &str, mut found: impl FnMut(u32)) {
         each_term(text, &mut |hash, _| {
             if let Some(number) = self.numbers.get(&hash) {
@@ -287,16 +288,16 @@ impl Vocabulary {
         });
     }
 
-    /// Whether a term stands in few enough statements to tell them from others.
+    /// Whether a term is in few enough statements to identify them.
     fn is_telling(&self, term: u32) -> bool {
         self.counts[term as usize] as usize * 10 <= self.statements.len().max(10)
     }
 }
 
-/// What a term weighs that stands in `count` of `all` statements.
+/// The weight of a term that is in `count` of `all` statements.
 fn rarity(count: u32, all: usize) -> f32 {
     let rarity = ((all as f32 + 1.0) / (count as f32 + 0.5)).ln().max(0.0);
-    // What is said once is often by the way; what comes back is what it is about.
+    // A term that is used once is often incidental; a term that recurs is part of the topic.
     let recurrence = if count > 1 { 1.25 } else { 1.0 };
     rarity.sqrt() * recurrence
 }

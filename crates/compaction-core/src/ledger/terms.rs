@@ -1,4 +1,4 @@
-//! Terms: the words, names and numbers by which statements are compared.
+//! Terms: the words, names and numbers that are compared between statements.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A value for each term, by its hash.
 pub(super) type ByTerm<T> = HashMap<u64, T, BuildHasherDefault<HashedAlready>>;
 
-/// A hash that is taken as it is: the terms are hashed already.
+/// A hasher that returns its input, since terms are already hashes.
 #[derive(Debug, Default)]
 pub(super) struct HashedAlready(u64);
 
@@ -24,20 +24,20 @@ impl Hasher for HashedAlready {
     }
 }
 
-/// Where the hash of a term starts.
+/// The initial hash of a term.
 pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Bits that small letters have and capitals do not. The other characters of terms stay different from
-/// each other when these are set.
+/// Bits that lower-case letters have and capitals do not. Setting them keeps all other characters of
+/// terms distinct.
 const LOWER: u64 = 0x2020_2020_2020_2020;
 
-/// The hash of a term with one more character. Terms that share one by chance count as one, which costs
-/// a statement a little of its worth.
+/// The hash of a term with one more character. Two terms with the same hash count as one, which
+/// slightly lowers the value of a statement.
 pub(super) fn mixed(hash: u64, character: u64) -> u64 {
     (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
 }
 
-/// The hash of a token of ASCII characters, whatever their case.
+/// The hash of a token of ASCII characters, ignoring case.
 pub(super) fn hash_of_ascii(token: &[u8]) -> u64 {
     let (chunks, rest) = token.as_chunks::<8>();
     let hash = chunks.iter().fold(SEED, |hash, chunk| mixed(hash, u64::from_le_bytes(*chunk) | LOWER));
@@ -45,7 +45,7 @@ pub(super) fn hash_of_ascii(token: &[u8]) -> u64 {
     mixed(hash, last)
 }
 
-/// A run of letters, digits and the marks that stand inside names.
+/// A run of letters, digits and marks inside names.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
@@ -81,7 +81,7 @@ const fn is_part_of_token(byte: u8) -> bool {
     IS_PART[byte as usize]
 }
 
-/// For each byte whether it is an ASCII character of a token.
+/// For each byte, whether it is an ASCII character of a token.
 const IS_PART: [bool; 256] = {
     let mut is_part = [false; 256];
     let mut byte = 0;
@@ -110,7 +110,7 @@ fn character_width(byte: u8) -> usize {
     }
 }
 
-/// `token` without the ASCII marks that `is_mark` names at its ends.
+/// `token` without ASCII marks at its ends for which `is_mark` holds.
 pub(super) fn trimmed(token: &str, is_mark: fn(u8) -> bool) -> &str {
     let bytes = token.as_bytes();
     let start = bytes.iter().position(|byte| !is_mark(*byte)).unwrap_or(bytes.len());
@@ -118,7 +118,7 @@ pub(super) fn trimmed(token: &str, is_mark: fn(u8) -> bool) -> &str {
     &token[start..end]
 }
 
-/// Characters of scripts that put no spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 pub(super) fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
 }

@@ -1,4 +1,4 @@
-//! Text made fit for one item of a summary.
+//! Text that fits into one item of a summary.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use super::sentences::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
-/// UTF-16 units of either sentence of a gist.
-const LONGEST_GIST: usize = 280;
+/// UTF-16 units of either sentence that [`first_and_last_sentence`] returns.
+const LONGEST_END: usize = 280;
 
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
@@ -17,7 +17,7 @@ pub(crate) fn one_line(text: &str) -> String {
     out
 }
 
-/// As [`one_line`], into `out` in place of what it held.
+/// As [`one_line`], but replaces the content of `out`.
 pub(crate) fn read_one_line(text: &str, out: &mut String) {
     out.clear();
     out.reserve(text.len());
@@ -29,7 +29,7 @@ pub(crate) fn read_one_line(text: &str, out: &mut String) {
             // A single space stays as it is.
             b' ' if at > word && matches!(text.as_bytes().get(at + 1), Some(b'!'..=b'~')) => 0,
             ..0x80 => 1,
-            // Only these begin characters that are white space or control characters.
+            // Other white space and control characters begin with these bytes only.
             0xC2 | 0xE1..=0xE3 => blank_width(&text[at..]),
             _ => 0,
         };
@@ -70,7 +70,7 @@ fn character_width(byte: u8) -> usize {
     }
 }
 
-/// `text` in at most `units` UTF-16 units, with `…` at its end where something was cut.
+/// `text` in at most `units` UTF-16 units, with `…` at its end if it was cut.
 pub(crate) fn clip(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
@@ -82,8 +82,8 @@ pub(crate) fn clip(text: &str, units: usize) -> String {
     cut
 }
 
-/// `text` in at most `units` UTF-16 units: its first two thirds and its end, with `…` between them
-/// where something was cut. What is asked often stands below what was pasted.
+/// `text` in at most `units` UTF-16 units: its beginning (two thirds) and its end, with `…` between
+/// them if it was cut. Requests are often written below pasted text.
 pub(crate) fn clip_middle(text: &str, units: usize) -> String {
     if utf16_len(text) <= units {
         return text.to_owned();
@@ -96,8 +96,9 @@ pub(crate) fn clip_middle(text: &str, units: usize) -> String {
     format!("{start} \u{2026} {end}")
 }
 
-/// `text` in lower case with a space for everything that is no letter, digit or apostrophe, and
-/// one around it: words can be looked for, and equal sentences compare equal.
+/// `text` in lower case, with one space for each run of other characters than letters, digits and
+/// apostrophes, and one at each end. Words can be searched for in it, and equal sentences compare
+/// equal.
 pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
@@ -145,10 +146,10 @@ pub(crate) fn normalised(text: &str) -> String {
     out
 }
 
-/// Whether `normalised` text holds one of `words`, each one word or several with single spaces.
+/// Whether `normalised` text contains one of `words`. Each is one word, or several with single spaces.
 pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
     let text = normalised.as_bytes();
-    // Most places are no word's: the first two bytes tell that.
+    // The first two bytes rule out most positions.
     let mut begins = [0_u64; 16];
     for word in words {
         let (slot, bit) = beginning(word.as_bytes());
@@ -165,7 +166,7 @@ pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
     memchr::memchr_iter(b' ', text).any(|space| has_word_at(space + 1))
 }
 
-/// The place of the first two bytes in a set of 1024 bits.
+/// The position of the first two bytes in a set of 1024 bits.
 fn beginning(word: &[u8]) -> (usize, u64) {
     let byte = |at: usize| usize::from(word.get(at).copied().unwrap_or(b' '));
     let place = (byte(0) << 5 ^ byte(1)) & 1023;
@@ -181,11 +182,11 @@ pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
     words.iter().any(|word| is_start(word.as_bytes()))
 }
 
-/// What an answer says first and last, which is where answers tell their outcome.
-pub(crate) fn gist(text: &str) -> String {
+/// The first and the last sentence of an answer, where answers state their outcome.
+pub(crate) fn first_and_last_sentence(text: &str) -> String {
     let mut all = sentences(text);
     let first = all.next().or_else(|| code_line(text)).unwrap_or_default();
-    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_GIST)).replace("**", "");
+    let part = |sentence: &str| one_line(&clip(sentence, LONGEST_END)).replace("**", "");
     let first = part(first);
     match all.last() {
         Some(last) => format!("{first} \u{2026} {}", part(last)),
@@ -193,7 +194,7 @@ pub(crate) fn gist(text: &str) -> String {
     }
 }
 
-/// The first line that says anything in a text of nothing but code.
+/// The first line with content in a text that is only code.
 fn code_line(text: &str) -> Option<&str> {
     text.lines().find(|line| !line.trim_matches(['`', ' ', '\t']).is_empty() && !line.trim_start().starts_with("```"))
 }
@@ -213,7 +214,7 @@ pub(crate) fn quote(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What each function promises, said in the plainest way.
+    /// The same functions, written in the simplest way.
     fn plain_line(text: &str) -> String {
         let words = text.split(|character: char| character.is_whitespace() || character.is_control());
         escape_tags(&words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")).into_owned()

@@ -1,13 +1,13 @@
-//! The instruction that asks a model for a summary within the conversation that it has had.
+//! The instruction that asks a model for a summary within its own conversation.
 
 use super::{OutputLimits, PromptTexts, RequestKind, SummaryRequest};
 use crate::tokens::estimate_text;
 
 impl PromptTexts {
-    /// The last message of a conversation that is continued for its summary: the words of a request of
-    /// `kind` without the record, since all that they speak of stands above. `is_update` if the
-    /// conversation begins with a summary. The request has no system prompt, which is that of the
-    /// conversation; its estimate is that of the instruction alone.
+    /// The last message of a conversation that is continued for its summary: the text of a request of
+    /// `kind` without the record, since the conversation is above it. `is_update` says that the
+    /// conversation begins with a summary. The request has no system prompt, because the conversation
+    /// has its own. Its estimate covers only the instruction.
     pub fn instruction(
         &self,
         kind: RequestKind,

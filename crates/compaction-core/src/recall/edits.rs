@@ -2,12 +2,12 @@
 
 use crate::file_operations::FileTools;
 use crate::message::ToolCall;
-use crate::tools::{FileDeed, classify};
+use crate::tools::{FileAccess, classify};
 
 /// The paths that `call` writes, edits, deletes or moves, as it spells them.
 pub(super) fn changed_files(call: &ToolCall, tools: &FileTools) -> Vec<String> {
     let action = classify(call, tools);
-    let changed = action.files().iter().filter(|file| file.deed != FileDeed::Read);
+    let changed = action.files().iter().filter(|file| file.access != FileAccess::Read);
     changed.map(|file| file.path.clone()).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::table::{Failing, table};
-use super::{FileDeed, FileUse, ToolAction};
+use super::{FileAccess, FileUse, ToolAction};
 use crate::json::Json;
 use crate::text::{prefix_utf16, suffix_utf16};
 
@@ -64,7 +64,7 @@ pub fn failed(output: &str, is_error: bool) -> Option<bool> {
 
 /// Whether a call that does `action` failed with this result.
 pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
-    let reads = action.files().iter().any(|file| file.deed == FileDeed::Read);
+    let reads = action.files().iter().any(|file| file.access == FileAccess::Read);
     match action {
         // A file may contain any text, so only a message in its place counts.
         ToolAction::Files(_) if reads => is_error || is_error_text(output),
@@ -100,7 +100,7 @@ pub fn files_done<'a>(
     let spelled = |file: &FileUse| {
         let mut ends = known().filter(|path| is_end(path, &file.path));
         let one = ends.next().filter(|one| ends.all(|other| other == *one));
-        FileUse { deed: file.deed, path: one.unwrap_or(&file.path).to_owned() }
+        FileUse { access: file.access, path: one.unwrap_or(&file.path).to_owned() }
     };
     match action {
         ToolAction::Run { files, .. } if files.is_empty() => Vec::new(),
@@ -109,10 +109,10 @@ pub fn files_done<'a>(
             files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
         }
         _ if has_failed() || is_listing(output) => Vec::new(),
-        ToolAction::OpenFile(deed) => {
+        ToolAction::OpenFile(access) => {
             let Some(path) = file_in_result(output) else { return Vec::new() };
             let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
-            vec![FileUse { deed: *deed, path: relative.unwrap_or(path).to_owned() }]
+            vec![FileUse { access: *access, path: relative.unwrap_or(path).to_owned() }]
         }
         _ => action.files().to_vec(),
     }

@@ -1,13 +1,13 @@
 //! Finds files in patches: the format of Codex, unified diffs, and edits in the text of an answer.
 
-use super::{FileDeed, FileUse};
+use super::{FileAccess, FileUse};
 
 const BEGIN: &str = "*** Begin Patch";
-const HEADERS: [(&str, FileDeed); 4] = [
-    ("*** Add File:", FileDeed::Write),
-    ("*** Update File:", FileDeed::Edit),
-    ("*** Delete File:", FileDeed::Delete),
-    ("*** Move to:", FileDeed::Write),
+const HEADERS: [(&str, FileAccess); 4] = [
+    ("*** Add File:", FileAccess::Write),
+    ("*** Update File:", FileAccess::Edit),
+    ("*** Delete File:", FileAccess::Delete),
+    ("*** Move to:", FileAccess::Write),
 ];
 
 /// Whether `text` holds a patch in the format of Codex.
@@ -33,8 +33,8 @@ fn add(files: &mut Vec<FileUse>, file: FileUse) {
 }
 
 fn header(line: &str) -> Option<FileUse> {
-    HEADERS.iter().find_map(|(header, deed)| {
-        line.strip_prefix(header).map(|path| FileUse { deed: *deed, path: path.trim().to_owned() })
+    HEADERS.iter().find_map(|(header, access)| {
+        line.strip_prefix(header).map(|path| FileUse { access: *access, path: path.trim().to_owned() })
     })
 }
 
@@ -46,9 +46,9 @@ fn in_unified_diff(text: &str, files: &mut Vec<FileUse>) {
         let Some(new) = lines.peek().and_then(|next| next.strip_prefix("+++ ")) else { continue };
         let (old, new) = (diff_path(old, "a/"), diff_path(new, "b/"));
         let file = match (old, new) {
-            (None, Some(path)) => FileUse { deed: FileDeed::Write, path },
-            (Some(path), None) => FileUse { deed: FileDeed::Delete, path },
-            (Some(_), Some(path)) => FileUse { deed: FileDeed::Edit, path },
+            (None, Some(path)) => FileUse { access: FileAccess::Write, path },
+            (Some(path), None) => FileUse { access: FileAccess::Delete, path },
+            (Some(_), Some(path)) => FileUse { access: FileAccess::Edit, path },
             (None, None) => continue,
         };
         add(files, file);

@@ -5,7 +5,7 @@
 
 mod lexer;
 
-use super::{FileDeed, FileUse, patch};
+use super::{FileAccess, FileUse, patch};
 use lexer::{Simple, Word};
 
 /// Maximum bytes of a command line that is parsed. Longer ones carry data.
@@ -75,19 +75,19 @@ impl Finder {
             "cd" | "pushd" => self.change_directory(arguments),
             "tee" if is_given_text => self.tee(arguments),
             "sed" | "perl" if in_place(name, arguments) => {
-                edited(name, arguments).for_each(|path| self.add(FileDeed::Edit, path));
+                edited(name, arguments).for_each(|path| self.add(FileAccess::Edit, path));
             }
             name if PATCHERS.contains(&name) => self.patch(simple.heredoc.as_deref().or(first_text(arguments))),
             "patch" | "git" => self.patch(simple.heredoc.as_deref()),
             name if speaks(name) && !simple.writes.is_empty() => {}
             name if is_among(PRINTERS, name) && is_shown(simple, behind) => {
-                printed(name, arguments).for_each(|path| self.add(FileDeed::Read, path));
+                printed(name, arguments).for_each(|path| self.add(FileAccess::Read, path));
             }
             _ => {}
         }
         if speaks(name) {
             for (target, appends) in &simple.writes {
-                self.add(if *appends { FileDeed::Edit } else { FileDeed::Write }, target);
+                self.add(if *appends { FileAccess::Edit } else { FileAccess::Write }, target);
             }
         }
     }
@@ -101,25 +101,25 @@ impl Finder {
 
     fn tee(&mut self, arguments: &[Word]) {
         let appends = arguments.iter().any(|word| word.text == "-a" || word.text == "--append");
-        let deed = if appends { FileDeed::Edit } else { FileDeed::Write };
-        operands(arguments).for_each(|word| self.add(deed, word));
+        let access = if appends { FileAccess::Edit } else { FileAccess::Write };
+        operands(arguments).for_each(|word| self.add(access, word));
     }
 
     fn patch(&mut self, text: Option<&str>) {
         for file in text.map(patch::files).unwrap_or_default() {
-            self.add_path(file.deed, &file.path);
+            self.add_path(file.access, &file.path);
         }
     }
 
-    fn add(&mut self, deed: FileDeed, word: &Word) {
+    fn add(&mut self, access: FileAccess, word: &Word) {
         if word.is_plain {
-            self.add_path(deed, &word.text);
+            self.add_path(access, &word.text);
         }
     }
 
-    fn add_path(&mut self, deed: FileDeed, path: &str) {
+    fn add_path(&mut self, access: FileAccess, path: &str) {
         let is_file = !path.is_empty() && path != "-" && !path.starts_with("/dev/") && !path.ends_with('/');
-        let file = FileUse { deed, path: within(&self.directory, path) };
+        let file = FileUse { access, path: within(&self.directory, path) };
         if is_file && !self.files.contains(&file) {
             self.files.push(file);
         }

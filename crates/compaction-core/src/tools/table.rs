@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{FileDeed, PlanStatus};
+use super::{FileAccess, PlanStatus};
 
 /// Characters between a server's name and a tool's, apart from underscores.
 const SERVER_MARKS: [char; 3] = ['.', '/', ':'];
@@ -16,7 +16,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("table
 /// What a tool does, according to its name alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    Files(FileDeed),
+    Files(FileAccess),
     Move,
     Patch,
     Verb,
@@ -43,7 +43,7 @@ pub(super) enum Failing {
 pub(super) struct Table {
     tools: HashMap<String, Kind>,
     arguments: HashMap<&'static str, Vec<String>>,
-    verbs: HashMap<String, FileDeed>,
+    verbs: HashMap<String, FileAccess>,
     states: HashMap<String, PlanStatus>,
     failures: Vec<(Failing, &'static str)>,
 }
@@ -74,7 +74,9 @@ impl Table {
         match section {
             "tools" => self.tools.extend(kind(what).into_iter().flat_map(|kind| names().map(move |name| (name, kind)))),
             "arguments" => self.arguments.entry(what).or_default().extend(names()),
-            "verbs" => self.verbs.extend(deed(what).into_iter().flat_map(|deed| names().map(move |name| (name, deed)))),
+            "verbs" => self
+                .verbs
+                .extend(file_access(what).into_iter().flat_map(|access| names().map(move |name| (name, access)))),
             "status" => {
                 self.states.extend(status(what).into_iter().flat_map(|status| names().map(move |name| (name, status))));
             }
@@ -106,7 +108,7 @@ impl Table {
         self.arguments.get(what).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn verb(&self, word: &str) -> Option<FileDeed> {
+    pub(super) fn verb(&self, word: &str) -> Option<FileAccess> {
         self.verbs.get(&plain(word)).copied()
     }
 
@@ -158,16 +160,16 @@ fn kind(what: &str) -> Option<Kind> {
         "search" => Kind::Search,
         "wrap" => Kind::Wrap,
         "other" => Kind::Other,
-        _ => Kind::Files(deed(what)?),
+        _ => Kind::Files(file_access(what)?),
     })
 }
 
-fn deed(what: &str) -> Option<FileDeed> {
+fn file_access(what: &str) -> Option<FileAccess> {
     Some(match what {
-        "read" => FileDeed::Read,
-        "write" => FileDeed::Write,
-        "edit" => FileDeed::Edit,
-        "delete" => FileDeed::Delete,
+        "read" => FileAccess::Read,
+        "write" => FileAccess::Write,
+        "edit" => FileAccess::Edit,
+        "delete" => FileAccess::Delete,
         _ => return None,
     })
 }
@@ -209,7 +211,7 @@ mod tests {
             let is_read = match section {
                 "tools" => kind(cells[0]).is_some() && cells.len() == 3,
                 "arguments" => cells.len() == 2,
-                "verbs" => deed(cells[0]).is_some(),
+                "verbs" => file_access(cells[0]).is_some(),
                 "status" => status(cells[0]).is_some(),
                 "failures" => failing(cells[0]).is_some() && cells[1] == cells[1].to_lowercase(),
                 _ => false,
@@ -227,12 +229,12 @@ mod tests {
     #[test]
     fn a_server_before_the_name_is_left_out() {
         for (name, kind) in [
-            ("read_file", Some(Kind::Files(FileDeed::Read))),
-            ("ReadFile", Some(Kind::Files(FileDeed::Read))),
-            ("mcp__filesystem__read_file", Some(Kind::Files(FileDeed::Read))),
-            ("mcp_filesystem_read_file", Some(Kind::Files(FileDeed::Read))),
+            ("read_file", Some(Kind::Files(FileAccess::Read))),
+            ("ReadFile", Some(Kind::Files(FileAccess::Read))),
+            ("mcp__filesystem__read_file", Some(Kind::Files(FileAccess::Read))),
+            ("mcp_filesystem_read_file", Some(Kind::Files(FileAccess::Read))),
             ("developer__shell", Some(Kind::Run)),
-            ("edit_file_v2", Some(Kind::Files(FileDeed::Edit))),
+            ("edit_file_v2", Some(Kind::Files(FileAccess::Edit))),
             ("v2", None),
             ("functions.exec_command", Some(Kind::Run)),
             ("mcp_brightdata_search_engine", None),

@@ -1,4 +1,4 @@
-//! How wishes are said in Spanish.
+//! How constraints are expressed in Spanish.
 
 use super::{Language, NONE, Negation};
 

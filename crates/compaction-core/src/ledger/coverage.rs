@@ -1,43 +1,42 @@
-//! What a text tells, in whatever words: whether one of its statements has most of the terms of
-//! something.
+//! Whether a text says something in other words: one of its statements must have most of the terms.
 //!
-//! A statement is a line, or a window over lines. Lines that are nothing but names and lists of files
-//! state nothing. Terms weigh more the rarer they are in the conversation; words are known by their
-//! beginnings, so that endings do not matter, and paths by their parts.
+//! A statement is a line or a window over lines. Lines that only list names or files are skipped. Rare
+//! terms of the conversation weigh more than common ones. Words are compared by their first characters,
+//! so that endings do not matter, and paths part by part.
 
 use super::Statement;
 use super::sentences::sentences;
 use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
 use crate::text::utf16_len;
 
-/// UTF-16 units of a window over lines, and from the start of one to that of the next.
+/// UTF-16 units of a window over lines, and from the start of one window to the next.
 const WINDOW: usize = 420;
 const STEP: usize = WINDOW / 2;
 /// UTF-16 units of the longest line that is one statement.
 const LONGEST_LINE: usize = 2 * WINDOW;
-/// Characters by which a word is known.
+/// Leading characters of a word that are compared.
 const BEGINNING: usize = 6;
-/// Part of the words in percent from which on a line is a list of names.
+/// Share of names in percent from which a line counts as a list of names.
 const NAMES_PERCENT: usize = 60;
-/// By how much a name or a number weighs more.
+/// Factor by which a name or a number weighs more.
 const NAME: f32 = 2.0;
-/// Part of the weight of the rarest terms up to which a term tells nothing, where there are enough
-/// statements to know that.
+/// A term below this part of the greatest weight is ignored, once there are enough statements to judge
+/// that.
 const COMMON: f32 = 0.25;
 const FEW_STATEMENTS: usize = 32;
-/// Statements, spread over the conversation, by which it is known how rare a term is.
+/// Most statements, spread over the conversation, in which terms are counted.
 const MOST_COUNTED: usize = 400;
 /// Blocks that list files.
 const FILE_BLOCKS: [(&str, &str); 2] = [("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
 
-/// Something that may be told: its terms with their weights, which are 1 and a little more for names
-/// until [`weigh`] says how rare they are.
+/// What a text should say: terms with their weights. Weights are 1, or [`NAME`] for names, until
+/// [`weigh`] multiplies them by rarity.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sought {
+pub(super) struct Target {
     terms: Vec<(u64, f32)>,
 }
 
-impl Sought {
+impl Target {
     pub(super) fn of(text: &str) -> Self {
         let mut terms: Vec<(u64, f32)> = Vec::new();
         each_term(text, &mut |term| {
@@ -48,7 +47,7 @@ impl Sought {
         Self { terms }
     }
 
-    /// What is looked for where a longer text is to be told: at most `most` of its sentences.
+    /// The targets of a text: the text itself, or at most `most` sentences of a long one.
     pub(super) fn parts(text: &str, most: usize) -> Vec<Self> {
         if utf16_len(text) <= WINDOW {
             return vec![Self::of(text)];
@@ -61,12 +60,12 @@ impl Sought {
     }
 }
 
-/// Weighs the terms of `sought` by how rare they are in the statements of a conversation.
-pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements: &[Statement]) {
-    let sought: Vec<&mut Sought> = sought.collect();
-    // How many statements have a term, and which was the last of them.
+/// Multiplies the weights of `targets` by how rare their terms are in the statements of a conversation.
+pub(super) fn weigh<'a>(targets: impl Iterator<Item = &'a mut Target>, statements: &[Statement]) {
+    let targets: Vec<&mut Target> = targets.collect();
+    // For each term, how many statements have it and which was the last.
     let mut counts: ByTerm<(u32, usize)> = ByTerm::default();
-    counts.extend(sought.iter().flat_map(|sought| &sought.terms).map(|(hash, _)| (*hash, (0, 0))));
+    counts.extend(targets.iter().flat_map(|target| &target.terms).map(|(hash, _)| (*hash, (0, 0))));
     let step = statements.len().div_ceil(MOST_COUNTED).max(1);
     let counted = statements.len().div_ceil(step);
     for (number, statement) in (1..).zip(statements.iter().step_by(step)) {
@@ -82,39 +81,39 @@ pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements
     let all = counted as f32 + 1.0;
     let rarity = |hash: &u64| (all / (counts.get(hash).map_or(0, |(count, _)| *count) as f32 + 0.5)).ln();
     let least = if counted < FEW_STATEMENTS { 0.0 } else { COMMON * all.ln() };
-    for sought in sought {
-        sought.terms.iter_mut().for_each(|(hash, weight)| *weight *= rarity(hash));
-        sought.terms.retain(|(_, weight)| *weight > least);
+    for target in targets {
+        target.terms.iter_mut().for_each(|(hash, weight)| *weight *= rarity(hash));
+        target.terms.retain(|(_, weight)| *weight > least);
     }
 }
 
-/// The statements of texts, by those of their terms that are sought.
+/// The target terms in a text, and the windows and lines that hold them.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Coverage {
     /// UTF-16 units that were read.
     units: usize,
     lines: u32,
-    by_term: ByTerm<Standing>,
+    by_term: ByTerm<Occurrences>,
 }
 
-/// The windows and lines in which a term stands, in order.
+/// The windows and lines that hold a term, in order.
 #[derive(Debug, Default)]
-struct Standing {
+struct Occurrences {
     windows: Vec<u32>,
     lines: Vec<u32>,
 }
 
-impl Told {
-    /// Texts in which `sought` is looked for.
-    pub(super) fn looking_for<'a>(sought: impl Iterator<Item = &'a Sought>) -> Self {
+impl Coverage {
+    /// An empty index of the terms of `targets`.
+    pub(super) fn looking_for<'a>(targets: impl Iterator<Item = &'a Target>) -> Self {
         let mut by_term = ByTerm::default();
-        for (hash, _) in sought.flat_map(|sought| &sought.terms) {
-            by_term.entry(*hash).or_insert_with(Standing::default);
+        for (hash, _) in targets.flat_map(|target| &target.terms) {
+            by_term.entry(*hash).or_insert_with(Occurrences::default);
         }
         Self { units: 0, lines: 0, by_term }
     }
 
-    /// Adds what `text` states; windows go on from the text before it.
+    /// Adds `text`. Windows continue from the text before it.
     pub(super) fn read(&mut self, text: &str) {
         let mut terms = Vec::new();
         for line in lines_outside_lists(text) {
@@ -131,16 +130,16 @@ impl Told {
         let own = (length <= LONGEST_LINE).then_some(self.lines);
         self.lines += u32::from(own.is_some());
         for term in terms {
-            let Some(standing) = term.hash.and_then(|hash| self.by_term.get_mut(&hash)) else { continue };
+            let Some(occurrences) = term.hash.and_then(|hash| self.by_term.get_mut(&hash)) else { continue };
             let window = ((self.units + term.at * length / line.len().max(1)) / STEP) as u32;
-            // A window that starts before it, and the one after that.
-            [window, window + 1].into_iter().for_each(|window| push_new(&mut standing.windows, window));
-            own.into_iter().for_each(|line| push_new(&mut standing.lines, line));
+            // Windows overlap by half, so each term is in two of them.
+            [window, window + 1].into_iter().for_each(|window| push_new(&mut occurrences.windows, window));
+            own.into_iter().for_each(|line| push_new(&mut occurrences.lines, line));
         }
         self.units += length + 1;
     }
 
-    /// Ends the windows: what follows is another text.
+    /// Ends the current windows, since the next text is separate.
     pub(super) fn part(&mut self) {
         self.units += WINDOW;
     }
@@ -149,16 +148,16 @@ impl Told {
         (self.units / STEP) as u32 + 2
     }
 
-    /// The largest part of the weight of `sought` that one statement tells, from 0 to 1; 0 where
-    /// nothing is sought.
-    pub(super) fn share(&self, sought: &Sought, sums: &mut Sums) -> f32 {
+    /// The largest part of the weight of `target` that one statement holds, from 0 to 1; 0 for a target
+    /// without terms.
+    pub(super) fn share(&self, target: &Target, sums: &mut Sums) -> f32 {
         let windows = self.windows();
         sums.by_statement.resize((windows + self.lines) as usize, 0.0);
         let mut most = 0.0_f32;
-        for (hash, weight) in &sought.terms {
-            let Some(standing) = self.by_term.get(hash) else { continue };
-            let lines = standing.lines.iter().map(|line| windows + line);
-            for statement in standing.windows.iter().copied().chain(lines) {
+        for (hash, weight) in &target.terms {
+            let Some(occurrences) = self.by_term.get(hash) else { continue };
+            let lines = occurrences.lines.iter().map(|line| windows + line);
+            for statement in occurrences.windows.iter().copied().chain(lines) {
                 let sum = &mut sums.by_statement[statement as usize];
                 if *sum == 0.0 {
                     sums.touched.push(statement);
@@ -168,26 +167,26 @@ impl Told {
             }
         }
         sums.touched.drain(..).for_each(|statement| sums.by_statement[statement as usize] = 0.0);
-        let whole = sought.weight();
+        let whole = target.weight();
         if whole > 0.0 { most / whole } else { 0.0 }
     }
 }
 
-/// Adds a number to ascending ones, unless it is among them.
+/// Appends a number to an ascending list unless it is already there.
 fn push_new(numbers: &mut Vec<u32>, number: u32) {
     if numbers.last().is_none_or(|last| *last < number) {
         numbers.push(number);
     }
 }
 
-/// Room for sums, used again from one question to the next.
+/// Buffers that are reused from one target to the next.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     by_statement: Vec<f32>,
     touched: Vec<u32>,
 }
 
-/// Whether a line states nothing: it is a list of names.
+/// Whether a line is only a list of names.
 pub(super) fn is_bag(line: &str) -> bool {
     let mut terms = Vec::new();
     each_term(line, &mut |term| terms.push(term));
@@ -214,10 +213,10 @@ fn lines_outside_lists(text: &str) -> impl Iterator<Item = &str> {
 
 /// A word, name or number of a text.
 struct Term {
-    /// What it is known by; `None` for short words, which tell nothing.
+    /// Its hash; `None` for short words, which are ignored.
     hash: Option<u64>,
     is_name: bool,
-    /// Whether it is a number, or a directory of a path, which is one word with its last part.
+    /// Whether it is a number, or a directory of a path. The path counts as one word, by its last part.
     is_number: bool,
     is_directory: bool,
     /// Its offset in bytes.
@@ -283,7 +282,7 @@ fn beginning(word: &str) -> &str {
     word.char_indices().nth(BEGINNING).map_or(word, |(end, _)| &word[..end])
 }
 
-/// The hash of a word, whatever its case.
+/// The hash of a word, ignoring case.
 fn hash(word: &str) -> u64 {
     if word.is_ascii() { hash_of_ascii(word.as_bytes()) } else { hash_of_others(word.chars()) }
 }
@@ -298,10 +297,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, sought: &str, is_told: bool) {
-        let sought_terms = Sought::of(sought);
-        let mut told = Told::looking_for([&sought_terms].into_iter());
-        told.read(text);
-        let share = told.share(&sought_terms, &mut Sums::default());
+        let target = Target::of(sought);
+        let mut coverage = Coverage::looking_for([&target].into_iter());
+        coverage.read(text);
+        let share = coverage.share(&target, &mut Sums::default());
         assert_eq!(share >= 0.6, is_told, "{sought:?} in {text:?}: {share}");
     }
 
@@ -330,13 +329,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_tells_itself(text in "\\PC*|[a-zA-Z0-9_/.:é中日#-]{0,900}|([a-z]{1,9} |\n){0,300}") {
-            let sought = Sought::of(&text);
-            let mut told = Told::looking_for([&sought].into_iter());
-            told.read(&text);
-            let share = told.share(&sought, &mut Sums::default());
+            let target = Target::of(&text);
+            let mut coverage = Coverage::looking_for([&target].into_iter());
+            coverage.read(&text);
+            let share = coverage.share(&target, &mut Sums::default());
             proptest::prop_assert!((0.0..=1.001).contains(&share));
             let is_short = !text.contains(char::is_control) && utf16_len(&text) <= WINDOW;
-            if is_short && !is_bag(&text) && sought.weight() > 0.0 {
+            if is_short && !is_bag(&text) && target.weight() > 0.0 {
                 proptest::prop_assert!(share > 0.999);
             }
         }

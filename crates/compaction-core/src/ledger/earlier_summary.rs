@@ -1,26 +1,27 @@
-//! What summaries without a ledger told: read once, item by item. From then on it is data.
+//! Facts from summaries without a ledger. They are parsed once, item by item, and stored as data from
+//! then on.
 
 use super::collect::Collector;
 use super::labels::{
     COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
 };
-use super::notes::{NoteKind, Place, split_times};
-use super::subject::Deed;
+use super::notes::{NoteKind, SourcePosition, split_times};
+use super::subject::ActionKind;
 use super::{Places, Request, RequestWeight, Voice};
 use crate::summary::{Section, Sections, SummaryDocument};
 
-/// Whether an item is made anew from data for every summary.
+/// Whether an item is generated anew for every summary.
 fn is_of_its_time(item: &str) -> bool {
     [FOCUS, GO_ON, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND].iter().any(|start| item.starts_with(start))
 }
 
-/// An item without the entry that it cites.
+/// An item without its citation of an entry.
 fn uncited(item: &str) -> &str {
     let cited = item.strip_suffix(']').and_then(|item| item.rsplit_once(" [entry "));
     cited.map_or(item, |(item, _)| item)
 }
 
-/// Adds the items of a summary of what came before the messages.
+/// Adds the items of the summary that precedes the messages.
 pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
     let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
     let mut latest = None;
@@ -29,22 +30,30 @@ pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
             for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
                 match item.strip_prefix(LATEST) {
                     Some(request) => latest = Some(request.to_owned()),
-                    None => add_item(section.in_history(), item, Place::EARLIER, collector),
+                    None => add_item(section.in_history(), item, SourcePosition::EARLIER, collector),
                 }
             }
         }
-        add_other(part, Place::EARLIER, collector);
+        add_other(part, SourcePosition::EARLIER, collector);
     }
     latest.into_iter().for_each(|request| push_request(&request, collector));
-    document.files.read_files.iter().for_each(|path| collector.note_file(Deed::Read, path, Place::EARLIER));
-    document.files.modified_files.iter().for_each(|path| collector.note_file(Deed::Edit, path, Place::EARLIER));
-    collector.names.read(summary, Place::EARLIER, Places::SUMMARY);
+    document
+        .files
+        .read_files
+        .iter()
+        .for_each(|path| collector.note_file(ActionKind::Read, path, SourcePosition::EARLIER));
+    document
+        .files
+        .modified_files
+        .iter()
+        .for_each(|path| collector.note_file(ActionKind::Edit, path, SourcePosition::EARLIER));
+    collector.names.read(summary, SourcePosition::EARLIER, Places::SUMMARY);
 }
 
-fn add_item(section: Section, item: &str, place: Place<'static>, collector: &mut Collector<'_>) {
+fn add_item(section: Section, item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) {
     let kind = match section {
         Section::Goal | Section::OriginalRequest => return push_request(item, collector),
-        Section::Done | Section::EarlyProgress if add_deed(item, place, collector) => return,
+        Section::Done | Section::EarlyProgress if add_action(item, place, collector) => return,
         Section::Blocked if add_error(item, place, collector) => return,
         Section::Done | Section::EarlyProgress => NoteKind::Done,
         Section::Blocked => NoteKind::Blocked,
@@ -60,26 +69,31 @@ fn add_item(section: Section, item: &str, place: Place<'static>, collector: &mut
 }
 
 fn push_request(text: &str, collector: &mut Collector<'_>) {
-    collector.statements.add_line(Voice::Person, Place::EARLIER, text);
+    collector.statements.add_line(Voice::Person, SourcePosition::EARLIER, text);
     let weight = RequestWeight::Topic;
-    collector.speech.push_request(Request { text: text.to_owned(), position: 0, weight, sources: Default::default() });
+    collector.dialogue.push_request(Request {
+        text: text.to_owned(),
+        position: 0,
+        weight,
+        sources: Default::default(),
+    });
 }
 
 /// ``Edited `a` (2 times)``
-fn add_deed(item: &str, place: Place<'static>, collector: &mut Collector<'_>) -> bool {
+fn add_action(item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) -> bool {
     let (text, times) = split_times(item);
-    let Some((deed, target)) = Deed::ALL.into_iter().find_map(|deed| {
-        let target = text.strip_prefix(deed.past())?.strip_prefix(" `")?.strip_suffix('`')?;
-        (!target.contains('`')).then(|| (deed, target.to_owned()))
+    let Some((kind, target)) = ActionKind::ALL.into_iter().find_map(|kind| {
+        let target = text.strip_prefix(kind.past())?.strip_prefix(" `")?.strip_suffix('`')?;
+        (!target.contains('`')).then(|| (kind, target.to_owned()))
     }) else {
         return false;
     };
-    collector.note_success((deed, target), times.unwrap_or(1), place);
+    collector.note_success((kind, target), times.unwrap_or(1), place);
     true
 }
 
 /// `` `make` failed: no rule ``
-fn add_error(item: &str, place: Place<'static>, collector: &mut Collector<'_>) -> bool {
+fn add_error(item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) -> bool {
     let Some((subject, line)) = item.strip_prefix('`').and_then(|rest| rest.split_once("` failed: ")) else {
         return false;
     };
@@ -87,7 +101,7 @@ fn add_error(item: &str, place: Place<'static>, collector: &mut Collector<'_>) -
     true
 }
 
-fn add_other(sections: &Sections, place: Place<'_>, collector: &mut Collector<'_>) {
+fn add_other(sections: &Sections, place: SourcePosition<'_>, collector: &mut Collector<'_>) {
     for other in &sections.other {
         let heading = other.heading.trim_start_matches('#').trim();
         for line in other.text.lines() {
@@ -101,9 +115,9 @@ fn add_other(sections: &Sections, place: Place<'_>, collector: &mut Collector<'_
     }
 }
 
-/// Adds the summary of a branch that was left: what was found there stands, what was wanted there
-/// is told as such, since it is no longer what is worked on.
-pub(super) fn add_branch<'a>(summary: &'a str, place: Place<'a>, collector: &mut Collector<'a>) {
+/// Adds the summary of a branch that was left. Its findings stay valid. Its goals are marked as such,
+/// since nobody works on them any more.
+pub(super) fn add_branch<'a>(summary: &'a str, place: SourcePosition<'a>, collector: &mut Collector<'a>) {
     let document = SummaryDocument::parse(summary);
     for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
         for section in Section::ALL {
@@ -113,12 +127,12 @@ pub(super) fn add_branch<'a>(summary: &'a str, place: Place<'a>, collector: &mut
         }
         add_other(part, place, collector);
     }
-    document.files.read_files.iter().for_each(|path| collector.note_file(Deed::Read, path, place));
-    document.files.modified_files.iter().for_each(|path| collector.note_file(Deed::Edit, path, place));
+    document.files.read_files.iter().for_each(|path| collector.note_file(ActionKind::Read, path, place));
+    document.files.modified_files.iter().for_each(|path| collector.note_file(ActionKind::Edit, path, place));
     collector.names.read(summary, place, Places::SUMMARY);
 }
 
-fn add_item_of_branch(section: Section, item: &str, place: Place<'_>, collector: &mut Collector<'_>) {
+fn add_item_of_branch(section: Section, item: &str, place: SourcePosition<'_>, collector: &mut Collector<'_>) {
     let kind = match section {
         Section::Constraints => NoteKind::Constraint,
         Section::Done | Section::EarlyProgress => NoteKind::Done,
@@ -134,8 +148,8 @@ fn add_item_of_branch(section: Section, item: &str, place: Place<'_>, collector:
     collector.notes.add(kind, item, place, false);
 }
 
-/// What was wanted or stuck on a branch that was left is a fact; which of both it was, the section of
-/// a branch summary tells again.
+/// Goals and blockers of a branch that was left become facts. The sections of a branch summary restore
+/// the difference.
 fn branch_kind(section: Section) -> NoteKind {
     match section {
         Section::Blocked => NoteKind::Blocked,

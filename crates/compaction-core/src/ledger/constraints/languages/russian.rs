@@ -1,4 +1,4 @@
-//! How wishes are said in Russian.
+//! How constraints are expressed in Russian.
 
 use super::{Language, NONE, Negation};
 

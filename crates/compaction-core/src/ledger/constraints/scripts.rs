@@ -1,15 +1,15 @@
-//! Constraints in languages that put no spaces between words, or that add to their words: cues are
-//! looked for as pieces of text.
+//! Constraints in languages without spaces between words, or with long endings. Cues are searched for
+//! as pieces of text.
 
 /// The cues of a language.
 struct Script {
     /// Pieces that make a sentence a constraint.
     cues: &'static [&'static str],
-    /// Pieces that stress what is asked, and the pieces that ask; one of each, in this order, makes
-    /// one.
+    /// Pieces that stress an order, and pieces that ask. One of each, in this order, makes a
+    /// constraint.
     stresses: &'static [&'static str],
     requests: &'static [&'static str],
-    /// What a constraint ends with, without the full stop.
+    /// Ends of constraints, without the full stop.
     ends: &'static [&'static str],
     /// Pieces of sentences that only report or ask.
     reports: &'static [&'static str],
@@ -152,7 +152,7 @@ const KOREAN: Script = Script {
 
 const SCRIPTS: [Script; 3] = [CHINESE, JAPANESE, KOREAN];
 
-/// Whether a sentence in one of these languages says what is to hold throughout.
+/// Whether a sentence in one of these languages is a constraint.
 pub(super) fn is_constraint(sentence: &str) -> bool {
     !sentence.is_ascii() && SCRIPTS.iter().any(|script| script.asks(sentence))
 }

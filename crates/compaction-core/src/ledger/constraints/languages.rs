@@ -1,4 +1,4 @@
-//! The tables of the languages that part their words: lower-case, without punctuation. A new
+//! The tables of languages with spaces between words, in lower case and without punctuation. A new
 //! language is a new row of [`LANGUAGES`], and lines in the table of tests.
 
 mod english;
@@ -17,33 +17,33 @@ use portuguese::PORTUGUESE;
 use russian::RUSSIAN;
 use spanish::SPANISH;
 
-/// Words by which a language tells a constraint.
+/// Words of a language that make a constraint.
 #[derive(Debug)]
 pub(super) struct Language {
-    /// Words that make one, wherever they stand.
+    /// Words that make one in any position.
     pub(super) anywhere: &'static [&'static str],
-    /// Words that make one where a sentence, or its part behind a semicolon, begins with them.
+    /// Words that make one at the beginning of a sentence or after a semicolon.
     pub(super) starts: &'static [&'static str],
-    /// Verbs that ask for something where a clause begins with them, and what makes that a limit.
+    /// Verbs that are an order at the beginning of a clause, and words that make the order a limit.
     pub(super) commands: &'static [&'static str],
     pub(super) limits: &'static [&'static str],
-    /// Verbs that ask for something where a clause ends with them, and words with which it tells.
+    /// Verbs that are an order at the end of a clause, and words that make the clause a report.
     pub(super) infinitives: &'static [&'static str],
     pub(super) subjects: &'static [&'static str],
-    /// Words of denial with the forms of verbs by which they forbid.
+    /// Negations with the verb forms with which they forbid.
     pub(super) negations: &'static [Negation],
-    /// Words of sentences that report instead of asking for something.
+    /// Words of sentences that report and do not ask.
     pub(super) reports: &'static [&'static str],
 }
 
-/// A word of denial at the beginning of a clause, and the verbs that make it an order.
+/// A negation at the beginning of a clause, and the verbs that make it an order.
 #[derive(Debug)]
 pub(super) struct Negation {
     pub(super) words: &'static [&'static str],
-    /// Words before it, and between it and the verb, that change nothing.
+    /// Words before it, and between it and the verb, that are ignored.
     pub(super) skipped: &'static [&'static str],
     pub(super) between: &'static [&'static str],
-    /// Beginnings of the verbs; without any, every verb is meant.
+    /// Beginnings of the verbs; if empty, any verb.
     pub(super) stems: &'static [&'static str],
     pub(super) endings: &'static [&'static str],
     pub(super) except: &'static [&'static str],
@@ -62,7 +62,7 @@ const NONE: Language = Language {
 
 pub(super) const LANGUAGES: [Language; 8] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, ARABIC];
 
-/// What may stand before an order and takes nothing from it. English has its own rows.
+/// Polite words before an order. English has its own rows.
 pub(super) const POLITE: &[&str] = &[
     "bitte",
     "wichtig",

@@ -1,4 +1,4 @@
-//! How wishes are said in Portuguese.
+//! How constraints are expressed in Portuguese.
 
 use super::{Language, NONE, Negation};
 

@@ -1,4 +1,4 @@
-//! How wishes are said in Italian.
+//! How constraints are expressed in Italian.
 
 use super::{Language, NONE, Negation};
 

@@ -1,29 +1,30 @@
-//! By what lines are known again in another text: their first words, and the rest of them, which tells
-//! whether they are whole.
+//! How a line is found in another text: its first words identify it, and the rest shows whether it is
+//! whole.
 
 use super::text::one_line;
 use crate::text::{prefix_utf16, utf16_len};
 
-/// The mark of a cut.
+/// Marks a cut.
 const CUT: char = '\u{2026}';
 
-/// What a line is known by.
+/// The texts that identify a line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
+pub(super) struct MatchKey {
     /// Its first words; without them it is missing.
     pub(super) first: String,
-    /// The texts that are there too if it is whole; none where the first words are all.
+    /// Texts that are also there if the line is whole; empty if the first words are all of it.
     pub(super) rest: Vec<String>,
 }
 
-impl Known {
-    /// An error: its first words are enough, and the place that a compiler names may be left out.
+impl MatchKey {
+    /// The key of an error. Its first words are enough, and the position that a compiler names is
+    /// ignored.
     pub(super) fn error(line: &str, units: usize) -> Self {
         let line = line.split(" --> ").next().unwrap_or(line);
         Self { first: fingerprint(line, units), rest: Vec::new() }
     }
 
-    /// What somebody said. Where it was cut before it was stored, its pieces are looked for.
+    /// The key of a request or note. If it was cut before it was stored, its pieces are searched for.
     pub(super) fn said(text: &str, units: usize) -> Self {
         let line = one_line(text);
         let is_short = utf16_len(&line) <= units && !line.contains(CUT);
@@ -33,9 +34,9 @@ impl Known {
     }
 }
 
-/// The first units of a text on one line, without the mark of a cut.
+/// The first units of a text on one line, up to the first cut.
 pub(super) fn fingerprint(text: &str, units: usize) -> String {
-    // Runs of white space shorten, so that some more is looked at than is taken.
+    // Runs of white space become shorter, so more text is read than is needed.
     let line = one_line(prefix_utf16(text, 8 * units));
     let line = line.split(CUT).next().unwrap_or_default();
     prefix_utf16(line, units).trim_end().to_owned()
@@ -57,11 +58,11 @@ mod tests {
             ("first words\u{2026} and the end", "first words in between", (true, true)),
             ("short", "short", (true, false)),
         ] {
-            let known = Known::said(text, 11);
-            let has_first = searched.contains(&known.first);
-            let has_rest = known.rest.iter().all(|piece| searched.contains(piece));
+            let key = MatchKey::said(text, 11);
+            let has_first = searched.contains(&key.first);
+            let has_rest = key.rest.iter().all(|piece| searched.contains(piece));
             assert_eq!((has_first, has_first && !has_rest), expected, "{text} in {searched}");
         }
-        assert_eq!(Known::error("error: a --> src/a.rs:1", 80).first, "error: a");
+        assert_eq!(MatchKey::error("error: a --> src/a.rs:1", 80).first, "error: a");
     }
 }

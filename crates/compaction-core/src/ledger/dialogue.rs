@@ -3,41 +3,41 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use super::constraints::constraints;
 use super::cues::{decision, goal_line, is_trivial};
-use super::notes::{NoteKind, Notes, Place};
+use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::requests::Topics;
 use super::sentences::{is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::clip_middle;
-use super::wishes::constraints;
 use super::{Request, RequestWeight};
 use crate::text::utf16_len;
 
-/// UTF-16 units of a message that somebody types; what is longer has something pasted in it.
+/// UTF-16 units of the longest message that counts as typed. Longer ones may have pasted text.
 const LONGEST_TYPED: usize = 420;
-/// Sentences at either end of a message with something pasted that a person may have written.
+/// Sentences at either end of a message with pasted text that a person may have written.
 const TYPED_AROUND: usize = 2;
-/// Sentences of one message that may take something back.
+/// Most sentences of one message that are checked for withdrawals.
 const MOST_WITHDRAWING: usize = 200;
-/// Messages of the model, counted from the end, whose plans still stand.
+/// Latest answers whose plans still count.
 const RECENT_ANSWERS: usize = 3;
-/// UTF-16 units of a request that is not the last.
+/// Most UTF-16 units of a request that is not the last.
 pub(super) const LONGEST_REQUEST: usize = 4000;
-/// UTF-16 units of the last request; a longer one is a file that was pasted.
+/// Most UTF-16 units of the last request. A longer one is a pasted file.
 pub(super) const LONGEST_LAST_REQUEST: usize = 32_000;
-/// Requests that are kept: the first, and the newest ones.
+/// Most requests that are kept: the first and the newest ones.
 const MOST_REQUESTS: usize = 1000;
 
 /// An answer of the model.
 #[derive(Debug, Clone)]
 struct Answer<'a> {
-    place: Place<'a>,
+    place: SourcePosition<'a>,
     text: Cow<'a, str>,
 }
 
-/// What was heard so far.
+/// What people and models have said so far.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Speech<'a> {
+pub(super) struct Dialogue<'a> {
     pub(super) requests: Vec<Request>,
     topics: Topics,
     /// The latest answers with text.
@@ -47,16 +47,16 @@ pub(super) struct Speech<'a> {
     pub(super) is_waiting: bool,
 }
 
-/// Reads what a person wants to hold, and what holds no more, sentence by sentence.
-pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
+/// Reads constraints and withdrawals of a person, sentence by sentence.
+pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
     let all: Vec<&str> = sentences(text).collect();
     let typed = all.iter().filter(|sentence| is_prose(sentence)).count();
-    // Where most was pasted, a person writes before and behind it.
+    // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
     let is_wish = |(at, sentence): &(usize, &&str)| !is_between(*at) && is_prose(sentence) && !is_report(sentence);
     for (number, (_, sentence)) in all.iter().enumerate().filter(is_wish).enumerate() {
-        // What takes something back is compared with all that holds.
+        // A withdrawal is compared with every constraint and decision, so their number is limited.
         if number < MOST_WITHDRAWING {
             notes.withdraw(sentence, place);
         }
@@ -64,19 +64,19 @@ pub(super) fn hear_wishes(place: Place<'_>, text: &str, notes: &mut Notes) {
     }
 }
 
-/// Whether a sentence is the line of an error or a warning that somebody quotes.
+/// Whether a sentence is a quoted error or warning.
 fn is_report(sentence: &str) -> bool {
     let ends = |word: &str| ["error", "warning", "exception", "failed"].iter().any(|end| word.ends_with(end));
     let mut first = sentence.split_whitespace().take(3);
     first.any(|word| word.strip_suffix(':').is_some_and(|word| ends(&word.to_lowercase())))
 }
 
-impl<'a> Speech<'a> {
-    pub(super) fn hear_person(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
+impl<'a> Dialogue<'a> {
+    pub(super) fn read_person(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         if text.trim().is_empty() {
             return;
         }
-        hear_wishes(place, text, notes);
+        read_constraints(place, text, notes);
         let weight = if is_trivial(text) { RequestWeight::Reply } else { self.topics.weigh(text) };
         self.push_request(Request {
             text: text.to_owned(),
@@ -86,7 +86,7 @@ impl<'a> Speech<'a> {
         });
     }
 
-    /// Adds a request; the one before it is the last no more.
+    /// Adds a request. The one before it is no longer the last and is cut if it is long.
     pub(super) fn push_request(&mut self, request: Request) {
         if let Some(last) = self.requests.last_mut().filter(|last| utf16_len(&last.text) > LONGEST_REQUEST) {
             last.text = clip_middle(&last.text, LONGEST_REQUEST);
@@ -98,13 +98,19 @@ impl<'a> Speech<'a> {
         }
     }
 
-    /// An extension's message stands where a person's does, but asks for nothing by itself.
-    pub(super) fn hear_extension(&mut self, place: Place<'a>, text: &str, notes: &mut Notes) {
+    /// Reads an extension's message. It has the role of a person's message but is not a request.
+    pub(super) fn read_extension(&mut self, place: SourcePosition<'a>, text: &str, notes: &mut NoteList) {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    pub(super) fn hear_model(&mut self, place: Place<'a>, text: Cow<'a, str>, stop: Option<&str>, notes: &mut Notes) {
+    pub(super) fn read_model(
+        &mut self,
+        place: SourcePosition<'a>,
+        text: Cow<'a, str>,
+        stop: Option<&str>,
+        notes: &mut NoteList,
+    ) {
         if stop == Some("stop") {
             self.answered = place.position;
         }
@@ -121,8 +127,8 @@ impl<'a> Speech<'a> {
         self.answers.push_back(Answer { place, text });
     }
 
-    /// Adds what the newest answers say is left.
-    pub(super) fn report(&self, notes: &mut Notes) {
+    /// Adds the remaining steps that the newest answers name.
+    pub(super) fn report(&self, notes: &mut NoteList) {
         let asked_at = self.requests.last().map_or(0, |request| request.position);
         let newest = || self.answers.iter().filter(|answer| answer.place.position >= asked_at);
         for answer in newest() {

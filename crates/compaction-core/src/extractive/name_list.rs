@@ -1,7 +1,7 @@
 //! Lists of names, each on one line.
 
 use super::budget::cost;
-use super::candidates::Told;
+use super::candidates::Candidates;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::labels::{IDENTIFIERS, PATHS};
 use crate::summary::Section;
@@ -10,18 +10,18 @@ use crate::text::utf16_len;
 const SEPARATOR: &str = ", ";
 
 /// A list of names, on one line.
-pub(super) struct Packed {
+pub(super) struct NameList {
     label: &'static str,
     items: Vec<String>,
     taken: usize,
     used: usize,
 }
 
-impl Packed {
-    /// The lists in the order in which they are filled.
-    pub(super) fn of(told: &mut Told) -> [Self; 2] {
+impl NameList {
+    /// The lists in the order of filling.
+    pub(super) fn of(candidates: &mut Candidates) -> [Self; 2] {
         let list = |label, items: &mut Vec<String>| Self { label, items: std::mem::take(items), taken: 0, used: 0 };
-        [list(PATHS, &mut told.paths), list(IDENTIFIERS, &mut told.identifiers)]
+        [list(PATHS, &mut candidates.paths), list(IDENTIFIERS, &mut candidates.identifiers)]
     }
 
     /// Takes items while they fit into `percent` of `budget` and into `left`.
@@ -39,7 +39,7 @@ impl Packed {
         }
     }
 
-    /// Leaves out the items that `texts` hold.
+    /// Removes the items that appear in `texts`.
     pub(super) fn leave_out<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         let patterns = self.items.iter().map(|item| Pattern { text: item, is_word: true }).collect();
         let mut finder = Finder::new(patterns);

@@ -1,4 +1,4 @@
-//! What is doubtful in a summary: names that nothing supports.
+//! Names in a summary that none of its sources supports.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,18 @@ use super::finder::{Finder, Pattern};
 use super::loss::{Check, base_name, texts};
 use super::scan::{NameKind, ending, scan};
 
-/// Names of a summary that are looked for.
+/// Most names of a summary that are checked.
 const MOST_CLAIMS: usize = 512;
-/// Digits of the shortest number that is looked for: shorter ones stand everywhere.
+/// Fewest digits of a number that is checked. Shorter numbers are everywhere.
 const FEWEST_DIGITS: usize = 3;
-/// Characters of the shortest hash.
+/// Fewest characters of a hash.
 const SHORTEST_HASH: usize = 7;
-/// What numbers count, in lower case.
+/// Units of numbers, in lower case.
 const UNITS: &[&str] = &[
     "%", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minutes", "h", "hours", "days", "b", "kb",
     "mb", "gb", "kib", "mib", "gib", "bytes", "tokens", "lines", "px", "fps", "rows", "files", "tests", "messages",
 ];
-/// What stands before numbers that are not meant to the digit.
+/// Words before approximate numbers.
 const ABOUT: &[&str] = &[
     "about",
     "around",
@@ -33,22 +33,22 @@ const ABOUT: &[&str] = &[
     "circa",
 ];
 
-/// A name of the summary that has to stand somewhere in what it was made from.
+/// A name of the summary that must appear in one of its sources.
 struct Claim<'a> {
     name: &'a str,
-    /// What is looked for: the name, or the digits of a number.
+    /// The text to search for: the name, or the digits of a number.
     sought: String,
     is_word: bool,
-    /// Whether it may be written in other capitals.
+    /// Whether case is ignored.
     is_loose: bool,
 }
 
-/// Names of the summary that nothing of what it was made from holds: not the compacted messages, the
-/// summary before it, the messages that stay, or the ledger.
+/// Names of the summary that appear in none of its sources: the compacted messages, the previous
+/// summary, the kept messages and the ledger.
 ///
-/// Only what can be nothing but a name is looked at: paths that have a file's ending or begin at a root,
-/// names of files, identifiers with an underscore or with capitals inside after small letters, tickets,
-/// codes of errors, hashes, versions of three parts, and numbers of at least three digits with a unit.
+/// Only texts that are certainly names are checked: paths with a file ending or from a root, file
+/// names, identifiers with an underscore or a capital after lower-case letters, tickets, error codes,
+/// hashes, versions of three parts, and numbers of at least three digits with a unit.
 pub(super) fn unsupported(check: &Check<'_>) -> Vec<String> {
     let claims = claims(check);
     if claims.is_empty() {
@@ -66,7 +66,7 @@ pub(super) fn unsupported(check: &Check<'_>) -> Vec<String> {
     left.iter().filter(is_unsupported).map(|claim| claim.name.to_owned()).collect()
 }
 
-/// Which of `sought` stand in what the summary was made from, in small letters if `is_lower`.
+/// Which of `sought` appear in the sources of the summary, compared in lower case if `is_lower`.
 fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<bool> {
     let patterns = sought.iter().map(|(text, is_word)| Pattern { text, is_word: *is_word }).collect();
     let mut finder = Finder::new(patterns);
@@ -121,8 +121,8 @@ fn is_bare_file(name: &str) -> bool {
     !name.contains(['/', '\\']) && ending(name).is_some() && name.len() > 4 && name.is_ascii()
 }
 
-/// Whether an identifier is one that nobody makes up by the way: names of products and words with a
-/// number are written by everybody.
+/// Whether an identifier is specific enough to be checked. Product names and words with a number are
+/// not.
 fn is_exact(name: &str) -> bool {
     let bytes = name.as_bytes();
     let count = |is_one: fn(&u8) -> bool| bytes.iter().filter(|byte| is_one(byte)).count();
@@ -141,7 +141,7 @@ fn is_exact(name: &str) -> bool {
     is_hash || is_version || is_code || (has_underscore || has_hump) && is_plain
 }
 
-/// Calls `found` with each number that has a unit and is meant to the digit, and with its digits.
+/// Calls `found` with each exact number that has a unit, and with its digits.
 fn numbers<'a>(text: &'a str, mut found: impl FnMut(&'a str, &str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -172,7 +172,7 @@ fn numbers<'a>(text: &'a str, mut found: impl FnMut(&'a str, &str)) {
     }
 }
 
-/// A part of a text in which the mark of a cut stands for what was left out.
+/// A part of a text between marks of cuts.
 struct CutPart<'a> {
     text: &'a str,
     follows_cut: bool,
@@ -188,7 +188,7 @@ fn cut_parts(text: &str) -> impl Iterator<Item = CutPart<'_>> {
 }
 
 impl CutPart<'_> {
-    /// Whether a name of this part lies at a cut, so that it may be the rest of a longer one.
+    /// Whether a name is at a cut, so that it may be a piece of a longer name.
     fn cuts(&self, name: &str) -> bool {
         self.follows_cut && self.text.trim_start().starts_with(name)
             || self.precedes_cut && self.text.trim_end().ends_with(name)
@@ -201,7 +201,7 @@ fn is_certain(path: &str) -> bool {
     ending(path).is_some() && separators > 0 || is_rooted && separators > 1
 }
 
-/// Whether a path, or what is left of it without leading directories, is known.
+/// Whether a path, or its end without leading directories, is known.
 fn is_known(path: &str, known: &HashSet<&str>) -> bool {
     let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]).filter(|end| end.contains('/'));
     known.contains(path) || ends.into_iter().any(|end| known.contains(end))

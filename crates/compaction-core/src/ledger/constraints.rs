@@ -1,8 +1,9 @@
-//! Constraints: what a person wants to hold throughout, known by small tables of words for each
-//! language (`languages` for those that part their words, `scripts` for the others).
+//! Constraints: rules that a person sets for the whole conversation. Small tables of words for each
+//! language recognise them (`languages` for languages with spaces between words, `scripts` for the
+//! others).
 //!
-//! They are made for precision: a wish that is missed still stands among the requests, but each
-//! complaint that is taken for a wish takes room from one.
+//! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
+//! is taken for a constraint uses the room of a real one.
 
 mod languages;
 mod phrases;
@@ -13,8 +14,8 @@ use super::sentences::sentences;
 use super::text::{has_any, normalised, starts_with_any};
 use languages::{LANGUAGES, Language, Negation, POLITE};
 
-/// The sentences of `text` that are constraints. Of one that is too long for an item, its parts
-/// between semicolons are looked at.
+/// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
+/// between semicolons are examined.
 pub(crate) fn constraints(text: &str) -> impl Iterator<Item = &str> {
     let parts = |sentence| if is_sized(sentence) { Parts::Whole(sentence) } else { Parts::Split(sentence) };
     sentences(text).flat_map(move |sentence| parts(sentence).each()).filter(|part| is_constraint(part))
@@ -35,7 +36,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether a sentence of a person says what is to hold throughout. Questions never do.
+/// Whether a person's sentence is a constraint. Questions never are.
 pub(crate) fn is_constraint(sentence: &str) -> bool {
     if !is_sized(sentence) || sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return false;
@@ -44,7 +45,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
         return true;
     }
     let words = normalised(sentence);
-    // A lone word is none, and the text has a space at both of its ends.
+    // The text has a space at both ends, so fewer than four parts are at most one word.
     if words.split(' ').count() < 4 {
         return false;
     }
@@ -54,11 +55,11 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
         let begins = || sentences.iter().any(|part| starts_with_any(part, language.starts));
         begins() || clauses.iter().any(|clause| language.orders(clause))
     };
-    LANGUAGES.iter().zip(said).any(|(language, said)| !said.reports && (said.wishes || orders(language)))
+    LANGUAGES.iter().zip(said).any(|(language, said)| !said.reports && (said.demands || orders(language)))
 }
 
 impl Language {
-    /// Whether a part of a sentence is an order that has a limit in it.
+    /// Whether a part of a sentence is an order with a limit.
     fn orders(&self, clause: &str) -> bool {
         let ends = || {
             let is_last = || clause.split_whitespace().next_back().is_some_and(|last| self.infinitives.contains(&last));
@@ -70,7 +71,7 @@ impl Language {
 }
 
 impl Negation {
-    /// Whether a clause begins with a word of denial and a form of a verb that asks.
+    /// Whether a clause begins with a negation and an imperative verb.
     fn begins(&self, clause: &str) -> bool {
         let mut words = clause.split_whitespace().skip_while(|word| self.skipped.contains(word));
         let is_first = words.next().is_some_and(|first| self.words.contains(&first));
@@ -87,7 +88,7 @@ impl Negation {
     }
 }
 
-/// The parts of a sentence between marks, normalised, without the words of courtesy before them.
+/// The parts of a sentence between marks, normalised, without polite words in front.
 fn clauses(sentence: &str, marks: &[char]) -> Vec<String> {
     let clause = |clause: &str| {
         // The elided form is one word with the verb.

@@ -1,4 +1,4 @@
-//! Looks for the phrases of all languages at once: each word of a sentence is looked up, so that the
+//! Searches for the phrases of all languages at once. Each word of a sentence is looked up once, so the
 //! time does not grow with the number of languages.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use super::languages::LANGUAGES;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Said {
     /// It has words that make a constraint.
-    pub(super) wishes: bool,
+    pub(super) demands: bool,
     /// It has words that only report.
     pub(super) reports: bool,
 }
@@ -36,7 +36,7 @@ static PHRASES: LazyLock<HashMap<&'static str, Vec<Phrase>>> = LazyLock::new(|| 
     phrases
 });
 
-/// What `normalised` text says, for each language.
+/// What `normalised` text says in each language.
 pub(super) fn said(normalised: &str) -> [Said; LANGUAGES.len()] {
     let mut said = [Said::default(); LANGUAGES.len()];
     let mut rest = normalised.trim_start();
@@ -44,7 +44,7 @@ pub(super) fn said(normalised: &str) -> [Said; LANGUAGES.len()] {
         for phrase in PHRASES.get(word).into_iter().flatten() {
             if rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' ')) {
                 let said = &mut said[phrase.language];
-                *(if phrase.reports { &mut said.reports } else { &mut said.wishes }) = true;
+                *(if phrase.reports { &mut said.reports } else { &mut said.demands }) = true;
             }
         }
         rest = behind;

@@ -1,4 +1,4 @@
-//! How wishes are said in French.
+//! How constraints are expressed in French.
 
 use super::{Language, NONE};
 

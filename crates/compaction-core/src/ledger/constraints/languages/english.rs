@@ -1,4 +1,4 @@
-//! How wishes are said in English.
+//! How constraints are expressed in English.
 
 use super::{Language, NONE};
 
@@ -95,7 +95,7 @@ pub(super) const ENGLISH: Language = Language {
         "no need",
         "no luck",
         "no difference",
-        // The same word begins sentences in other languages.
+        // "No" also begins sentences in other languages.
         "no funciona",
         "no sé",
         "no se",

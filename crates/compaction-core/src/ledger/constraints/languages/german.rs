@@ -1,4 +1,4 @@
-//! How wishes are said in German.
+//! How constraints are expressed in German.
 
 use super::{Language, NONE};
 
