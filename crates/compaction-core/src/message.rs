@@ -22,9 +22,15 @@ pub struct Message {
     outline: Outline,
     /// Epoch milliseconds of its entry, where the message has no time of its own.
     entry_time: Option<i64>,
-    /// What the message says, and its estimated tokens.
-    read: OnceLock<(Body, u64)>,
+    /// What the message says.
+    body: OnceLock<Box<Body>>,
+    /// Its estimated tokens.
+    tokens: OnceLock<u64>,
 }
+
+/// Bytes of a message up to which what it says is not kept where its tokens alone are asked for: it takes
+/// more than the text, and is soon read again.
+const SHORT_BYTES: usize = 1024;
 
 /// What a message says, by role.
 #[derive(Debug, Clone, PartialEq)]
@@ -294,7 +300,7 @@ impl Message {
     pub fn from_raw(raw: Box<RawValue>) -> Self {
         let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
         let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
-        Self { raw, outline, entry_time: None, read: OnceLock::new() }
+        Self { raw, outline, entry_time: None, body: OnceLock::new(), tokens: OnceLock::new() }
     }
 
     /// Reads the message of an entry that was written at `time` (epoch milliseconds). A timestamp that
@@ -337,11 +343,12 @@ impl Message {
     }
 
     fn new(raw: Box<RawValue>, timestamp: Option<i64>, body: Body) -> Self {
-        Self { raw, outline: Outline::of(timestamp, &body, false), entry_time: None, read: weighed(body).into() }
+        let (outline, body) = (Outline::of(timestamp, &body, false), Box::new(body).into());
+        Self { raw, outline, entry_time: None, body, tokens: OnceLock::new() }
     }
 
-    fn read(&self) -> &(Body, u64) {
-        self.read.get_or_init(|| weighed(read_text(self.raw.get()).1))
+    fn read(&self) -> Box<Body> {
+        Box::new(read_text(self.raw.get()).1)
     }
 
     fn synthetic(members: &[(&str, String)], timestamp: Option<i64>, body: Body) -> Self {
@@ -482,12 +489,15 @@ impl Message {
 
     /// What the message says.
     pub fn body(&self) -> &Body {
-        &self.read().0
+        self.body.get_or_init(|| self.read())
     }
 
     /// Estimated tokens (compaction spec, Tokens).
     pub fn tokens(&self) -> u64 {
-        self.read().1
+        *self.tokens.get_or_init(|| match self.body.get() {
+            None if self.raw.get().len() <= SHORT_BYTES => tokens::estimate_body(&self.read()),
+            _ => tokens::estimate_body(self.body()),
+        })
     }
 
     /// The role as stored.
@@ -503,6 +513,32 @@ impl Message {
     /// Whether it is an answer that failed or was aborted: no model shall be shown it again.
     pub fn is_failed_answer(&self) -> bool {
         self.outline.has_failed
+    }
+
+    /// Whether it is an answer with the provider's usage.
+    pub(crate) fn has_usage(&self) -> bool {
+        self.outline.has_usage
+    }
+
+    /// Whether it is an answer that names its provider and model.
+    pub(crate) fn names_model(&self) -> bool {
+        self.outline.names_model
+    }
+
+    /// Whether it is an answer that neither failed nor was aborted.
+    pub(crate) fn is_success(&self) -> bool {
+        self.role() == "assistant" && !self.outline.has_failed
+    }
+
+    /// Instructions and tools, if it has some. Others are not read for that.
+    pub fn as_system(&self) -> Option<&System> {
+        if self.role() != "system" {
+            return None;
+        }
+        match self.body() {
+            Body::System(system) => Some(system),
+            _ => None,
+        }
     }
 
     /// The id of the call that the message answers, if it is a tool result.
@@ -593,11 +629,6 @@ impl Body {
             Body::Other { role } => role.as_deref(),
         }
     }
-}
-
-fn weighed(body: Body) -> (Body, u64) {
-    let tokens = tokens::estimate_body(&body);
-    (body, tokens)
 }
 
 /// The outline of a text that needs repair before it can be read.

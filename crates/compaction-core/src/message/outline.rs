@@ -24,6 +24,10 @@ pub(super) struct Outline {
     pub(super) has_failed: bool,
     /// Whether content is missing or null.
     pub(super) lacks_content: bool,
+    /// Whether it is an answer with the provider's usage.
+    pub(super) has_usage: bool,
+    /// Whether it is an answer that names its provider and model.
+    pub(super) names_model: bool,
 }
 
 impl Outline {
@@ -51,7 +55,12 @@ impl Outline {
         };
         let has_failed = is_failure(stop_reason);
         let role = body.role().map(|role| Cow::Owned(role.to_owned()));
-        Self { role, timestamp, calls, answered, has_failed, lacks_content }
+        let is_named = |name: &Option<String>| name.as_ref().is_some_and(|name| !name.is_empty());
+        let (has_usage, names_model) = match body {
+            Body::Assistant(answer) => (answer.usage.is_some(), is_named(&answer.provider) && is_named(&answer.model)),
+            _ => (false, false),
+        };
+        Self { role, timestamp, calls, answered, has_failed, lacks_content, has_usage, names_model }
     }
 }
 
@@ -74,6 +83,9 @@ struct Members {
     tool_call_id: Scalar,
     stop_reason: Scalar,
     content: Content,
+    has_usage: bool,
+    has_provider: bool,
+    has_model: bool,
 }
 
 impl Members {
@@ -85,13 +97,17 @@ impl Members {
             _ => None,
         };
         let answered = is_role("toolResult").then(|| self.tool_call_id.text().unwrap_or_default());
-        let has_failed = is_role("assistant") && is_failure(self.stop_reason.text().as_deref());
+        let is_answer = is_role("assistant");
+        let has_failed = is_answer && is_failure(self.stop_reason.text().as_deref());
         let (calls, lacks_content) = match self.content {
             Content::Missing => (Vec::new(), true),
-            Content::Present(calls) if is_role("assistant") => (calls, false),
+            Content::Present(calls) if is_answer => (calls, false),
             Content::Present(_) => (Vec::new(), false),
         };
-        Outline { role: role.map(known_role), timestamp, calls, answered, has_failed, lacks_content }
+        let has_usage = is_answer && self.has_usage;
+        let names_model = is_answer && self.has_provider && self.has_model;
+        let role = role.map(known_role);
+        Outline { role, timestamp, calls, answered, has_failed, lacks_content, has_usage, names_model }
     }
 }
 
@@ -133,6 +149,8 @@ enum Content {
 
 struct Value;
 struct ScalarValue;
+struct IsObject;
+struct IsName;
 struct ContentValue;
 struct BlockValue;
 
@@ -180,6 +198,8 @@ macro_rules! seed {
 
 seed!(Value => Members);
 seed!(ScalarValue => Scalar);
+seed!(IsObject => bool);
+seed!(IsName => bool);
 seed!(ContentValue => Content);
 seed!(BlockValue => Option<String>);
 
@@ -199,6 +219,9 @@ impl<'de> Visitor<'de> for Value {
                 "toolCallId" => members.tool_call_id = access.next_value_seed(ScalarValue)?,
                 "stopReason" => members.stop_reason = access.next_value_seed(ScalarValue)?,
                 "content" => members.content = access.next_value_seed(ContentValue)?,
+                "usage" => members.has_usage = access.next_value_seed(IsObject)?,
+                "provider" => members.has_provider = access.next_value_seed(IsName)?,
+                "model" => members.has_model = access.next_value_seed(IsName)?,
                 _ => {
                     access.next_value::<IgnoredAny>()?;
                 }
@@ -238,6 +261,32 @@ impl<'de> Visitor<'de> for ScalarValue {
     }
 
     other_kinds!(Scalar, Scalar::Other; unit, list, object);
+}
+
+impl<'de> Visitor<'de> for IsObject {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    other_kinds!(bool, false; unit, scalars, text, list);
+    other_kinds!(bool, true; object);
+}
+
+/// Whether it is a text that is not empty.
+impl<'de> Visitor<'de> for IsName {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
+        Ok(!text.is_empty())
+    }
+
+    other_kinds!(bool, false; unit, scalars, list, object);
 }
 
 impl<'de> Visitor<'de> for ContentValue {
@@ -339,7 +388,21 @@ mod tests {
             "\"custom\"",
             "\"other\"",
         ]);
-        let names = ["role", "timestamp", "toolCallId", "content", "type", "id", "text", "\\ud83d", "r\\u006fle", "x"];
+        let names = [
+            "role",
+            "timestamp",
+            "toolCallId",
+            "content",
+            "type",
+            "id",
+            "text",
+            "\\ud83d",
+            "r\\u006fle",
+            "x",
+            "usage",
+            "provider",
+            "model",
+        ];
         leaf.prop_map(str::to_owned).prop_recursive(4, 48, 6, move |inner| {
             let member = (prop::sample::select(names.to_vec()), inner.clone());
             let object = prop::collection::vec(member, 0..7).prop_map(|members| {
