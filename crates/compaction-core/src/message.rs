@@ -335,7 +335,14 @@ impl Message {
     ///
     /// Fails if `json` is not an object with a string `role`.
     pub fn from_json(json: &str) -> Result<Self, NotAnObject> {
-        let message = Self::from_raw(json::raw_value(json.to_owned())?);
+        Self::from_sent(json::raw_value(json.to_owned())?)
+    }
+
+    /// As [`Message::from_json`], of a text that is known to be JSON.
+    ///
+    /// Fails if it is not an object with a string `role`.
+    pub fn from_sent(raw: Box<RawValue>) -> Result<Self, NotAnObject> {
+        let message = Self::from_raw(raw);
         match message.outline.role {
             None => Err(NotAnObject::new("a message is an object with a string role")),
             Some(_) => Ok(message),

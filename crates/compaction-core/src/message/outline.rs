@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::{Block, Body};
 use crate::json::Key;
@@ -30,11 +31,15 @@ pub(super) struct Outline {
     pub(super) names_model: bool,
 }
 
+/// Bytes of a message from which on the text of its content is passed over as it is: reading it would
+/// make a second text without escapes.
+const LONG_BYTES: usize = 1 << 20;
+
 impl Outline {
     /// Reads the outline of a JSON text; `None` where only the whole of it tells.
     pub(super) fn read(json: &str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
-        let members = Value.deserialize(&mut deserializer).ok()?;
+        let members = Value { is_long: json.len() > LONG_BYTES }.deserialize(&mut deserializer).ok()?;
         deserializer.end().ok()?;
         Some(members.into_outline())
     }
@@ -147,7 +152,10 @@ enum Content {
     Present(Vec<String>),
 }
 
-struct Value;
+struct Value {
+    is_long: bool,
+}
+
 struct ScalarValue;
 struct IsObject;
 struct IsName;
@@ -218,6 +226,7 @@ impl<'de> Visitor<'de> for Value {
                 "timestamp" => members.timestamp = access.next_value_seed(ScalarValue)?,
                 "toolCallId" => members.tool_call_id = access.next_value_seed(ScalarValue)?,
                 "stopReason" => members.stop_reason = access.next_value_seed(ScalarValue)?,
+                "content" if self.is_long => members.content = read_long(access.next_value()?)?,
                 "content" => members.content = access.next_value_seed(ContentValue)?,
                 "usage" => members.has_usage = access.next_value_seed(IsObject)?,
                 "provider" => members.has_provider = access.next_value_seed(IsName)?,
@@ -231,6 +240,14 @@ impl<'de> Visitor<'de> for Value {
     }
 
     other_kinds!(Members, Members::default(); unit, scalars, text, list);
+}
+
+/// The content of a long message.
+fn read_long<E: Error>(content: &RawValue) -> Result<Content, E> {
+    if content.get().starts_with('"') {
+        return Ok(Content::Present(Vec::new()));
+    }
+    ContentValue.deserialize(&mut serde_json::Deserializer::from_str(content.get())).map_err(E::custom)
 }
 
 impl<'de> Visitor<'de> for ScalarValue {
@@ -365,6 +382,10 @@ mod tests {
         ] {
             assert!(is_quick(json), "{json}");
         }
+        let long = "\\\"".repeat(LONG_BYTES);
+        assert!(is_quick(&format!(r#"{{"role":"user","content":"{long}","timestamp":7}}"#)));
+        let call = format!(r#"{{"type":"text","text":"{long}"}},{{"type":"toolCall","id":"c"}}"#);
+        assert!(is_quick(&format!(r#"{{"role":"assistant","content":[{call}],"timestamp":7}}"#)));
         assert_eq!(whole_outline(r#"{"role":"\ud83d"}"#).role.as_deref(), Some("\u{fffd}"));
     }
 
