@@ -65,7 +65,7 @@ impl Redactor {
         let there = Mutex::new(there);
         let rest = || self.shared_out(&mut there.lock().unwrap_or_else(PoisonError::into_inner), share);
         std::thread::scope(|scope| {
-            let other = std::thread::Builder::new().spawn_scoped(scope, &rest);
+            let other = std::thread::Builder::new().spawn_scoped(scope, rest);
             let mut counts = self.one_by_one(here);
             let found = match other {
                 Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
