@@ -51,7 +51,7 @@ pub fn clip_tail(projection: &Projection, tail: Option<&EntryId>, room: u64) -> 
     let first = tail.and_then(|tail| entries.iter().position(|projected| projected.entry.id() == tail));
     let entries = &entries[first.unwrap_or(0)..];
     let weight = |projected: &ProjectedEntry| {
-        let messages = projected.messages.iter().filter(|message| !matches!(message.body(), Body::System(_)));
+        let messages = projected.messages.iter().filter(|message| message.as_system().is_none());
         messages.map(|message| message.tokens()).sum::<u64>()
     };
     let whole: u64 = entries.iter().map(weight).sum();

@@ -2,6 +2,7 @@
 
 mod plain;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -137,17 +138,25 @@ pub struct EntryHeader {
     pub role: Option<Role>,
 }
 
+/// Bytes of the line of a plain message beside the message, about.
+const PLAIN_BYTES: usize = 128;
+
 /// One entry: its unchanged line, and a view of it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    line: Box<str>,
+    /// The line; `None` where it can be put together from the message and the members before it, so that the
+    /// text of a message is held once.
+    line: Option<Box<str>>,
     /// The line as a raw value, created on demand.
     raw: OnceLock<Box<RawValue>>,
     header: EntryHeader,
-    kind_name: String,
-    timestamp: String,
+    kind_name: Cow<'static, str>,
+    timestamp: Box<str>,
     body: EntryBody,
 }
+
+// A context may have a million entries, each with a message beside it.
+const _: () = assert!(size_of::<Entry>() <= 192);
 
 /// The content of an entry, by type.
 #[derive(Debug, Clone)]
@@ -155,9 +164,9 @@ pub enum EntryBody {
     /// A message of the conversation.
     Message(Arc<Message>),
     /// A compaction.
-    Compaction(Compaction),
+    Compaction(Box<Compaction>),
     /// A branch summary.
-    BranchSummary(BranchSummary),
+    BranchSummary(Box<BranchSummary>),
     /// An extension's message in the form for a context.
     CustomMessage(Arc<Message>),
     /// An extension's data.
@@ -336,16 +345,21 @@ impl Entry {
         };
         let parent_id = object.string("parentId").map(EntryId::new);
         let header = EntryHeader { id, parent_id, kind, role };
-        Ok(Self { line: line.into(), raw: OnceLock::new(), header, kind_name, timestamp, body })
+        let (line, timestamp) = (Some(line.into()), timestamp.into_boxed_str());
+        let kind_name = kind.name().map_or(Cow::Owned(kind_name), Cow::Borrowed);
+        Ok(Self { line, raw: OnceLock::new(), header, kind_name, timestamp, body })
     }
 
     /// Reads the line of a plain message. Behind the name `message` there is only one value and the
     /// closing brace, so there are no other members.
     fn parse_plain(line: &str) -> Option<Self> {
         let plain = PlainLine::split(line.as_bytes())?;
-        let message = std::str::from_utf8(plain.rest.strip_suffix(b"}")?).ok()?;
-        let message: &RawValue = serde_json::from_str(message).ok()?;
+        // Behind a part of the line that is ASCII, which ends where the message begins.
+        let text = line.get(line.len() - plain.rest.len()..)?.strip_suffix('}')?;
+        let message: &RawValue = serde_json::from_str(text).ok()?;
         let message = Arc::new(Message::of_entry(message.to_owned(), || epoch_milliseconds(plain.timestamp)));
+        // A message may come without the white space around it, or mended.
+        let is_as_stored = message.raw().get() == text;
         let header = EntryHeader {
             id: EntryId::new(plain.id),
             parent_id: plain.parent_id.map(EntryId::new),
@@ -353,24 +367,55 @@ impl Entry {
             role: Some(Role::from_name(message.role())),
         };
         Some(Self {
-            line: line.into(),
+            line: (!is_as_stored).then(|| line.into()),
             raw: OnceLock::new(),
             header,
-            kind_name: "message".to_owned(),
-            timestamp: plain.timestamp.to_owned(),
+            kind_name: Cow::Borrowed("message"),
+            timestamp: plain.timestamp.into(),
             body: EntryBody::Message(message),
         })
     }
 
     /// The line as stored.
-    pub fn line(&self) -> &str {
-        &self.line
+    pub fn line(&self) -> Cow<'_, str> {
+        match (&self.line, &self.body) {
+            (None, EntryBody::Message(message)) => Cow::Owned(self.plain_line(message)),
+            (line, _) => Cow::Borrowed(line.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// Bytes of the line, about.
+    pub fn approximate_length(&self) -> usize {
+        match (&self.line, &self.body) {
+            (None, EntryBody::Message(message)) => message.raw().get().len() + PLAIN_BYTES,
+            (line, _) => line.as_deref().map_or(0, str::len),
+        }
+    }
+
+    /// The line of which [`PlainLine`] split the parts.
+    fn plain_line(&self, message: &Message) -> String {
+        let EntryHeader { id, parent_id, .. } = &self.header;
+        let (quote, parent) = parent_id.as_ref().map_or(("", "null"), |id| ("\"", id.as_str()));
+        let parts = [
+            r#"{"type":"message","id":""#,
+            id.as_str(),
+            r#"","parentId":"#,
+            quote,
+            parent,
+            quote,
+            r#","timestamp":""#,
+            &self.timestamp,
+            r#"","message":"#,
+            message.raw().get(),
+            "}",
+        ];
+        parts.concat()
     }
 
     /// The line as stored, as a raw JSON value.
     pub fn raw(&self) -> &RawValue {
         self.raw.get_or_init(|| {
-            json::raw_value(self.line.to_string()).expect("the line was split into the members of an object")
+            json::raw_value(self.line().into_owned()).expect("the line was split into the members of an object")
         })
     }
 
@@ -510,7 +555,7 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
             None => EntryBody::Other,
         },
         EntryKind::CustomMessage => EntryBody::CustomMessage(Arc::new(Message::custom(object, time))),
-        EntryKind::Compaction => EntryBody::Compaction(Compaction {
+        EntryKind::Compaction => EntryBody::Compaction(Box::new(Compaction {
             summary: string("summary"),
             first_kept_entry_id: id("firstKeptEntryId"),
             tokens_before: object.get("tokensBefore").and_then(|n| n.parse::<f64>().ok()).map_or(0, |n| n as u64),
@@ -520,15 +565,15 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
             usage: usage("usage"),
             from_hook: is_true("fromHook"),
             system_message: present("systemMessage").map(|message| Arc::new(Message::from_raw(message))),
-        }),
-        EntryKind::BranchSummary => EntryBody::BranchSummary(BranchSummary {
+        })),
+        EntryKind::BranchSummary => EntryBody::BranchSummary(Box::new(BranchSummary {
             summary: string("summary"),
             from_id: string("fromId"),
             files: files(),
             carries_files: carries_files(),
             usage: usage("usage"),
             from_hook: is_true("fromHook"),
-        }),
+        })),
         EntryKind::Custom => EntryBody::Custom { custom_type: string("customType"), data: raw("data") },
         EntryKind::ContextEdit => match id("targetId") {
             Some(target_id) => EntryBody::ContextEdit { target_id, replacement: read_replacement(object) },

@@ -21,9 +21,15 @@ pub struct Message {
     outline: Outline,
     /// Epoch milliseconds of its entry, if the message has no time of its own.
     entry_time: Option<i64>,
-    /// The body and its estimated tokens.
-    read: OnceLock<(Body, u64)>,
+    /// The body.
+    body: OnceLock<Box<Body>>,
+    /// Its estimated tokens.
+    tokens: OnceLock<u64>,
 }
+
+/// Bytes of a message up to which its body is not kept if only its tokens are asked for: the body takes
+/// more memory than the text, and is quickly read again.
+const SHORT_BYTES: usize = 1024;
 
 /// The content of a message, by role.
 #[derive(Debug, Clone, PartialEq)]
@@ -293,7 +299,7 @@ impl Message {
     pub fn from_raw(raw: Box<RawValue>) -> Self {
         let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
         let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
-        Self { raw, outline, entry_time: None, read: OnceLock::new() }
+        Self { raw, outline, entry_time: None, body: OnceLock::new(), tokens: OnceLock::new() }
     }
 
     /// Reads the message of an entry that was written at `time` (epoch milliseconds). That time
@@ -328,7 +334,14 @@ impl Message {
     ///
     /// Fails if `json` is not an object with a string `role`.
     pub fn from_json(json: &str) -> Result<Self, NotAnObject> {
-        let message = Self::from_raw(json::raw_value(json.to_owned())?);
+        Self::from_sent(json::raw_value(json.to_owned())?)
+    }
+
+    /// As [`Message::from_json`], of a text that is known to be JSON.
+    ///
+    /// Fails if it is not an object with a string `role`.
+    pub fn from_sent(raw: Box<RawValue>) -> Result<Self, NotAnObject> {
+        let message = Self::from_raw(raw);
         match message.outline.role {
             None => Err(NotAnObject::new("a message is an object with a string role")),
             Some(_) => Ok(message),
@@ -336,11 +349,12 @@ impl Message {
     }
 
     fn new(raw: Box<RawValue>, timestamp: Option<i64>, body: Body) -> Self {
-        Self { raw, outline: Outline::of(timestamp, &body, false), entry_time: None, read: weighed(body).into() }
+        let (outline, body) = (Outline::of(timestamp, &body, false), Box::new(body).into());
+        Self { raw, outline, entry_time: None, body, tokens: OnceLock::new() }
     }
 
-    fn read(&self) -> &(Body, u64) {
-        self.read.get_or_init(|| weighed(read_text(self.raw.get()).1))
+    fn read(&self) -> Box<Body> {
+        Box::new(read_text(self.raw.get()).1)
     }
 
     fn synthetic(members: &[(&str, String)], timestamp: Option<i64>, body: Body) -> Self {
@@ -480,12 +494,15 @@ impl Message {
 
     /// The body, read on first use.
     pub fn body(&self) -> &Body {
-        &self.read().0
+        self.body.get_or_init(|| self.read())
     }
 
     /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
-        self.read().1
+        *self.tokens.get_or_init(|| match self.body.get() {
+            None if self.raw.get().len() <= SHORT_BYTES => tokens::estimate_body(&self.read()),
+            _ => tokens::estimate_body(self.body()),
+        })
     }
 
     /// The role as stored.
@@ -501,6 +518,32 @@ impl Message {
     /// Whether it is an answer that failed or was aborted. Models are not shown such answers.
     pub fn is_failed_answer(&self) -> bool {
         self.outline.has_failed
+    }
+
+    /// Whether it is an answer with the provider's usage.
+    pub(crate) fn has_usage(&self) -> bool {
+        self.outline.has_usage
+    }
+
+    /// Whether it is an answer that names its provider and model.
+    pub(crate) fn names_model(&self) -> bool {
+        self.outline.names_model
+    }
+
+    /// Whether it is an answer that neither failed nor was aborted.
+    pub(crate) fn is_success(&self) -> bool {
+        self.role() == "assistant" && !self.outline.has_failed
+    }
+
+    /// Instructions and tools, if it has some. Others are not read for that.
+    pub fn as_system(&self) -> Option<&System> {
+        if self.role() != "system" {
+            return None;
+        }
+        match self.body() {
+            Body::System(system) => Some(system),
+            _ => None,
+        }
     }
 
     /// The call id of a tool result.
@@ -591,11 +634,6 @@ impl Body {
             Body::Other { role } => role.as_deref(),
         }
     }
-}
-
-fn weighed(body: Body) -> (Body, u64) {
-    let tokens = tokens::estimate_body(&body);
-    (body, tokens)
 }
 
 /// The outline of a text that the fast reader cannot read.

@@ -101,7 +101,7 @@ pub fn branch_budget(context_window: u64, reserve_tokens: u64) -> u64 {
 }
 
 fn included_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&ProjectedEntry, &Arc<Message>)> {
-    let is_included = |message: &&Arc<Message>| !matches!(message.body(), Body::ToolResult { .. } | Body::System(_));
+    let is_included = |message: &&Arc<Message>| !matches!(message.role(), "toolResult" | "system");
     projected.messages.iter().rev().filter(is_included).map(move |message| (projected, message))
 }
 

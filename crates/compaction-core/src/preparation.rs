@@ -9,7 +9,7 @@ use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::ledger::{Collector, Ledger};
-use crate::message::{Body, Message};
+use crate::message::Message;
 use crate::pending_calls::PendingCall;
 use crate::pins::remove_pinned_entries;
 use crate::projection::{ProjectedEntry, Projection};
@@ -294,7 +294,7 @@ fn parts<'a>(span: &'a [ProjectedEntry], cut: &CutPoint) -> (&'a [ProjectedEntry
 /// carries.
 fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = PreparedMessage> {
     entries.iter().flat_map(|projected| {
-        let messages = projected.messages.iter().filter(|message| !matches!(message.body(), Body::System(_)));
+        let messages = projected.messages.iter().filter(|message| message.as_system().is_none());
         messages.map(|message| PreparedMessage { entry_id: projected.entry.id().clone(), message: Arc::clone(message) })
     })
 }

@@ -347,6 +347,9 @@ fn note_settings(entry: &Entry, selection: &mut Selection) {
 }
 
 fn answering_model(message: &Message) -> Option<ModelName> {
+    if !message.names_model() {
+        return None;
+    }
     let assistant = message.as_assistant()?;
     ModelName::of(assistant.provider.clone(), assistant.model.clone())
 }

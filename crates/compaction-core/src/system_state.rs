@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use crate::json::{self, Json};
-use crate::message::{Body, Message};
+use crate::message::Message;
 
 /// One system message that is equivalent to all system messages in `messages`.
 ///
@@ -15,7 +15,7 @@ pub fn replay<'a>(messages: impl IntoIterator<Item = &'a Message>, timestamp: i6
     let mut state = State::default();
     let mut found = false;
     for message in messages {
-        if let Body::System(system) = message.body() {
+        if let Some(system) = message.as_system() {
             found = true;
             state.apply(system);
         }

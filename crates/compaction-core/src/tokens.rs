@@ -83,7 +83,10 @@ fn answer_block_units(block: &Block) -> usize {
 /// Tokens of the context that an assistant message reports. `None` if the usage cannot be trusted: the
 /// answer was aborted, failed, or reports zero.
 pub fn trusted_usage(message: &Message) -> Option<u64> {
-    let assistant = message.as_assistant().filter(|_| is_success(message))?;
+    if !message.has_usage() || !is_success(message) {
+        return None;
+    }
+    let assistant = message.as_assistant()?;
     assistant.usage.map(|usage| usage.context_tokens()).filter(|tokens| *tokens > 0)
 }
 
@@ -111,12 +114,12 @@ pub fn known_context_tokens(projection: &Projection) -> Option<u64> {
 
 /// Whether the message is an answer that is neither an error nor aborted.
 pub(crate) fn is_success(message: &Message) -> bool {
-    message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
+    message.is_success()
 }
 
 /// Estimated tokens of a projected context. Reported usage is ignored.
 pub fn estimate_context(projection: &Projection) -> u64 {
-    let conversation = projection.messages().filter(|message| !matches!(message.body(), Body::System(_)));
+    let conversation = projection.messages().filter(|message| message.as_system().is_none());
     // Several system messages are one prompt and its changes. Only the resulting prompt counts.
     let system = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
     system + estimate_messages(conversation)

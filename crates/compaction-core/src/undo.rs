@@ -59,7 +59,8 @@ impl Mark {
 ///
 /// Fails if the entry's line is not a JSON object.
 pub fn copied_members(entry: &Entry, new_ids: &HashMap<EntryId, EntryId>) -> Result<String, NotAnObject> {
-    let mut object = RawObject::parse(entry.line())?;
+    let line = entry.line();
+    let mut object = RawObject::parse(&line)?;
     let renamed = |name: Option<String>| new_ids.get(name?.as_str()).map(|id| json::encode_string(id.as_str()));
     match entry.body() {
         EntryBody::Custom { custom_type, data: Some(data) } if custom_type == pins::PIN => {

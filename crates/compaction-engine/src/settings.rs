@@ -174,13 +174,13 @@ impl Settings {
         }
     }
 
-    /// Bytes of a line of a session file that are held at most (`compactd.maxLineBytes`). By default
-    /// 256 MiB, or less where `memory`, the bytes that this process may use, are few: a line is held
-    /// several times while it is served.
+    /// Bytes of a line of a session file that are held at most (`compactd.maxLineBytes`). A line is held
+    /// several times while it is served, so that there are never more than a sixteenth of `memory`, the
+    /// bytes that this process may use: without that room it would end, with all its sessions.
     pub fn max_line_bytes(&self, memory: Option<u64>) -> usize {
-        let default = || memory.map_or(MAX_LINE_BYTES, |memory| (memory / 16).clamp(MIN_LINE_BYTES, MAX_LINE_BYTES));
-        let bytes = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or_else(default);
-        usize::try_from(bytes).unwrap_or(usize::MAX)
+        let set = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or(MAX_LINE_BYTES);
+        let room = memory.map_or(u64::MAX, |memory| (memory / 16).max(MIN_LINE_BYTES));
+        usize::try_from(set.min(room)).unwrap_or(usize::MAX)
     }
 
     /// Tool and argument names by which file operations are recognised

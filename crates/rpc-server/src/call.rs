@@ -11,10 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use compaction_engine::session::{self, Turn};
 use compaction_engine::threads;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
+use crate::params;
 use crate::pending_operations::PendingOperation;
 use crate::server::Server;
 use crate::session::{OpenSession, SessionAccess, Slot};
@@ -34,6 +37,7 @@ pub struct CallContext {
     pending: Option<Arc<PendingOperation>>,
     is_in_batch: bool,
     id: Option<RawId>,
+    params: Arc<Mutex<Option<Box<RawValue>>>>,
     reply: Arc<Mutex<Option<String>>>,
 }
 
@@ -47,7 +51,19 @@ impl CallContext {
         id: Option<RawId>,
     ) -> Self {
         let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
-        Self { server, cancel, ticket, permit: Arc::default(), pending, is_in_batch, id, reply: Arc::default() }
+        let (permit, params, reply) = (Arc::default(), Arc::default(), Arc::default());
+        Self { server, cancel, ticket, permit, pending, is_in_batch, id, params, reply }
+    }
+
+    /// Keeps the parameters until they are read.
+    pub(crate) fn give_params(&self, params: Option<Box<RawValue>>) {
+        *self.params.lock().unwrap_or_else(PoisonError::into_inner) = params;
+    }
+
+    /// Reads the parameters, once: they may be large, and what is made of them is held beside them.
+    pub(crate) fn read_params<P: DeserializeOwned>(&self) -> Result<P, RpcError> {
+        let params = self.params.lock().unwrap_or_else(PoisonError::into_inner).take();
+        params::parse(params.as_deref().map(RawValue::get))
     }
 
     /// Writes the reply with its result, which may be large, once and as it is sent. A call without

@@ -15,7 +15,6 @@ use crate::errors::RpcError;
 use crate::handlers::{
     compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
 };
-use crate::params;
 pub use crate::scope::Scope;
 use crate::wire::*;
 
@@ -276,13 +275,14 @@ where
     H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
-    let serve = move |params: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
-        let outcome = match (extensions.get::<CallContext>().cloned(), params::parse::<P>(params.as_str())) {
-            (Some(call), Ok(params)) => {
-                handler(call.clone(), params).await.and_then(|result| call.write_reply(&result))
-            }
-            (_, Err(error)) => Err(error),
-            (None, _) => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
+    // The parameters come with the context, as those of the registry are copied on their way.
+    let serve = move |_: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
+        let outcome = match extensions.get::<CallContext>().cloned() {
+            Some(call) => match call.read_params::<P>() {
+                Ok(params) => handler(call.clone(), params).await.and_then(|result| call.write_reply(&result)),
+                Err(error) => Err(error),
+            },
+            None => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
         };
         outcome.map_err(ErrorObjectOwned::from)
     };

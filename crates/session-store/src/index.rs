@@ -9,6 +9,7 @@ mod quick;
 mod scan;
 pub(crate) mod tail;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::io;
@@ -247,7 +248,10 @@ impl Index {
         self.end = span.end() + 1;
         let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
         let role = role.or((kind == EntryKind::Message).then_some(Role::Other));
-        self.push(Found { kind, role, is_broken: false }, TreePosition { id, parent_id }, entry.line(), span);
+        // What a message says is no matter of the index.
+        let line = if kind == EntryKind::Message { Cow::Borrowed("") } else { entry.line() };
+        let position = TreePosition { id, parent_id };
+        self.push(Found { kind, role, is_broken: false }, position, &line, span);
         self.check_links();
         true
     }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::entry::FileLists;
 use compaction_core::file_operations::FileOperations;
@@ -11,6 +12,12 @@ use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 
 use super::Redactor;
+
+/// Threads that look through one conversation.
+const MAX_THREADS: usize = 4;
+
+/// Bytes for which a thread is worth its start.
+const SHARE_BYTES: usize = 1 << 16;
 
 /// How many secrets were found, by rule.
 type Counts = BTreeMap<String, u32>;
@@ -38,6 +45,39 @@ impl Redactor {
 
     /// Takes secrets out of messages; returns how many.
     pub fn messages(&self, messages: &mut [PreparedMessage]) -> Counts {
+        let bytes: usize = messages.iter().map(bytes_of).sum();
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+        self.shared_out(messages, bytes.div_ceil(threads).max(SHARE_BYTES))
+    }
+
+    /// As [`Redactor::messages`], by a thread for each `share` of bytes.
+    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize) -> Counts {
+        let mut first = 0;
+        let mut is_within = |message: &PreparedMessage| {
+            first += bytes_of(message);
+            first <= share
+        };
+        let count = messages.iter().take_while(|message| is_within(message)).count().max(1);
+        if count >= messages.len() {
+            return self.one_by_one(messages);
+        }
+        let (here, there) = messages.split_at_mut(count);
+        let there = Mutex::new(there);
+        let rest = || self.shared_out(&mut there.lock().unwrap_or_else(PoisonError::into_inner), share);
+        std::thread::scope(|scope| {
+            let other = std::thread::Builder::new().spawn_scoped(scope, rest);
+            let mut counts = self.one_by_one(here);
+            let found = match other {
+                Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // There may be no room for another thread.
+                Err(_) => rest(),
+            };
+            add(&mut counts, found);
+            counts
+        })
+    }
+
+    fn one_by_one(&self, messages: &mut [PreparedMessage]) -> Counts {
         let mut counts = Counts::new();
         for prepared in messages {
             if let Some((message, found)) = self.message(&prepared.message) {
@@ -121,6 +161,10 @@ impl Redactor {
     }
 }
 
+fn bytes_of(prepared: &PreparedMessage) -> usize {
+    prepared.message.raw().get().len()
+}
+
 fn add(counts: &mut Counts, more: Counts) {
     for (rule, count) in more {
         *counts.entry(rule).or_default() += count;
@@ -134,6 +178,29 @@ mod tests {
 
     use super::super::samples::{self, Sample};
     use super::*;
+
+    #[test]
+    fn several_threads_find_what_one_finds() {
+        let texts = |n: usize| format!("nothing here {n}, and\nDB_PASSWORD=tr0ub4dor+3{n}");
+        let prepared = |n: usize| {
+            let json = json!({ "role": "user", "content": texts(n) }).to_string();
+            let message = Arc::new(Message::from_json(&json).unwrap());
+            PreparedMessage { entry_id: EntryId::new(format!("{n}")), message }
+        };
+        let redactor = Redactor::shared();
+        let mut alone: Vec<_> = (0..40).map(prepared).collect();
+        let found = redactor.one_by_one(&mut alone);
+        assert_eq!(found, Counts::from([("password".to_owned(), 40)]));
+        for share in [1, 500, 1500, 1 << 20] {
+            let mut shared: Vec<_> = (0..40).map(prepared).collect();
+            assert_eq!(redactor.shared_out(&mut shared, share), found);
+            let raw = |messages: &[PreparedMessage]| -> Vec<String> {
+                messages.iter().map(|prepared| prepared.message.raw().get().to_owned()).collect()
+            };
+            assert_eq!(raw(&shared), raw(&alone));
+        }
+        assert_eq!(redactor.messages(&mut []), Counts::new());
+    }
 
     /// The message as a member of each kind of conversation that holds `text`.
     fn messages(text: &str) -> Vec<(&'static str, serde_json::Value)> {

@@ -22,17 +22,19 @@ pub(crate) async fn append_message(
     call: CallContext,
     params: AppendMessageParams,
 ) -> Result<AppendMessageResult, RpcError> {
-    let message = convert::read_message(&params.message, "message")?;
+    let message = convert::read_message(params.message, "message")?;
     if matches!(message.role(), "compactionSummary" | "branchSummary") {
         return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
     }
     new_entries::check_message(&message)?;
-    let is_short = message.raw().get().len() <= SHORT_BYTES;
+    let members = format!("{{\"message\":{}}}", message.raw().get());
+    let is_short = members.len() <= SHORT_BYTES;
+    drop(message);
     let due = Arc::new(Mutex::new(None));
     let begun = Arc::clone(&due);
     let append = move |access: &mut SessionAccess<'_>| {
-        let members = format!("{{\"message\":{}}}", message.raw().get());
         let entry = append(access, NewEntry::new("message", &members), params.expected_leaf_id)?;
+        drop(members);
         let mut outcome = Engine::after_append(access, &entry);
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
         Ok((appended(&entry), outcome))

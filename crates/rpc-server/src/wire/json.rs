@@ -25,11 +25,24 @@ impl Text {
             Self::Entry(entry) => entry.raw(),
         }
     }
+
+    fn into_raw(self) -> Box<RawValue> {
+        match self {
+            Self::Value(raw) => raw,
+            shared => shared.raw().to_owned(),
+        }
+    }
 }
 
 impl From<&Arc<message::Message>> for Message {
     fn from(message: &Arc<message::Message>) -> Self {
         Self(Text::Message(Arc::clone(message)))
+    }
+}
+
+impl From<Message> for Box<RawValue> {
+    fn from(message: Message) -> Self {
+        message.0.into_raw()
     }
 }
 
