@@ -16,6 +16,11 @@ class AbortResult(TypedDict):
     aborted: bool
 
 
+# A message in the shape that `format` names; where no other is named, one as the session file
+# stores it.
+AnyMessage: TypeAlias = dict[str, Any]
+
+
 @final
 class AppendEntryParams(TypedDict):
     """Parameters of `appendEntry`."""
@@ -38,23 +43,68 @@ class AppendMessageParams(TypedDict):
     sessionId: str
 
     # The message.
-    message: Message
+    message: AnyMessage
 
     # The leaf that the caller believes in; another one fails the call with `leafMoved`.
     expectedLeafId: NotRequired[str | None]
+
+    # The shape of the message; `pi` by default.
+    format: NotRequired[MessageFormat | None]
 
 
 @final
 class AppendMessageResult(TypedDict):
     """Result of `appendMessage`."""
 
-    # The new entry.
+    # The new entry; the last one, where the message became several.
     entryId: str
 
     # The leaf afterwards.
     leafId: str
 
     # The compaction that the server has begun because of this message, or why it has not.
+    compaction: NotRequired[AutomaticCompaction | None]
+
+    # Usage of the context, where the session's model is known.
+    contextUsage: NotRequired[ContextUsage | None]
+
+    # The new entries, where the message became several: an entry holds one result of a tool.
+    entryIds: NotRequired[list[str]]
+
+
+@final
+class AppendMessagesParams(TypedDict):
+    """Parameters of `appendMessages`."""
+
+    # The session.
+    sessionId: str
+
+    # The messages, oldest first; at least one, at most 10000.
+    messages: list[AnyMessage]
+
+    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    expectedLeafId: NotRequired[str | None]
+
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+
+@final
+class AppendMessagesResult(TypedDict):
+    """Result of `appendMessages`."""
+
+    # The new entries, oldest first. A message may become several, and items of one answer become
+    # one.
+    entryIds: list[str]
+
+    # For each entry the position of the message that it holds; of the first one, where it holds
+    # several.
+    sources: list[int]
+
+    # The leaf afterwards.
+    leafId: str
+
+    # The compaction that the server has begun because of these messages, or why it has not.
     compaction: NotRequired[AutomaticCompaction | None]
 
     # Usage of the context, where the session's model is known.
@@ -485,7 +535,7 @@ class CompactionStart(TypedDict):
 
 
 # Format of a context.
-ContextFormat: TypeAlias = Literal["agent", "llm"]
+ContextFormat: TypeAlias = Literal["agent", "llm", "openai", "openai-responses", "anthropic", "gemini", "ai-sdk"]
 
 
 @final
@@ -539,6 +589,14 @@ class CreateSessionParams(TypedDict):
 
     # Whether the session is kept in memory alone.
     ephemeral: NotRequired[bool]
+
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+    # Messages that the session begins with, oldest first; at most 10000. Their entries are not told
+    # by
+    # `entryAppended`.
+    messages: NotRequired[list[AnyMessage]]
 
     # Name of the session.
     name: NotRequired[str | None]
@@ -620,8 +678,11 @@ class ErrorBody(TypedDict):
 class EstimateTokensParams(TypedDict):
     """Parameters of `estimateTokens`: messages or a text."""
 
-    # Messages in either format.
-    messages: NotRequired[list[Message] | None]
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+    # Messages, as stored or as models get them, or in the shape that `format` names.
+    messages: NotRequired[list[AnyMessage] | None]
 
     # A text; used if there are no messages.
     text: NotRequired[str | None]
@@ -716,7 +777,7 @@ class GetContextResult(TypedDict):
     """Result of `getContext`."""
 
     # What the model sees.
-    messages: list[Message]
+    messages: list[AnyMessage]
 
     # The end of the branch.
     leafId: str | None
@@ -735,6 +796,9 @@ class GetContextResult(TypedDict):
 
     # What was odd: unknown first kept entries, broken bodies, results without calls.
     diagnostics: NotRequired[list[Diagnostic]]
+
+    # The instructions, for interfaces that take them beside the messages.
+    system: NotRequired[str | None]
 
 
 @final
@@ -1017,6 +1081,10 @@ class LostItem(TypedDict):
 
 # A message as the session file stores it. Unknown members are carried through.
 Message: TypeAlias = dict[str, Any]
+
+
+# A shape of messages.
+MessageFormat: TypeAlias = Literal["pi", "openai", "openai-responses", "anthropic", "gemini", "ai-sdk"]
 
 
 # A message, or the id of its entry.
@@ -2180,6 +2248,9 @@ class Calls:
     def start(self, method: Literal["appendMessage"], params: AppendMessageParams) -> Pending[AppendMessageResult]: ...
 
     @overload
+    def start(self, method: Literal["appendMessages"], params: AppendMessagesParams) -> Pending[AppendMessagesResult]: ...
+
+    @overload
     def start(self, method: Literal["appendEntry"], params: AppendEntryParams) -> Pending[AppendedResult]: ...
 
     @overload
@@ -2315,6 +2386,11 @@ class Calls:
     def request(
         self, method: Literal["appendMessage"], params: AppendMessageParams, timeout: float | None = None
     ) -> AppendMessageResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["appendMessages"], params: AppendMessagesParams, timeout: float | None = None
+    ) -> AppendMessagesResult: ...
 
     @overload
     def request(

@@ -6,6 +6,16 @@ export interface AbortResult {
   aborted: boolean;
 }
 
+/**
+ * A message in the shape that `format` names; where no other is named, one as the session file
+ * stores it.
+ */
+export interface AnyMessage {
+  /** Who speaks; items of `openai-responses` may have none. */
+  role?: string;
+  [member: string]: unknown;
+}
+
 /** Parameters of `appendEntry`. */
 export interface AppendEntryParams {
   /** The session. */
@@ -21,18 +31,51 @@ export interface AppendMessageParams {
   /** The session. */
   sessionId: string;
   /** The message. */
-  message: Message;
+  message: AnyMessage;
   /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
   expectedLeafId?: string | null;
+  /** The shape of the message; `pi` by default. */
+  format?: MessageFormat | null;
 }
 
 /** Result of `appendMessage`. */
 export interface AppendMessageResult {
-  /** The new entry. */
+  /** The new entry; the last one, where the message became several. */
   entryId: string;
   /** The leaf afterwards. */
   leafId: string;
   /** The compaction that the server has begun because of this message, or why it has not. */
+  compaction?: AutomaticCompaction | null;
+  /** Usage of the context, where the session's model is known. */
+  contextUsage?: ContextUsage | null;
+  /** The new entries, where the message became several: an entry holds one result of a tool. */
+  entryIds?: Array<string>;
+}
+
+/** Parameters of `appendMessages`. */
+export interface AppendMessagesParams {
+  /** The session. */
+  sessionId: string;
+  /** The messages, oldest first; at least one, at most 10000. */
+  messages: Array<AnyMessage>;
+  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  expectedLeafId?: string | null;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+}
+
+/** Result of `appendMessages`. */
+export interface AppendMessagesResult {
+  /** The new entries, oldest first. A message may become several, and items of one answer become one. */
+  entryIds: Array<string>;
+  /**
+   * For each entry the position of the message that it holds; of the first one, where it holds
+   * several.
+   */
+  sources: Array<number>;
+  /** The leaf afterwards. */
+  leafId: string;
+  /** The compaction that the server has begun because of these messages, or why it has not. */
   compaction?: AutomaticCompaction | null;
   /** Usage of the context, where the session's model is known. */
   contextUsage?: ContextUsage | null;
@@ -390,7 +433,21 @@ export type ContextFormat =
    * are left out with the results of their calls, and every call has its result right behind it. The
    * calls of the last answer stay open, as their results may still come.
    */
-  | "llm";
+  | "llm"
+  /**
+   * As `llm`, in the shape of OpenAI's chat completions, system messages included. So are the
+   * others:
+   * a message that was appended in the shape comes back as it was.
+   */
+  | "openai"
+  /** Items for OpenAI's `responses`. */
+  | "openai-responses"
+  /** `messages` for Anthropic; the instructions come in `system`. */
+  | "anthropic"
+  /** `contents` for Gemini; the instructions come in `system`. */
+  | "gemini"
+  /** Model messages of the AI SDK. */
+  | "ai-sdk";
 
 /** Tokens of a context. */
 export interface ContextTokens {
@@ -428,6 +485,14 @@ export interface CreateSessionParams {
   cwd?: string | null;
   /** Whether the session is kept in memory alone. */
   ephemeral?: boolean;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+  /**
+   * Messages that the session begins with, oldest first; at most 10000. Their entries are not told
+   * by
+   * `entryAppended`.
+   */
+  messages?: Array<AnyMessage>;
   /** Name of the session. */
   name?: string | null;
   /** Path of the session that this one continues. */
@@ -495,8 +560,10 @@ export interface ErrorBody {
 
 /** Parameters of `estimateTokens`: messages or a text. */
 export interface EstimateTokensParams {
-  /** Messages in either format. */
-  messages?: Array<Message> | null;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+  /** Messages, as stored or as models get them, or in the shape that `format` names. */
+  messages?: Array<AnyMessage> | null;
   /** A text; used if there are no messages. */
   text?: string | null;
 }
@@ -567,7 +634,7 @@ export interface GetContextParams {
 /** Result of `getContext`. */
 export interface GetContextResult {
   /** What the model sees. */
-  messages: Array<Message>;
+  messages: Array<AnyMessage>;
   /** The end of the branch. */
   leafId: string | null;
   /** The thinking level at the leaf. */
@@ -580,6 +647,8 @@ export interface GetContextResult {
   delta?: boolean | null;
   /** What was odd: unknown first kept entries, broken bodies, results without calls. */
   diagnostics?: Array<Diagnostic>;
+  /** The instructions, for interfaces that take them beside the messages. */
+  system?: string | null;
 }
 
 /** Parameters of `getContextUsage`. */
@@ -808,6 +877,21 @@ export interface Message {
   timestamp?: number;
   [member: string]: unknown;
 }
+
+/** A shape of messages. */
+export type MessageFormat =
+  /** That of the session file. */
+  | "pi"
+  /** `messages` of OpenAI's chat completions, and of all servers that speak like it. */
+  | "openai"
+  /** Items of OpenAI's `responses`. */
+  | "openai-responses"
+  /** `messages` of Anthropic. */
+  | "anthropic"
+  /** `contents` of Gemini. */
+  | "gemini"
+  /** Model messages of the AI SDK (version 5 and 6); its UI messages are read too. */
+  | "ai-sdk";
 
 /** A message, or the id of its entry. */
 export type MessageOrId = Message | string;
@@ -1653,6 +1737,8 @@ export interface Methods {
   checkSession: { params: CheckSessionParams; result: CheckSessionResult };
   /** Appends a message at the leaf. */
   appendMessage: { params: AppendMessageParams; result: AppendMessageResult };
+  /** Appends messages at the leaf, all of them or none. */
+  appendMessages: { params: AppendMessagesParams; result: AppendMessagesResult };
   /** Appends an entry that is no message at the leaf. */
   appendEntry: { params: AppendEntryParams; result: AppendedResult };
   /** Gives one entry. */

@@ -212,9 +212,9 @@ pub fn read(
 fn read_pi(messages: &[&str]) -> Result<Vec<Converted>, FormatError> {
     let read = |(source, text): (usize, &&str)| {
         let tree = parse(source, text)?;
-        let node = Node::message(&tree, source);
-        pi::check_node(&node)?;
-        let message = Message::from_json(text).map_err(|_| node.error("an object with a string role"))?;
+        pi::check(text, source)?;
+        let message = Message::from_json(text);
+        let message = message.map_err(|_| Node::message(&tree, source).error("an object with a string role"))?;
         Ok(Converted { message, source })
     };
     messages.iter().enumerate().map(read).collect()

@@ -424,7 +424,7 @@ fn result(
 }
 
 /// The present time in epoch milliseconds.
-fn epoch_milliseconds() -> i64 {
+pub(crate) fn epoch_milliseconds() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

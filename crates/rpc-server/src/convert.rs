@@ -27,9 +27,9 @@ pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
 }
 
 /// A message that a client sent; `path` names the parameter.
-pub(crate) fn read_message(message: &wire::Message, path: &str) -> Result<Message, RpcError> {
-    let is_object = message.get().starts_with('{');
-    Message::from_json(message.get()).map_err(|_| match is_object {
+pub(crate) fn read_message(json: &str, path: &str) -> Result<Message, RpcError> {
+    let is_object = json.starts_with('{');
+    Message::from_json(json).map_err(|_| match is_object {
         true => RpcError::invalid_params(format!("{path}.role"), "the role: a string"),
         false => RpcError::invalid_params(path, "a message: an object with a string role"),
     })
@@ -37,7 +37,9 @@ pub(crate) fn read_message(message: &wire::Message, path: &str) -> Result<Messag
 
 /// Messages that a client sent; `path` names the parameter.
 pub(crate) fn read_messages(messages: &[wire::Message], path: &str) -> Result<Vec<Arc<Message>>, RpcError> {
-    let read = |(position, message)| read_message(message, &format!("{path}[{position}]")).map(Arc::new);
+    let read = |(position, message): (usize, &wire::Message)| {
+        read_message(message.get(), &format!("{path}[{position}]")).map(Arc::new)
+    };
     messages.iter().enumerate().map(read).collect()
 }
 

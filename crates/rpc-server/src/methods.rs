@@ -145,6 +145,9 @@ methods! {
     "appendMessage" entries::append_message, AppendMessageParams => AppendMessageResult, Write,
         "Appends a message at the leaf.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
+    "appendMessages" entries::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
+        "Appends messages at the leaf, all of them or none.",
+        ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
     "appendEntry" entries::append_entry, AppendEntryParams => AppendedResult, Write,
         "Appends an entry that is no message at the leaf.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];

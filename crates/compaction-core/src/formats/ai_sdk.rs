@@ -20,7 +20,7 @@ const OUTPUT_PARTS: &str = "`text`, `media`, `file-data`, `file-url`, `file-id`,
 /// Characters that ids of calls may have: the narrowest of the providers.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
     if node.get("parts").is_some() {
         return read_ui(node);
     }
@@ -45,7 +45,7 @@ fn answer(parts: Vec<Part>) -> Speech {
 }
 
 /// The results, and then what a person decided: results stand right behind their calls.
-fn read_tool(items: &[Node<'_>], calls: &Calls) -> Result<Vec<Speech>, FormatError> {
+fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
     let (mut speech, mut words) = (Vec::new(), Vec::new());
     for item in items {
         match item.need_text("type")? {
@@ -59,9 +59,12 @@ fn read_tool(items: &[Node<'_>], calls: &Calls) -> Result<Vec<Speech>, FormatErr
     Ok(speech)
 }
 
-fn result(node: &Node<'_>, calls: &Calls) -> Result<ToolResult, FormatError> {
+fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
     let id = node.need_text("toolCallId")?;
-    let name = node.text("toolName")?.or(calls.name_of(id)).unwrap_or("unknown").to_owned();
+    let name = match node.text("toolName")? {
+        Some(name) => name.to_owned(),
+        None => calls.name_of(id).unwrap_or("unknown").to_owned(),
+    };
     let (parts, is_error) = match node.get("output") {
         Some(output) => output_parts(&output)?,
         // Version 4 has the value alone.
@@ -152,7 +155,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             })
         }
         "tool-result" => {
-            let result = result(node, &Calls::default())?;
+            let result = result(node, &mut Calls::default())?;
             Ok(text(format!("[result of {}] {}", result.name, joined_text(&result.parts))))
         }
         "tool-approval-request" => Ok(text("[the tool call waits for approval]")),

@@ -15,7 +15,7 @@ const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search
 /// Characters that ids of calls may have.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
     let content = node.need("content", "a string or a list of blocks")?;
     let plain = content.json.as_str().map(str::to_owned);
     match node.need_text("role")? {
@@ -39,7 +39,7 @@ pub(super) fn read(node: &Node<'_>, calls: &Calls) -> Result<Vec<Speech>, Format
 }
 
 /// The results, and between them what the person says.
-fn read_user(items: &[Node<'_>], calls: &Calls) -> Result<Vec<Speech>, FormatError> {
+fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
     let (mut speech, mut words) = (Vec::new(), Vec::new());
     for item in items {
         if item.need_text("type")? != "tool_result" {
@@ -57,7 +57,7 @@ fn read_user(items: &[Node<'_>], calls: &Calls) -> Result<Vec<Speech>, FormatErr
     Ok(speech)
 }
 
-fn result(node: &Node<'_>, calls: &Calls) -> Result<ToolResult, FormatError> {
+fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
     let id = node.need_text("tool_use_id")?;
     let parts = match node.get("content") {
         None => Vec::new(),

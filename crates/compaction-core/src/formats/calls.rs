@@ -12,6 +12,8 @@ use crate::message::{Body, Message};
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
     calls: Vec<Made>,
+    /// Whether a result named a call, or a tool, that is not among them.
+    has_gaps: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -75,13 +77,22 @@ impl Calls {
     }
 
     /// The tool that the latest call with this id names.
-    pub(super) fn name_of(&self, id: &str) -> Option<&str> {
-        self.calls.iter().rev().find(|call| call.id == id).map(|call| call.name.as_str())
+    pub(super) fn name_of(&mut self, id: &str) -> Option<&str> {
+        let call = self.calls.iter().rev().find(|call| call.id == id);
+        self.has_gaps |= call.is_none();
+        call.map(|call| call.name.as_str())
+    }
+
+    /// Whether a result named a call or a tool that is not among the calls: it may be among earlier ones.
+    pub fn has_gaps(&self) -> bool {
+        self.has_gaps
     }
 
     /// The first call of this tool that has no result yet; it has one from now on.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
-        let call = self.calls.iter_mut().find(|call| !call.is_answered && call.name == name)?;
+        let call = self.calls.iter_mut().find(|call| !call.is_answered && call.name == name);
+        self.has_gaps |= call.is_none();
+        let call = call?;
         call.is_answered = true;
         Some(call.id.clone())
     }

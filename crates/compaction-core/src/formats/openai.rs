@@ -23,8 +23,8 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
         "assistant" => Speech::Assistant(answer(node)?),
         "tool" => {
             let id = node.need_text("tool_call_id")?;
-            let name = calls.name_of(id).or(node.text("name")?).unwrap_or("unknown");
-            result(node, id.to_owned(), name)?
+            let name = calls.name_of(id).or(node.text("name")?).unwrap_or("unknown").to_owned();
+            result(node, id.to_owned(), &name)?
         }
         "function" => {
             let name = node.need_text("name")?;

@@ -88,7 +88,7 @@ fn is_of_answer(node: &Node<'_>) -> bool {
     }
 }
 
-fn item(node: &Node<'_>, calls: &Calls) -> Result<Item, FormatError> {
+fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
     let kind = kind_of(node);
     if let Some((_, tool, member)) = CALLS.iter().find(|call| call.0 == kind) {
         return other_call(node, tool, member).map(|part| Item::OfAnswer(vec![part]));
@@ -197,7 +197,7 @@ fn other_call(node: &Node<'_>, tool: &str, member: &str) -> Result<Part, FormatE
     Ok(Part::Call { id: id.to_owned(), name: name.to_owned(), arguments, signature: None })
 }
 
-fn output(node: &Node<'_>, calls: &Calls) -> Result<ToolResult, FormatError> {
+fn output(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
     let id = node.text("call_id")?.map_or_else(|| node.need_text("id"), Ok)?;
     let parts = match node.get("output") {
         None => Vec::new(),

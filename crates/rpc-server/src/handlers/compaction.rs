@@ -25,7 +25,7 @@ use crate::wire::{self, *};
 /// Decides whether a compaction is due.
 pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
-    let message = params.message.as_ref().map(|message| convert::read_message(message, "message")).transpose()?;
+    let message = params.message.as_ref().map(|message| convert::read_message(message.get(), "message")).transpose()?;
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
         let model = &params.model;

@@ -4,6 +4,7 @@ pub(crate) mod compaction;
 pub(crate) mod context;
 pub(crate) mod entries;
 pub(crate) mod fork;
+mod formats;
 pub(crate) mod lifecycle;
 pub(crate) mod navigation;
 mod new_entries;
