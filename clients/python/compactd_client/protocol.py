@@ -352,11 +352,70 @@ class ClippedResult(TypedDict):
 
 
 @final
+class CompactMessagesParams(TypedDict):
+    """Parameters of `compactMessages`."""
+
+    # The whole context, oldest message first; at most 10000. With `previous`: the messages that the
+    # call
+    # gave which gave it, and what came since.
+    messages: list[AnyMessage]
+
+    # Whether a summary is taken that is no smaller than what it replaces.
+    force: NotRequired[bool]
+
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+    # What the summary should look at.
+    instructions: NotRequired[str | None]
+
+    # The model that the messages go to: the new context leaves room for its answers.
+    model: NotRequired[Model | None]
+
+    # What the last such call for this conversation gave as `previous`.
+    previous: NotRequired[FreeObject | None]
+
+    # Compaction settings for this call.
+    settings: NotRequired[FreeObject | None]
+
+    # The summarizer for this call, instead of the configured one, or a list of them: the next one
+    # writes where one fails.
+    summarizer: NotRequired[SummarizerChoice | None]
+
+
+@final
+class CompactMessagesResult(TypedDict):
+    """Result of `compactMessages`."""
+
+    # The messages of the new context: instructions that led the messages, the summary, and what
+    # stays.
+    messages: list[AnyMessage]
+
+    # Position among the messages given of the oldest one that stays.
+    keptFrom: int
+
+    # For the next call; its members are nobody's business but ours.
+    previous: FreeObject
+
+    # The compaction. Its entry ids are those of a copy that ended with the call.
+    report: CompactionResult
+
+    # Instructions from between the messages, for interfaces that take them beside the messages.
+    system: NotRequired[str | None]
+
+
+@final
 class CompactParams(TypedDict):
     """Parameters of `compact`."""
 
     # The session.
     sessionId: str
+
+    # Whether the compaction is written (true, the default). With false the result is that of a
+    # compaction
+    # of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
+    # `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+    commit: NotRequired[bool | None]
 
     # What the summary should look at.
     customInstructions: NotRequired[str | None]
@@ -2296,6 +2355,9 @@ class Calls:
     def start(self, method: Literal["compact"], params: CompactParams) -> Pending[CompactResult]: ...
 
     @overload
+    def start(self, method: Literal["compactMessages"], params: CompactMessagesParams) -> Pending[CompactMessagesResult]: ...
+
+    @overload
     def start(self, method: Literal["abortCompaction"], params: SessionParams) -> Pending[AbortResult]: ...
 
     @overload
@@ -2466,6 +2528,11 @@ class Calls:
     def request(
         self, method: Literal["compact"], params: CompactParams, timeout: float | None = None
     ) -> CompactResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["compactMessages"], params: CompactMessagesParams, timeout: float | None = None
+    ) -> CompactMessagesResult: ...
 
     @overload
     def request(

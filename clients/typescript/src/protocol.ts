@@ -273,10 +273,61 @@ export interface ClippedResult {
   tokensAfter: number;
 }
 
+/** Parameters of `compactMessages`. */
+export interface CompactMessagesParams {
+  /**
+   * The whole context, oldest message first; at most 10000. With `previous`: the messages that the
+   * call
+   * gave which gave it, and what came since.
+   */
+  messages: Array<AnyMessage>;
+  /** Whether a summary is taken that is no smaller than what it replaces. */
+  force?: boolean;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+  /** What the summary should look at. */
+  instructions?: string | null;
+  /** The model that the messages go to: the new context leaves room for its answers. */
+  model?: Model | null;
+  /** What the last such call for this conversation gave as `previous`. */
+  previous?: FreeObject | null;
+  /** Compaction settings for this call. */
+  settings?: FreeObject | null;
+  /**
+   * The summarizer for this call, instead of the configured one, or a list of them: the next one
+   * writes where one fails.
+   */
+  summarizer?: SummarizerChoice | null;
+}
+
+/** Result of `compactMessages`. */
+export interface CompactMessagesResult {
+  /**
+   * The messages of the new context: instructions that led the messages, the summary, and what
+   * stays.
+   */
+  messages: Array<AnyMessage>;
+  /** Position among the messages given of the oldest one that stays. */
+  keptFrom: number;
+  /** For the next call; its members are nobody's business but ours. */
+  previous: FreeObject;
+  /** The compaction. Its entry ids are those of a copy that ended with the call. */
+  report: CompactionResult;
+  /** Instructions from between the messages, for interfaces that take them beside the messages. */
+  system?: string | null;
+}
+
 /** Parameters of `compact`. */
 export interface CompactParams {
   /** The session. */
   sessionId: string;
+  /**
+   * Whether the compaction is written (true, the default). With false the result is that of a
+   * compaction
+   * of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
+   * `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+   */
+  commit?: boolean | null;
   /** What the summary should look at. */
   customInstructions?: string | null;
   /** The oldest entry that stays verbatim, in place of the one that the settings give. */
@@ -1769,6 +1820,8 @@ export interface Methods {
   prepareCompaction: { params: PrepareCompactionParams; result: PrepareCompactionResult };
   /** Puts a summary in the place of the older part of the context. */
   compact: { params: CompactParams; result: CompactResult };
+  /** Compacts messages that the caller owns, without a session or a file. */
+  compactMessages: { params: CompactMessagesParams; result: CompactMessagesResult };
   /** Ends a running compaction or branch summary. */
   abortCompaction: { params: SessionParams; result: AbortResult };
   /** Brings back the context from before a compaction, with what came later, on a new branch. */

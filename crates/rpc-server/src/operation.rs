@@ -169,7 +169,10 @@ impl SummaryOperation {
     /// Waits for the turn to change the session.
     pub(crate) async fn session_turn(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
         let not_open = || RpcError::SessionNotOpen { session_id: self.session_id.clone() };
-        let session = self.server.sessions.get(&self.session_id).ok_or_else(not_open)?;
+        let session = match self.guard.session.is_private {
+            true => Arc::clone(&self.guard.session),
+            false => self.server.sessions.get(&self.session_id).ok_or_else(not_open)?,
+        };
         let slot = Arc::clone(&session.slot);
         let guard = self.unless_cancelled(async { Ok(slot.write_owned().await) }).await?;
         Ok((session, guard))

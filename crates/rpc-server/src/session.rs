@@ -38,6 +38,8 @@ pub struct OpenSession {
     is_read_only: AtomicBool,
     is_closing: AtomicBool,
     closed: CancellationToken,
+    /// Whether one call has it for itself: no other finds it, and no client hears of its entries.
+    pub(crate) is_private: bool,
 }
 
 #[derive(Debug)]
@@ -69,8 +71,14 @@ impl OpenSession {
             is_closing: AtomicBool::new(false),
             closed: CancellationToken::new(),
             is_read_only: AtomicBool::new(session.is_read_only()),
+            is_private: false,
             slot: Arc::new(RwLock::new(Some(session))),
         }
+    }
+
+    /// Wraps a session that one call has for itself.
+    pub(crate) fn private(session: Session) -> Self {
+        Self { is_private: true, ..Self::new(session) }
     }
 
     /// Whether reads look at the file first: a session that is never written here has no other
@@ -328,6 +336,9 @@ impl<'a> SessionAccess<'a> {
 
     fn announce_entry(&self, entry: &std::sync::Arc<Entry>) {
         self.open.auto_compaction.follow(entry);
+        if self.open.is_private {
+            return;
+        }
         let entry = wire::Entry::from(entry);
         self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
     }

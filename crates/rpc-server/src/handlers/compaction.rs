@@ -10,6 +10,7 @@ use compaction_core::trigger::{TriggerAction, TriggerInput, TriggerReason, check
 use compaction_core::{extractive, prompts, trigger};
 use session_store::Session;
 
+use super::compact_messages;
 use super::context::project;
 use super::entries::{branch_end, entry_not_found};
 use crate::auto_compaction;
@@ -198,6 +199,9 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
 
 /// Puts a summary in the place of the older part of the context.
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+    if params.commit == Some(false) {
+        return compact_messages::compact_copy(call, params).await;
+    }
     compactor::compact(call, params).await
 }
 

@@ -150,6 +150,17 @@ pub(super) fn context(projection: &Projection, format: Format) -> Written {
     formats::write(format, &LlmContext::with_system(projection).into_messages()).for_request(format)
 }
 
+/// A context in the shape of messages that a caller owns: what stays comes back as it was given.
+pub(super) fn owned_context(projection: &Projection, format: Format) -> Written {
+    match format {
+        Format::Pi => {
+            let messages: Vec<Arc<Message>> = projection.shared_messages().cloned().collect();
+            formats::write(format, &messages)
+        }
+        _ => formats::write(format, &LlmContext::with_system(projection).into_messages()),
+    }
+}
+
 /// What follows the entries before `position`; `None` where they look otherwise without what follows.
 pub(super) fn context_since(projection: &Projection, position: usize, format: Format) -> Option<Written> {
     let whole = LlmContext::with_system(projection);

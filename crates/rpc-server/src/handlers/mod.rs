@@ -1,5 +1,6 @@
 //! What each method does: parameters in, store and core called, result out.
 
+pub(crate) mod compact_messages;
 pub(crate) mod compaction;
 pub(crate) mod context;
 pub(crate) mod entries;

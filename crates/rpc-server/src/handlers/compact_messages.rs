@@ -1,0 +1,284 @@
+//! `compactMessages`, and `compact` without writing: the same operation, on a session in memory that one
+//! call has for itself.
+
+use std::sync::Arc;
+
+use compaction_core::conversation;
+use compaction_core::entry::EntryId;
+use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
+use compaction_core::json::{self, RawObject};
+use compaction_core::message::{Block, Body, Content, Message};
+use serde_json::value::RawValue;
+use session_store::{CreateOptions, MemoryStore, NewEntry, Parent, Precondition, Session, SessionStore};
+
+use super::compaction::settings_of_call;
+use super::context::project;
+use super::entries::{member, message_members};
+use super::formats::{format_of, owned_context};
+use crate::call::{CallContext, blocking, change};
+use crate::compactor::{self, Order, epoch_milliseconds};
+use crate::convert;
+use crate::errors::RpcError;
+use crate::session::OpenSession;
+use crate::summarizers::{self, Chain};
+use crate::wire::*;
+
+/// Messages that a call may bring.
+const MAX_MESSAGES: usize = 10_000;
+/// What the messages of a call with `previous` begin with.
+const SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
+
+/// Compacts messages that the caller owns.
+pub(crate) async fn compact_messages(
+    call: CallContext,
+    params: CompactMessagesParams,
+) -> Result<CompactMessagesResult, RpcError> {
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
+    let format = format_of(params.format);
+    let (messages, previous) = (params.messages, params.previous);
+    let cwd = call.server.configuration()?.cwd.display().to_string();
+    let owned = blocking(move || Owned::of(messages, format, previous.as_ref(), cwd)).await?;
+    let Owned { session, led_by, ids, sources } = owned;
+    let order = CompactParams {
+        session_id: session.header().id.clone(),
+        custom_instructions: params.instructions,
+        settings: None,
+        summarizer: None,
+        summary: None,
+        first_kept_entry_id: None,
+        force: params.force,
+        wait: None,
+        commit: None,
+    };
+    let open = Arc::new(OpenSession::private(session));
+    let report = run(&call, &open, Order::manual(order, settings, params.model.as_ref()), chain).await?;
+    let slot = Arc::clone(&open.slot).read_owned().await;
+    blocking(move || {
+        let session = open.opened(slot.as_ref())?;
+        let projection = project(session, &open, session.leaf_id())?;
+        let written = owned_context(&projection, format);
+        let kept = ids.iter().position(|id| id.as_str() == report.first_kept_entry_id);
+        let kept_from = kept.and_then(|kept| sources.get(kept)).map_or(0, |source| source + led_by.len());
+        Ok(CompactMessagesResult {
+            messages: led_by.into_iter().chain(written.messages.into_iter().map(AnyMessage::from)).collect(),
+            system: written.system,
+            kept_from: kept_from as u64,
+            previous: Previous::of(&report).to_wire()?,
+            report,
+        })
+    })
+    .await
+}
+
+/// Serves `compact` with `commit: false`: compacts a copy of the branch.
+pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+    if params.wait == Some(false) {
+        return Err(RpcError::invalid_params(
+            "wait",
+            "true, or nothing, with `commit: false`: there is no entry to wait for",
+        ));
+    }
+    let settings = settings_of_call(&call, params.settings.as_ref()).await?;
+    let chain = summarizers::chain(params.summarizer.as_ref(), &settings, &call.server)?;
+    let copying = call.write(|access| {
+        access.refresh()?;
+        let copy = MemoryStore.fork(access.session(), access.session().leaf_id());
+        let copy = copy.map_err(|error| access.open().store_error(&error))?;
+        Ok((copy, access.open().auto_compaction.effective_model()))
+    });
+    let (copy, model) = copying.await?;
+    let params = CompactParams { session_id: copy.header().id.clone(), ..params };
+    let open = Arc::new(OpenSession::private(copy));
+    let result = run(&call, &open, Order::manual(params, settings, model.as_ref()), chain).await?;
+    Ok(CompactResult::Done(Box::new(result)))
+}
+
+/// Compacts a session that this call has for itself.
+async fn run(
+    call: &CallContext,
+    open: &Arc<OpenSession>,
+    order: Order,
+    chain: Chain,
+) -> Result<CompactionResult, RpcError> {
+    let (server, parent) = (Arc::clone(&call.server), call.cancel.clone());
+    let guard = Arc::clone(&open.slot).write_owned().await;
+    let beginning = move |access: &mut crate::session::SessionAccess<'_>| {
+        Ok((compactor::begin(access, &order, &parent)?, Arc::new(order)))
+    };
+    let (begun, order) = change(Arc::clone(&server), Arc::clone(open), guard, beginning).await?;
+    if call.was_aborted() {
+        begun.guard.cancel.cancel();
+    }
+    let running = compactor::start(&server, begun, order, chain).await;
+    running.map_err(|error| RpcError::Internal { message: format!("the compaction ended early: {error}") })?
+}
+
+/// Messages of a caller, in a session of their own.
+struct Owned {
+    session: Session,
+    /// Instructions that stand before everything else; they stay as they are.
+    led_by: Vec<AnyMessage>,
+    /// Entries of the other messages, and the positions of these.
+    ids: Vec<EntryId>,
+    sources: Vec<usize>,
+}
+
+impl Owned {
+    fn of(
+        mut messages: Vec<AnyMessage>,
+        format: Format,
+        previous: Option<&FreeObject>,
+        cwd: String,
+    ) -> Result<Self, RpcError> {
+        if messages.is_empty() || messages.len() > MAX_MESSAGES {
+            return Err(RpcError::invalid_params("messages", format!("1 to {MAX_MESSAGES} messages")));
+        }
+        let led = messages.iter().take_while(|message| is_instruction(message)).count();
+        let others = messages.split_off(led);
+        let previous = previous.map(Previous::read).transpose()?;
+        let mut converted = converted(&others, format, messages.len(), previous.is_some())?;
+        if let Some(previous) = &previous {
+            take_summary(&mut converted, &previous.summary)?;
+        }
+        let options = CreateOptions { cwd, ..CreateOptions::default() };
+        let create = || {
+            let mut session = MemoryStore.create(&options)?;
+            let earlier = previous.as_ref().map(|previous| previous.entries(&session.new_entry_id()));
+            let messages = message_members(&converted);
+            let messages = messages.iter().map(|members| NewEntry::new("message", members));
+            let mut new: Vec<NewEntry<'_>> = earlier.iter().flat_map(Earlier::as_new).collect();
+            let before = new.len();
+            new.extend(messages);
+            if new.is_empty() {
+                return Ok((session, Vec::new()));
+            }
+            let appended = session.append_all(&new, Parent::Leaf, &Precondition::None)?;
+            let ids = appended.entries.iter().skip(before).map(|entry| entry.id().clone()).collect();
+            Ok((session, ids))
+        };
+        let created: Result<_, session_store::StoreError> = create();
+        let (session, ids) = created.map_err(|error| RpcError::from_store(&error, ""))?;
+        Ok(Self { session, led_by: messages, ids, sources: converted.iter().map(|one| one.source).collect() })
+    }
+}
+
+fn is_instruction(message: &AnyMessage) -> bool {
+    let role = RawObject::parse(message.get()).ok().and_then(|message| message.string("role"));
+    matches!(role.as_deref(), Some("system" | "developer"))
+}
+
+fn converted(
+    messages: &[AnyMessage],
+    format: Format,
+    led: usize,
+    may_begin_with_summary: bool,
+) -> Result<Vec<Converted>, RpcError> {
+    let texts: Vec<&str> = messages.iter().map(AnyMessage::get).collect();
+    let wrong = |error: FormatError| {
+        let path = format!("messages[{}]", error.index + led);
+        let path = if error.path.is_empty() { path } else { format!("{path}.{}", error.path) };
+        RpcError::invalid_params(path, format!("{}; found {}", error.expected, error.found))
+    };
+    // The summary of a compaction is no message that could be stored, but one that we gave.
+    if let Some((first, rest)) = texts.split_first().filter(|_| format == Format::Pi && may_begin_with_summary) {
+        let first = convert::read_message(first, &format!("messages[{led}]"))?;
+        let rest = formats::read(format, rest, &mut Calls::default(), None);
+        let rest = rest.map_err(|error| wrong(FormatError { index: error.index + 1, ..error }))?;
+        let rest = rest.into_iter().map(|one| Converted { source: one.source + 1, ..one });
+        return Ok(std::iter::once(Converted { message: first, source: 0 }).chain(rest).collect());
+    }
+    formats::read(format, &texts, &mut Calls::default(), Some(epoch_milliseconds())).map_err(wrong)
+}
+
+/// Takes the summary, which the messages begin with, out of them: it stands in an entry of its own.
+fn take_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
+    let missing = || RpcError::invalid_params("messages", SUMMARY);
+    let first = converted.first_mut().ok_or_else(missing)?;
+    let shown = Arc::new(Message::compaction_summary(summary, 0, None));
+    let shown = conversation::llm_message(&shown).map(|shown| shown.display_text().into_owned()).unwrap_or_default();
+    let is_summary = |text: &str| text == shown;
+    let rest = match first.message.body() {
+        Body::CompactionSummary { summary: given, .. } if given == summary => None,
+        Body::User { content: Content::Text(text) } if is_summary(text) => None,
+        Body::User { content: Content::Blocks(blocks) } => {
+            let found = blocks.iter().position(|block| matches!(block, Block::Text(text) if is_summary(text)));
+            let found = found.ok_or_else(missing)?;
+            (blocks.len() > 1).then(|| without_block(&first.message, found)).flatten()
+        }
+        _ => return Err(missing()),
+    };
+    match rest {
+        Some(rest) => first.message = rest,
+        None => {
+            converted.remove(0);
+        }
+    }
+    Ok(())
+}
+
+/// A message without one of its blocks: what the person said beside the summary.
+fn without_block(message: &Message, position: usize) -> Option<Message> {
+    let stored = RawObject::parse(message.raw().get()).ok()?;
+    let mut blocks: Vec<&RawValue> = serde_json::from_str(stored.get("content")?).ok()?;
+    blocks.remove(position);
+    let content = serde_json::value::to_raw_value(&blocks).ok()?;
+    Some(message.with_content(&content))
+}
+
+/// The last compaction of messages, as the next call needs it.
+struct Previous {
+    summary: String,
+    tokens_before: u64,
+    details: String,
+}
+
+impl Previous {
+    fn of(report: &CompactionResult) -> Self {
+        let details = report.details.get().to_owned();
+        Self { summary: report.summary.clone(), tokens_before: report.tokens_before, details }
+    }
+
+    fn read(previous: &FreeObject) -> Result<Self, RpcError> {
+        let wrong = || RpcError::invalid_params("previous", "what an earlier call gave as `previous`");
+        let members = RawObject::parse(previous.get()).map_err(|_| wrong())?;
+        let details = members.get("details").filter(|details| details.starts_with('{')).ok_or_else(wrong)?;
+        Ok(Self {
+            summary: members.string("summary").ok_or_else(wrong)?,
+            tokens_before: members.get("tokensBefore").and_then(|tokens| tokens.parse().ok()).ok_or_else(wrong)?,
+            details: details.to_owned(),
+        })
+    }
+
+    fn to_wire(&self) -> Result<FreeObject, RpcError> {
+        convert::raw_object(format!("{{{}}}", self.members().join(",")))
+    }
+
+    fn members(&self) -> Vec<String> {
+        vec![
+            member("summary", &json::encode_string(&self.summary)),
+            member("tokensBefore", &self.tokens_before.to_string()),
+            member("details", &self.details),
+        ]
+    }
+
+    /// The entries that stand for it: a compaction that keeps nothing but `anchor`, an entry before it that
+    /// no model sees.
+    fn entries(&self, anchor: &EntryId) -> Earlier {
+        let mut members = self.members();
+        members.push(member("firstKeptEntryId", &json::encode_string(anchor.as_str())));
+        Earlier { anchor: anchor.clone(), compaction: format!("{{{}}}", members.join(",")) }
+    }
+}
+
+struct Earlier {
+    anchor: EntryId,
+    compaction: String,
+}
+
+impl Earlier {
+    fn as_new(&self) -> [NewEntry<'_>; 2] {
+        let anchor = NewEntry::new("custom", "{\"customType\":\"compactd.messages\"}");
+        [NewEntry { id: Some(self.anchor.clone()), ..anchor }, NewEntry::new("compaction", &self.compaction)]
+    }
+}
