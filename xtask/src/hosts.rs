@@ -79,6 +79,12 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         installs_in_home: true,
         ..host("vscode", "vscode/README.md")
     },
+    host("ai-sdk", "adapters/ai-sdk/README.md"),
+    Host {
+        then: "grep '\"version\": \"7' node_modules/ai/package.json",
+        newer_node: true,
+        ..host("ai-sdk-newest", "adapters/ai-sdk/README.md")
+    },
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
