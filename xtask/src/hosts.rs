@@ -85,6 +85,9 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         newer_node: true,
         ..host("ai-sdk-newest", "adapters/ai-sdk/README.md")
     },
+    host("langchain", "adapters/langchain/README.md"),
+    host("openai-agents", "adapters/openai-agents/README.md"),
+    host("pydantic-ai", "adapters/pydantic-ai/README.md"),
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.

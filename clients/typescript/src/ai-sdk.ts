@@ -44,17 +44,16 @@ export class AiSdkHistory {
 
 const codec: Codec<ModelMessage> = {
   toStored(message) {
-    if (message.role === "assistant") return [{ stored: assistant(message), part: message }];
-    if (message.role !== "tool") return [{ stored: { role: "user", content: blocks(message.content) }, part: message }];
-    return parts(message.content).map((part) => ({ stored: result(part), part: { ...message, content: [part] } }));
+    if (message.role === "assistant") return [{ stored: assistant(message), part: plain(message) }];
+    if (message.role !== "tool") return [{ stored: { role: "user", content: blocks(message.content) }, part: plain(message) }];
+    return parts(message.content).map((part) => ({ stored: result(part), part: plain({ ...message, content: [part] }) }));
   },
 
-  fromStored({ role, content, toolCallId, toolName, isError }) {
-    const text = textOf(content);
-    if (role === "assistant") return { role, content: Array.isArray(content) ? content.map(partOf) : text };
-    if (role !== "toolResult") return { role: "user", content: text };
-    const output = { type: isError ? "error-text" : "text", value: text };
-    return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
+  fromStored({ role, content, isError }, original) {
+    const value = textOf(content);
+    if (role !== "toolResult" || original === undefined) return { role: "user", content: value };
+    const output = { type: isError ? "error-text" : "text", value };
+    return { ...original, content: [{ ...parts(original.content)[0], output }] };
   },
 
   join(messages) {
@@ -108,17 +107,23 @@ function block(part: Part): Block {
 function media(part: Part): Block {
   const data: unknown = part.image ?? part.data;
   const mimeType = part.mediaType ?? (part.type === "image" ? "image/png" : "");
-  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString("base64") : data;
-  const isImage = mimeType.startsWith("image/") && typeof base64 === "string" && !/^https?:/.test(base64);
-  if (isImage) return { type: "image", data: base64.replace(/^data:[^,]*,/, ""), mimeType };
+  const shown = data instanceof Uint8Array ? base64(data) : data;
+  const isImage = mimeType.startsWith("image/") && typeof shown === "string" && !/^https?:/.test(shown);
+  if (isImage) return { type: "image", data: shown.replace(/^data:[^,]*,/, ""), mimeType };
   return text(`[file ${part.filename ?? ""} ${mimeType} ${data instanceof URL ? data.href : ""}]`);
 }
 
-function partOf(stored: Block): Part {
-  if (stored.type === "toolCall") {
-    return { type: "tool-call", toolCallId: stored.id, toolName: stored.name, input: stored.arguments };
-  }
-  return stored.type === "thinking" ? { type: "reasoning", text: stored.thinking } : { type: "text", text: asText(stored.text) };
+/** The message with bytes as base64, which the SDK takes as well, and which JSON can say. */
+function plain(message: ModelMessage): ModelMessage {
+  const bytes = (part: unknown) =>
+    isObject(part)
+      ? Object.fromEntries(Object.entries(part).map(([name, value]) => [name, value instanceof Uint8Array ? base64(value) : value]))
+      : part;
+  return typeof message.content === "string" ? message : { ...message, content: message.content.map(bytes) };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64");
 }
 
 function textOf(content: unknown): string {

@@ -10,8 +10,8 @@ export interface Codec<M> {
    * message that it stands for. The parts are kept beside what is stored, so nothing is lost.
    */
   toStored(message: M): { stored: Message; part: M }[];
-  /** A message for what has no original, or another content than it: summaries and shortened results. */
-  fromStored(stored: Message): M;
+  /** A message for what has no original, such as a summary, or another content than it, such as a shortened result. */
+  fromStored(stored: Message, original: M | undefined): M;
   /** One message for parts of a message that follow each other. */
   join(parts: M[]): M;
 }
@@ -56,6 +56,8 @@ interface Origin {
   /** Names the message of the library that this is of. */
   group: number;
   digest: string;
+  /** Number of the parts of that message. */
+  parts: number;
   part: unknown;
 }
 
@@ -118,7 +120,7 @@ export class BoundedHistory<M> {
     const context = await this.client.request("getContext", { sessionId: this.#sessionId, format: "llm" });
     const { tokens } = context.tokens;
     if (tokens > this.#options.contextWindow) throw new ContextTooLargeError(tokens, this.#options.contextWindow, this.#failure);
-    const given = this.#restore(context.messages);
+    const given = this.#restore(context.messages, new Map(digests.map((one, index) => [one, messages[index]!])));
     this.#given = given.map(digest);
     return given;
   }
@@ -165,8 +167,9 @@ export class BoundedHistory<M> {
 
   async #append(message: M, digest: string): Promise<void> {
     const group = this.#groups++;
-    for (const { stored, part } of this.#codec.toStored(message)) {
-      const origin: Origin = { group, digest, part };
+    const all = this.#codec.toStored(message);
+    for (const { stored, part } of all) {
+      const origin: Origin = { group, digest, parts: all.length, part };
       const params = { sessionId: this.#sessionId, message: { timestamp: Date.now(), ...stored, origin } };
       const { entryId, compaction } = await this.client.request("appendMessage", params);
       this.#learn(entryId, params.message);
@@ -190,7 +193,7 @@ export class BoundedHistory<M> {
   }
 
   #learn(lastEntryId: string, stored: Message | undefined): void {
-    const origin = stored?.origin as Origin | undefined;
+    const origin = originOf(stored);
     if (stored === undefined || origin === undefined) return;
     const { group, digest } = origin;
     const last = this.#known.at(-1);
@@ -199,31 +202,38 @@ export class BoundedHistory<M> {
     this.#groups = Math.max(this.#groups, group + 1);
   }
 
-  /** The messages of the library for those of a context. */
-  #restore(context: Message[]): M[] {
-    const restored: M[] = [];
-    let parts: M[] = [];
-    let group: number | undefined;
-    const flush = () => {
-      if (parts.length > 0) restored.push(this.#codec.join(parts));
-      parts = [];
-    };
+  /** The messages of the library for those of a context; one that the caller has at hand is given back as the very same. */
+  #restore(context: Message[], atHand: Map<string, M>): M[] {
+    const groups: Message[][] = [];
     for (const stored of context) {
-      const origin = stored.origin as Origin | undefined;
-      if (origin === undefined || origin.group !== group) flush();
-      group = origin?.group;
-      const part = origin === undefined ? undefined : (origin.part as M);
-      parts.push(part !== undefined && this.#isWhole(stored, part) ? part : this.#codec.fromStored(stored));
+      const before = originOf(groups.at(-1)?.[0])?.group;
+      if (before !== undefined && before === originOf(stored)?.group) groups.at(-1)!.push(stored);
+      else groups.push([stored]);
     }
-    flush();
-    return restored;
+    return groups.map((some) => {
+      const origin = originOf(some[0]);
+      const parts = some.map((stored) => this.#part(stored));
+      const whole = origin !== undefined && parts.length === origin.parts && parts.every(({ isWhole }) => isWhole);
+      const same = whole ? atHand.get(origin.digest) : undefined;
+      return same ?? this.#codec.join(parts.map(({ part }) => part));
+    });
   }
 
-  /** Whether the context has all of a message: tool results that are too large are shortened. */
+  /** The part of a message that a stored one is, and whether it is there as it was: large tool results are shortened. */
+  #part(stored: Message): { part: M; isWhole: boolean } {
+    const original = originOf(stored)?.part as M | undefined;
+    const isWhole = original !== undefined && this.#isWhole(stored, original);
+    return { part: isWhole ? original : this.#codec.fromStored(stored, original), isWhole };
+  }
+
   #isWhole(stored: Message, part: M): boolean {
     const contents = this.#codec.toStored(part).map((one) => one.stored.content);
     return contents.length === 1 && JSON.stringify(contents[0]) === JSON.stringify(stored.content);
   }
+}
+
+function originOf(stored: Message | undefined): Origin | undefined {
+  return stored?.origin as Origin | undefined;
 }
 
 function digest(message: unknown): string {
