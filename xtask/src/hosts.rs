@@ -79,6 +79,12 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         installs_in_home: true,
         ..host("vscode", "vscode/README.md")
     },
+    Host {
+        then: "node ../compactd/clients/pi/test/rpc.mjs node_modules/@earendil-works/pi-coding-agent/dist/cli.js \\
+    node_modules/compactd-client/dist/src/pi.js",
+        newer_node: true,
+        ..host("pi", "pi/README.md")
+    },
     host("ai-sdk", "adapters/ai-sdk/README.md"),
     Host {
         then: "grep '\"version\": \"7' node_modules/ai/package.json",
