@@ -15,7 +15,7 @@ pub(crate) fn parse_entry(bytes: &[u8]) {
     }
     if let Ok(entry) = Entry::parse(&text) {
         assert_eq!(entry.line(), text, "an entry keeps its line");
-        let again = Entry::parse(entry.line()).expect("an entry can be read again");
+        let again = Entry::parse(&entry.line()).expect("an entry can be read again");
         assert_eq!(format!("{again:?}"), format!("{entry:?}"));
     }
 }

@@ -16,5 +16,5 @@ pub fn binary() -> anyhow::Result<PathBuf> {
     let test = std::env::current_exe().context("failed to find the running test")?;
     let name = format!("compactd{}", std::env::consts::EXE_SUFFIX);
     let found = test.ancestors().skip(1).map(|directory| directory.join(&name)).find(|path| path.is_file());
-    found.context("failed to find compactd: build it with `cargo build -p rpc-server` or set COMPACTD_BIN")
+    found.context("failed to find compactd: build it with `cargo build -p compactd` or set COMPACTD_BIN")
 }

@@ -28,6 +28,10 @@ struct Server {
 
 impl Server {
     fn start(home: &Path) -> Self {
+        Self::start_with(home, &json!({}))
+    }
+
+    fn start_with(home: &Path, settings: &Value) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -v 1048576; exec \"$0\""]).arg(binary().expect("the server is built"));
         command.env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin");
@@ -38,7 +42,8 @@ impl Server {
         let (sender, output) = channel();
         std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let mut server = Self { child, input, output };
-        server.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": { "name": "test" } }));
+        let client = json!({ "name": "test" });
+        server.call("initialize", &json!({ "protocolVersion": 1, "clientInfo": client, "settings": settings }));
         server
     }
 
@@ -76,12 +81,17 @@ fn message(id: &str, parent: &str, content: &str) -> String {
 
 /// Does all that reads, on a session of which `ids` are on the path to the leaf. `None` if it is no session.
 fn check(name: &str, ids: Option<&[&str]>, write: impl FnOnce(&mut File)) {
+    check_with(&json!({}), name, ids, write);
+}
+
+/// The same by a server with these settings.
+fn check_with(settings: &Value, name: &str, ids: Option<&[&str]>, write: impl FnOnce(&mut File)) {
     let home = tempfile::tempdir().expect("there is room");
     let path = home.path().join("s.jsonl");
     let mut file = File::create(&path).expect("there is room");
     write(&mut file);
     drop(file);
-    let mut server = Server::start(home.path());
+    let mut server = Server::start_with(home.path(), settings);
     let by_path = json!({ "path": path });
     let checked = server.call("checkSession", &by_path);
     let listed = server.call("listSessions", &json!({ "sessionDir": home.path(), "all": true }));
@@ -146,6 +156,12 @@ fn a_line_that_is_too_long_is_passed_over_and_keeps_its_place() {
         put(file, &message("b", "\"a\"", &long));
         put(file, &message("c", "\"b\"", "\"3\""));
     });
+    // A setting cannot make room where there is none.
+    check_with(&json!({ "compactd": { "maxLineBytes": 256 * MIB } }), "a high limit", Some(&["a", "b"]), |file| {
+        put(file, HEADER);
+        put(file, &message("a", "null", &long));
+        put(file, &message("b", "\"a\"", "\"2\""));
+    });
     check("no end", Some(&["a"]), |file| {
         put(file, HEADER);
         put(file, &message("a", "null", "\"1\""));
@@ -167,6 +183,32 @@ fn many_small_things_take_no_more_than_a_large_one() {
         put(file, &message("a", "null", "\"1\""));
     });
     check("lines of no session", None, |file| put(file, &"x\n".repeat(MIB)));
+}
+
+#[test]
+fn a_message_of_57_megabytes_is_taken_and_served() {
+    let home = tempfile::tempdir().expect("there is room");
+    let mut server = Server::start(home.path());
+    let session = server.call("createSession", &json!({ "cwd": home.path() }))["result"]["sessionId"].clone();
+    let text = "zebra \\\" ".repeat(57_000_000 / 9);
+    let params = format!("{{\"sessionId\":{session},\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}");
+    let appended = server.call_raw("appendMessage", &params);
+    assert!(appended["result"].is_object(), "{appended}");
+    drop((text, params));
+    let more = json!({ "sessionId": session, "message": { "role": "user", "content": "more" } });
+    assert!(server.call("appendMessage", &more)["result"].is_object());
+    let context = server.call("getContext", &json!({ "sessionId": session }));
+    assert_eq!(context["result"]["messages"].as_array().map(Vec::len), Some(2));
+    let settings = json!({ "keepRecentTokens": 1 });
+    for (method, params) in [
+        ("searchSession", json!({ "sessionId": session, "query": "zebra" })),
+        ("prepareCompaction", json!({ "sessionId": session, "settings": settings })),
+        ("compact", json!({ "sessionId": session, "settings": settings })),
+        ("recall", json!({ "sessionId": session, "query": "zebra" })),
+    ] {
+        let reply = server.call(method, &params);
+        assert!(reply["result"].is_object(), "{method}: {}", reply["error"]);
+    }
 }
 
 #[test]

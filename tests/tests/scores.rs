@@ -96,10 +96,10 @@ impl Case {
     /// What was said, each statement clipped, the newest in `bytes`.
     fn clipped_talk(&self, bytes: usize) -> String {
         let is_talk =
-            |statement: &&Statement| !matches!(statement.voice, Voice::Quote | Voice::Deed | Voice::Milestone);
+            |statement: &&Statement| !matches!(statement.voice, Voice::Quote | Voice::Action | Voice::Milestone);
         let mut left = bytes;
         let mut lines: Vec<String> = Vec::new();
-        for statement in self.ledger.statements.iter().rev().filter(is_talk) {
+        for statement in self.ledger.statements().iter().rev().filter(is_talk) {
             let line: String = statement.text.chars().take(400).collect();
             let Some(rest) = left.checked_sub(line.len() + 1) else { break };
             left = rest;

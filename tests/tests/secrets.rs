@@ -3,7 +3,7 @@
 
 #![cfg(unix)]
 
-#[path = "../../crates/rpc-server/src/redaction/samples.rs"]
+#[path = "../../crates/compaction-engine/src/redaction/samples.rs"]
 #[expect(dead_code, reason = "the harmless samples are looked at where the rules are tested")]
 mod samples;
 

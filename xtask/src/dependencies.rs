@@ -15,7 +15,7 @@ const LIMIT: usize = 200;
 /// # Errors
 /// When there are too many, or one breaks the rules of `deny.toml`.
 pub(crate) fn check() -> anyhow::Result<()> {
-    let arguments = ["tree", "--package", "rpc-server", "--edges", "normal", "--prefix", "none", "--locked"];
+    let arguments = ["tree", "--package", "compactd", "--edges", "normal", "--prefix", "none", "--locked"];
     let count = packages(&output(&mut cargo(&arguments))?).len();
     say(&format!("the server is built from {count} packages; the limit is {LIMIT}"));
     if count >= LIMIT {

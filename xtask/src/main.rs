@@ -5,7 +5,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask <chore>
 
-  test                 formatting, lints, documentation, dependencies, all tests, generated files
+  test                 formatting, lints, documentation, links, dependencies, all tests, generated files
+  links                looks for links, citations and named tests that lead nowhere
   protocol [--check]   writes what is generated from the server's own description; --check only compares
   hosts [OPTION]...    follows the pages of all clients, editors, agents and libraries, and drives them
     --only NAME        this one alone; may be given again
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments.as_slice() {
         ["test"] => xtask::test(),
+        ["links"] => xtask::links(),
         ["protocol"] => xtask::protocol(false),
         ["protocol", "--check"] => xtask::protocol(true),
         ["hosts", options @ ..] => xtask::hosts(options),

@@ -38,7 +38,7 @@ pub fn models() -> anyhow::Result<()> {
         Ok(servers)
     })?;
     steps.run("ask them", || {
-        let arguments = ["test", "--package", "rpc-server", "--test", "models", "servers", "--", "--nocapture"];
+        let arguments = ["test", "--package", "compaction-engine", "--test", "models", "servers", "--", "--nocapture"];
         let mut command = cargo(&arguments);
         command.env("COMPACTD_LITELLM", format!("http://127.0.0.1:{proxy}"));
         command.env("COMPACTD_LITELLM_UPSTREAM", upstream.to_string());

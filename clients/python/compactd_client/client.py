@@ -96,9 +96,14 @@ class Client(Calls):
         session_dir: str | None = None,
         settings: dict[str, Any] | None = None,
         progress: bool | None = None,
+        summarize_modes: Sequence[str] = (),
         timeout: float | None = None,
     ) -> InitializeResult:
-        """Says `initialize` for the program `name`, with the capabilities that follow from the handlers."""
+        """Says `initialize` for the program `name`, with the capabilities that follow from the handlers.
+
+        A handler of `summarize` that can continue the conversation itself is announced by
+        `summarize_modes=["continue"]`.
+        """
         names = self._answering.names
         hooks = [name for name in names if name != "summarize"]
         params: InitializeParams = {
@@ -109,7 +114,12 @@ class Client(Calls):
             "agentDir": agent_dir,
             "sessionDir": session_dir,
             "settings": settings,
-            "capabilities": {"summarize": "summarize" in names, "hooks": hooks, "progress": progress},
+            "capabilities": {
+                "summarize": "summarize" in names,
+                "summarizeModes": list(summarize_modes),
+                "hooks": hooks,
+                "progress": progress,
+            },
         }
         return self.request("initialize", params, timeout)
 

@@ -1,15 +1,15 @@
 //! The deterministic summarizer: it fills the summary format from the conversation itself, without
-//! a model, a key or a network (compaction spec, Summarizers).
+//! a model, a key or a network (docs/summaries.md, "The extractive summary").
 //!
-//! The messages are collected into a ledger ([`crate::ledger`]), which leaves candidates for the
-//! sections (`candidates`) and lists of names; what fits the budget of tokens is then chosen
-//! (`budget`). Nothing that was said or printed can bend the format: an item is one line.
+//! The messages are collected into a ledger ([`crate::ledger`]). It provides candidates for the
+//! sections (`candidates`) and lists of names. Those that fit the token budget are then chosen
+//! (`budget`). No text of the conversation can break the format, since every item is one line.
 
 mod budget;
 mod candidates;
 mod digest;
 mod lengthen;
-mod packed;
+mod name_list;
 mod pool;
 
 use crate::file_operations::FileTools;
@@ -18,21 +18,21 @@ use crate::message::{Body, Message};
 use crate::preparation::PreparedMessage;
 use crate::summary::{Section, ShownFiles, SummaryKind, append_shown_files};
 
-use candidates::Told;
+use candidates::Candidates;
 use pool::{Origin, Pool, Rank};
 
-/// What is summarised.
+/// The input of a summary.
 #[derive(Debug, Clone, Copy)]
 pub struct ExtractiveInput<'a> {
-    /// What the summary stands for.
+    /// What the summary replaces.
     pub kind: SummaryKind,
     /// The messages, oldest first, with the entries that they come from.
     pub messages: &'a [PreparedMessage],
     /// The ledger of the previous compaction.
     pub previous_ledger: Option<&'a Ledger>,
-    /// The previous summary as it was stored; it is read where there is no ledger.
+    /// The previous summary as it was stored. It is parsed if there is no ledger.
     pub previous_summary: Option<&'a str>,
-    /// The tools by which file operations are known.
+    /// The tools that identify file operations.
     pub tools: &'a FileTools,
     /// How the summary is written.
     pub style: Style<'a>,
@@ -41,10 +41,10 @@ pub struct ExtractiveInput<'a> {
 /// How a summary is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Style<'a> {
-    /// The caller's instructions: they are recorded, and what matches their words is preferred.
+    /// The caller's instructions. They are recorded, and items that match their words are preferred.
     pub custom_instructions: Option<&'a str>,
-    /// Most tokens of the summary, by [`crate::tokens::estimate_text`]; at least [`MINIMUM_TOKENS`]
-    /// are used.
+    /// Most tokens of the summary, by [`crate::tokens::estimate_text`]. Smaller values count as
+    /// [`MINIMUM_TOKENS`].
     pub max_tokens: u64,
     /// Whether items end with the entry that they come from, such as `[entry 1a2b3c4d]`.
     pub citations: bool,
@@ -55,15 +55,14 @@ pub struct Style<'a> {
 #[error("summarise the conversation: cancelled")]
 pub struct Cancelled;
 
-/// Fewest tokens that a summary can be asked for: room for all headings and the latest request.
+/// Smallest token budget of a summary: room for all headings and the latest request.
 pub const MINIMUM_TOKENS: u64 = 256;
 
-/// The summary of `input`, at most `max_tokens` tokens long, with all headings of its kind in their
-/// order; fewer than [`MINIMUM_TOKENS`] count as these.
+/// The summary of `input` in at most `max_tokens` tokens, with all headings of its kind in order.
 ///
-/// The same input gives the same text. The request that came last is never left out, only cut,
-/// and where any message has text that models see, so has the summary. `is_cancelled` is asked
-/// before each message. File blocks are for the caller to add.
+/// The same input gives the same text. The last request may be cut but is never left out. If any
+/// message has text that models see, so has the summary. `is_cancelled` is asked before each message.
+/// The caller adds the file blocks.
 pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -> Result<String, Cancelled> {
     let mut collector = Collector::new(input.previous_ledger, input.previous_summary, input.tools);
     for prepared in input.messages {
@@ -75,24 +74,24 @@ pub fn summarize(input: &ExtractiveInput<'_>, is_cancelled: &dyn Fn() -> bool) -
     Ok(render_messages(&collector.finish(), input.messages, input.kind, &input.style))
 }
 
-/// The summary of what a ledger holds.
+/// The summary of a ledger.
 pub fn render(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> String {
     render_messages(ledger, &[], kind, style)
 }
 
-/// The summary of what a ledger holds, which was collected of `messages`: they are told of where the ledger
-/// knows nothing that a summary tells.
+/// The summary of a ledger that was collected from `messages`. If the ledger has nothing for a summary,
+/// the newest messages are quoted.
 pub fn render_messages(ledger: &Ledger, messages: &[PreparedMessage], kind: SummaryKind, style: &Style<'_>) -> String {
-    let mut told = Told::of(ledger, kind, style);
-    if ledger.statements.is_empty() && !budget::has_any(&told, kind) {
-        report_anything(messages, &mut told.pool);
+    let mut candidates = Candidates::of(ledger, kind, style);
+    if ledger.statements.is_empty() && !budget::has_any(&candidates, kind) {
+        report_anything(messages, &mut candidates.pool);
     }
-    budget::choose(ledger, told, kind, style)
+    budget::choose(ledger, candidates, kind, style)
 }
 
-/// How much of what `ledger` holds a summary of `max_tokens` would keep by itself: the least that
-/// any summary keeps once it is repaired within that budget. `kept` are the messages that stay.
-/// `reserve_tokens` bound the lists of files behind it.
+/// How much of `ledger` an extractive summary of `max_tokens` would keep. Any summary that is repaired
+/// within that budget keeps at least as much. `kept` are the messages that stay. `reserve_tokens`
+/// limits the file lists after the summary.
 pub fn forecast(ledger: &Ledger, max_tokens: u64, reserve_tokens: u64, kept: &[PreparedMessage]) -> Retention {
     let style = Style { custom_instructions: None, max_tokens, citations: false };
     let text = render(ledger, SummaryKind::History, &style);
@@ -102,18 +101,19 @@ pub fn forecast(ledger: &Ledger, max_tokens: u64, reserve_tokens: u64, kept: &[P
     LossReport::of(&check).retention
 }
 
-/// Messages of which something is told where nothing else is known.
-const MOST_TOLD: usize = 8;
+/// Most messages that are quoted if nothing else is known.
+const MOST_MESSAGES: usize = 8;
 
-/// What the newest messages with text say, where no message told anything by the usual signs: for
-/// example results whose calls were cut away. Without any text, how many messages there were.
+/// Adds what the newest messages with text say, for messages without any usual facts, such as results
+/// whose calls were cut away. Without any text, adds the number of messages.
 fn report_anything(messages: &[PreparedMessage], pool: &mut Pool) {
     let is_hidden =
         |message: &Message| matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context);
-    let told = messages.iter().enumerate().rev().filter(|(_, prepared)| !is_hidden(&prepared.message));
-    let told = told.map(|(index, prepared)| (index as u64 + 1, text::gist(&prepared.message.display_text())));
-    for (position, gist) in told.filter(|(_, gist)| !gist.is_empty()).take(MOST_TOLD) {
-        pool.add(Section::CriticalContext, &gist, Origin::at(position), Rank::Normal);
+    let visible = messages.iter().enumerate().rev().filter(|(_, prepared)| !is_hidden(&prepared.message));
+    let ends = visible
+        .map(|(index, prepared)| (index as u64 + 1, text::first_and_last_sentence(&prepared.message.display_text())));
+    for (position, sentences) in ends.filter(|(_, sentences)| !sentences.is_empty()).take(MOST_MESSAGES) {
+        pool.add(Section::CriticalContext, &sentences, Origin::at(position), Rank::Normal);
     }
     if pool.is_empty() {
         let (count, noun) = (messages.len(), if messages.len() == 1 { "message" } else { "messages" });

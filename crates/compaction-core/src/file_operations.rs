@@ -1,4 +1,4 @@
-//! Which files a conversation touched (compaction spec, Preparation, File operations).
+//! Which files a conversation touched (docs/preparation.md, "File operations").
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -6,19 +6,21 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
-use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, is_listed};
+use crate::tools::{
+    FileAccess, FileUse, ToolAction, classify, files_done, has_failed, is_listed, proposed_edits, reported_edits,
+};
 
-/// Names of tools and arguments by which file operations are recognised before the table of
-/// [`crate::tools`] is asked. The names are exact, and a call that they fit counts even if it failed.
+/// Names of tools and arguments that identify file operations. They are checked before the table of
+/// [`crate::tools`]. Names must match exactly, and a matching call counts even if it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTools {
     /// Tools that read a file.
     pub read: Vec<String>,
     /// Tools that write a whole file.
     pub write: Vec<String>,
-    /// Tools that change a part of a file.
+    /// Tools that change part of a file.
     pub edit: Vec<String>,
-    /// Arguments that hold the path; the first that is a string counts.
+    /// Arguments that hold the path. The first one with a string counts.
     pub path_arguments: Vec<String>,
 }
 
@@ -29,34 +31,34 @@ impl Default for FileTools {
     }
 }
 
-/// Files that the lists of one entry name at most.
+/// Maximum number of files in the lists of one entry.
 pub const MAX_LISTED_FILES: usize = 2000;
-/// Bytes that their paths have at most.
+/// Maximum bytes of their paths.
 pub const MAX_LISTED_BYTES: usize = 256 * 1024;
 
-/// Paths by what was done to them.
+/// Paths by operation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOperations {
     read: BTreeSet<String>,
     written: BTreeSet<String>,
     edited: BTreeSet<String>,
-    /// Calls whose result has not come, by id; without one they count as done.
+    /// Calls without a result yet, by id. They count as done.
     open: HashMap<String, ToolAction>,
-    /// Files of edits that stand in answers; they count as edited while there are no deeds.
+    /// Files of edits in the text of answers. They count as edited as long as there is no call.
     proposed: BTreeSet<String>,
-    /// Whether a tool was called, or an edit told to be done.
-    has_deeds: bool,
-    /// Which touch was the last one of each path.
+    /// Whether a tool was called or an answer reported an edit.
+    has_calls: bool,
+    /// Number of the last touch of each path.
     touches: HashMap<String, usize>,
-    /// How many touches there were.
+    /// Number of touches.
     count: usize,
-    /// Files that earlier lists had no room for.
+    /// Files that did not fit into earlier lists.
     left_out: u64,
 }
 
 impl FileOperations {
-    /// Adds the tool calls of a message, and what the result of a call shows of it. Of tools that `tools` does not name
-    /// itself, only calls that did not fail count.
+    /// Adds the tool calls of a message and the outcome in a tool result. Calls of tools that `tools`
+    /// does not name count only if they did not fail.
     pub fn add_message(&mut self, message: &Message, tools: &FileTools) {
         match message.body() {
             Body::Assistant(assistant) => {
@@ -84,18 +86,18 @@ impl FileOperations {
     }
 
     fn add_text(&mut self, text: &str) {
-        for path in edits_told(text) {
-            self.has_deeds = true;
-            self.add(FileDeed::Edit, path);
+        for path in reported_edits(text) {
+            self.has_calls = true;
+            self.add(FileAccess::Edit, path);
         }
-        for path in edits_proposed(text) {
+        for path in proposed_edits(text) {
             self.proposed.insert(path.to_owned());
             self.touch(path);
         }
     }
 
     fn add_call(&mut self, call: &ToolCall, tools: &FileTools) {
-        self.has_deeds = true;
+        self.has_calls = true;
         let action = classify(call, tools);
         if is_listed(call, tools) {
             self.add_all(action.files());
@@ -106,22 +108,25 @@ impl FileOperations {
     }
 
     fn settle(&mut self, action: &ToolAction, output: &str, is_error: bool) {
-        let files = files_done(action, output, is_error, || {
-            Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str))
-        });
+        let files = files_done(
+            action,
+            output,
+            || has_failed(action, output, is_error),
+            || Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str)),
+        );
         self.add_all(&files);
     }
 
     fn add_all(&mut self, files: &[FileUse]) {
-        files.iter().for_each(|file| self.add(file.deed, &file.path));
+        files.iter().for_each(|file| self.add(file.access, &file.path));
     }
 
     /// A deleted file counts as edited: the work changed it.
-    fn add(&mut self, deed: FileDeed, path: &str) {
-        let paths = match deed {
-            FileDeed::Read => &mut self.read,
-            FileDeed::Write => &mut self.written,
-            FileDeed::Edit | FileDeed::Delete => &mut self.edited,
+    fn add(&mut self, access: FileAccess, path: &str) {
+        let paths = match access {
+            FileAccess::Read => &mut self.read,
+            FileAccess::Write => &mut self.written,
+            FileAccess::Edit | FileAccess::Delete => &mut self.edited,
         };
         paths.insert(path.to_owned());
         self.touch(path);
@@ -132,8 +137,8 @@ impl FileOperations {
         self.touches.insert(path.to_owned(), self.count);
     }
 
-    /// Adds what an earlier summary named. Its modified files count as edited, since a summary
-    /// does not tell how a file was changed.
+    /// Adds the lists of an earlier summary. Its modified files count as edited, because a summary does
+    /// not say how a file was changed.
     pub fn add_lists(&mut self, lists: &FileLists) {
         self.read.extend(lists.read_files.iter().cloned());
         self.edited.extend(lists.modified_files.iter().cloned());
@@ -141,7 +146,7 @@ impl FileOperations {
         self.left_out = self.left_out.saturating_add(lists.left_out);
     }
 
-    /// The paths in the order of their last touch, those of calls that failed among them.
+    /// The paths in the order of their last touch, including those of failed calls.
     pub fn last_touched(&self) -> Vec<&str> {
         let mut paths: Vec<(usize, &str)> = self.touches.iter().map(|(path, at)| (*at, path.as_str())).collect();
         paths.sort_unstable();
@@ -150,26 +155,26 @@ impl FileOperations {
 
     /// Files that were read, sorted by UTF-16 units.
     pub fn read(&self) -> Vec<&str> {
-        self.sorted(&self.read, &[FileDeed::Read])
+        self.sorted(&self.read, &[FileAccess::Read])
     }
 
     /// Files that were written whole, sorted.
     pub fn written(&self) -> Vec<&str> {
-        self.sorted(&self.written, &[FileDeed::Write])
+        self.sorted(&self.written, &[FileAccess::Write])
     }
 
     /// Files that were edited, sorted.
     pub fn edited(&self) -> Vec<&str> {
-        let mut paths = self.sorted(&self.edited, &[FileDeed::Edit, FileDeed::Delete]);
-        if !self.has_deeds && !self.proposed.is_empty() {
+        let mut paths = self.sorted(&self.edited, &[FileAccess::Edit, FileAccess::Delete]);
+        if !self.has_calls && !self.proposed.is_empty() {
             paths.extend(self.proposed.iter().map(String::as_str));
             in_order(&mut paths);
         }
         paths
     }
 
-    /// The lists that a summary names: modified is edited and written, read is read without
-    /// modified; both sorted.
+    /// The lists of a summary, sorted: modified files are edited or written, read files are read and
+    /// not modified.
     pub fn lists(&self) -> FileLists {
         let mut modified: Vec<&str> = self.written();
         modified.extend(self.edited());
@@ -182,9 +187,9 @@ impl FileOperations {
         }
     }
 
-    /// The lists that an entry keeps: those of [`Self::lists`] within [`MAX_LISTED_FILES`] and
-    /// [`MAX_LISTED_BYTES`]. Modified files come before those that were only read, and the ones touched last before
-    /// the rest. `left_out` counts the others, with those of earlier lists.
+    /// The lists that an entry stores: [`Self::lists`] within [`MAX_LISTED_FILES`] and
+    /// [`MAX_LISTED_BYTES`]. Modified files take precedence over read files, and recently touched files
+    /// over older ones. `left_out` counts the rest, including those of earlier lists.
     pub fn stored_lists(&self) -> FileLists {
         let mut lists = self.lists();
         let count = lists.read_files.len() + lists.modified_files.len();
@@ -212,15 +217,15 @@ impl FileOperations {
         lists
     }
 
-    fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, deeds: &[FileDeed]) -> Vec<&'a str> {
-        let open = self.open.values().flat_map(ToolAction::files).filter(|file| deeds.contains(&file.deed));
+    fn sorted<'a>(&'a self, done: &'a BTreeSet<String>, accesses: &[FileAccess]) -> Vec<&'a str> {
+        let open = self.open.values().flat_map(ToolAction::files).filter(|file| accesses.contains(&file.access));
         let mut paths: Vec<&str> = done.iter().chain(open.map(|file| &file.path)).map(String::as_str).collect();
         in_order(&mut paths);
         paths
     }
 }
 
-/// Each once, sorted by UTF-16 units.
+/// Sorts by UTF-16 units and removes duplicates.
 fn in_order(paths: &mut Vec<&str>) {
     paths.sort_by(|left, right| cmp_utf16(left, right));
     paths.dedup();
@@ -304,9 +309,9 @@ mod tests {
         assert_eq!(lists(&[proposal, call]), [Vec::<&str>::new(), vec![]]);
     }
 
-    fn touched(deed: FileDeed, paths: impl IntoIterator<Item = String>) -> FileOperations {
+    fn touched(access: FileAccess, paths: impl IntoIterator<Item = String>) -> FileOperations {
         let mut operations = FileOperations::default();
-        paths.into_iter().for_each(|path| operations.add(deed, &path));
+        paths.into_iter().for_each(|path| operations.add(access, &path));
         operations
     }
 
@@ -314,12 +319,12 @@ mod tests {
     fn stored_lists_hold_the_newest_files_and_the_modified_ones_first() {
         let numbered = |name: &str, count: usize| (0..count).map(move |number| format!("{name}-{number:05}")).collect();
         let paths: Vec<String> = numbered("read", 3000);
-        let mut operations = touched(FileDeed::Read, paths.clone());
+        let mut operations = touched(FileAccess::Read, paths.clone());
         let lists = operations.stored_lists();
         assert_eq!((lists.read_files.as_slice(), lists.left_out), (&paths[1000..], 1000));
         let modified: Vec<String> = numbered("modified", 1500);
-        modified.iter().for_each(|path| operations.add(FileDeed::Edit, path));
-        operations.add(FileDeed::Read, "read-00000");
+        modified.iter().for_each(|path| operations.add(FileAccess::Edit, path));
+        operations.add(FileAccess::Read, "read-00000");
         let lists = operations.stored_lists();
         assert_eq!((lists.modified_files, lists.left_out), (modified, 2500));
         let newest: Vec<String> = std::iter::once(&paths[0]).chain(&paths[2501..]).cloned().collect();
@@ -330,15 +335,15 @@ mod tests {
     #[test]
     fn stored_lists_are_bounded_in_bytes_and_count_over_a_chain() {
         let long = |number: usize| format!("{number:03}{}", "x".repeat(99_997));
-        let mut operations = touched(FileDeed::Write, (0..5).map(long));
-        operations.add(FileDeed::Read, "small");
-        operations.add(FileDeed::Read, &"y".repeat(MAX_LISTED_BYTES));
+        let mut operations = touched(FileAccess::Write, (0..5).map(long));
+        operations.add(FileAccess::Read, "small");
+        operations.add(FileAccess::Read, &"y".repeat(MAX_LISTED_BYTES));
         let lists = operations.stored_lists();
         assert_eq!(lists.modified_files, [long(3), long(4)]);
         assert_eq!((lists.read_files.as_slice(), lists.left_out), (["small".to_owned()].as_slice(), 4));
         let mut next = FileOperations::default();
         next.add_lists(&lists);
-        next.add(FileDeed::Edit, &long(7));
+        next.add(FileAccess::Edit, &long(7));
         let lists = next.stored_lists();
         assert_eq!((lists.modified_files, lists.left_out), (vec![long(4), long(7)], 5));
     }

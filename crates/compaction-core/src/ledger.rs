@@ -1,27 +1,29 @@
-//! The ledger: what a conversation held that must not be lost, as data (decision 0021).
+//! The ledger: the facts of a conversation that must not be lost, as data (docs/ledger.md).
 //!
-//! It is collected from messages in one pass (`collect`), merged from compaction to compaction,
-//! stored in the entry beside the summary (`store`), and read back tolerantly (`read`). Summaries
-//! are rendered from it ([`crate::extractive`]) and checked against it ([`LossReport`]). Prose is
-//! never parsed back, but once: where an earlier compaction was made by a program without ledger.
+//! It is collected from messages in one pass (`collect`), merged from compaction to compaction, stored
+//! in the entry beside the summary (`store`), and read back tolerantly (`read`). Summaries are rendered
+//! from it ([`crate::extractive`]) and checked against it ([`LossReport`]). Prose is parsed only once:
+//! when an earlier compaction comes from a program that stores no ledger.
 
 mod actions;
 mod brief;
 mod claims;
 mod collect;
 pub(crate) mod commands;
+mod constraints;
+mod coverage;
 pub(crate) mod cues;
-mod doubts;
+mod dialogue;
+mod earlier_summary;
 mod error_forms;
 mod error_line;
 mod error_words;
 mod errors;
 pub(crate) mod finder;
-mod harvest;
-mod known;
 pub(crate) mod labels;
 mod left_out;
 mod loss;
+mod match_key;
 mod measure;
 mod names;
 pub(crate) mod notes;
@@ -34,14 +36,13 @@ mod requests;
 mod scan;
 pub(crate) mod selection;
 mod sentences;
-mod speech;
 pub(crate) mod statements;
 mod steps;
 mod store;
 pub(crate) mod subject;
+mod terms;
 pub(crate) mod text;
-mod told;
-mod wishes;
+mod unsupported;
 mod withdrawals;
 
 use crate::entry::{EntryId, FileLists};
@@ -60,28 +61,29 @@ pub use statements::{Statement, Voice};
 
 /// Version of the stored form.
 pub const VERSION: u64 = 1;
-/// Bytes of the stored form that a compaction should spend, unless somebody wants more.
+/// Default limit of the stored form, in bytes.
 pub const STORED_BYTES: usize = 24 * 1024;
-/// Entries that an item names at most: the first that it comes from, and the latest ones.
+/// Most source entries that an item keeps: the first one and the latest ones.
 pub const MOST_SOURCES: usize = 4;
 
 /// What the compacted part of a conversation held.
 ///
-/// Positions count messages from 1, over all compactions of the branch; 0 is what an earlier
-/// summary told. Lists are in the order of positions unless they say otherwise.
+/// Positions count messages from 1, over all compactions of the branch; 0 stands for an earlier
+/// summary. Lists are ordered by position unless they say otherwise.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ledger {
-    /// Messages that were read, those of earlier compactions included.
+    /// Messages that were read, including those of earlier compactions.
     pub messages: u64,
-    /// Position of the last answer that was given to its end; 0 for none.
+    /// Position of the last complete answer; 0 for none.
     pub answered: u64,
     /// Whether the newest answer waits for a tool.
     pub is_waiting: bool,
     /// What people asked, verbatim.
     pub requests: Vec<Request>,
     /// What was said, sentence by sentence.
-    pub statements: Vec<Statement>,
-    /// What was settled, is wanted or left to do, in sentences.
+    pub(crate) statements: Vec<Statement>,
+    vocabulary: selection::SharedVocabulary,
+    /// Sentences about decisions, constraints and remaining work.
     pub notes: Vec<Note>,
     /// The newest plan.
     pub plan: LatestPlan,
@@ -91,13 +93,13 @@ pub struct Ledger {
     pub commands: Vec<CommandRecord>,
     /// What failed.
     pub errors: Vec<ErrorRecord>,
-    /// Paths that were named, the most telling first.
+    /// Paths that were named, the most important first.
     pub paths: Vec<NameRecord>,
-    /// Symbols, hashes, tickets, addresses and the like, the most telling first.
+    /// Symbols, hashes, tickets, addresses and the like, the most important first.
     pub identifiers: Vec<NameRecord>,
-    /// Entries that were asked to be kept.
+    /// Entries that somebody asked to keep.
     pub pinned: Vec<EntryId>,
-    /// What earlier compactions knew and did not store.
+    /// Counts of what earlier compactions knew but did not store.
     pub left_out: LeftOut,
 }
 
@@ -113,7 +115,7 @@ impl Sources {
         sources
     }
 
-    /// Adds an entry. Where there are too many, the oldest but one goes.
+    /// Adds an entry. Beyond [`MOST_SOURCES`], the second-oldest is dropped.
     pub fn add(&mut self, id: &EntryId) {
         if id.as_str().is_empty() || self.0.contains(id) {
             return;
@@ -133,17 +135,17 @@ impl Sources {
 /// What a person asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The words, verbatim; of a very long one that is not the last, beginning and end.
+    /// The words, verbatim. A very long request that is not the last keeps its beginning and end.
     pub text: String,
     /// Which message it was.
     pub position: u64,
-    /// What it does in the conversation.
+    /// Its role in the conversation.
     pub weight: RequestWeight,
     /// Where it comes from.
     pub sources: Sources,
 }
 
-/// What a message of a person does in a conversation, most telling first.
+/// The role of a person's message in a conversation, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestWeight {
     /// It begins a topic.
@@ -157,19 +159,19 @@ pub enum RequestWeight {
 /// A file that tools worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
-    /// The path as the tools were given it.
+    /// The path as it was passed to the tools.
     pub path: String,
     /// Times that it was read.
     pub read: u64,
-    /// Times that it was written whole.
+    /// Times that it was written as a whole.
     pub written: u64,
     /// Times that a part of it was changed.
     pub edited: u64,
     /// Position of the last touch.
     pub position: u64,
-    /// Position of the last change; 0 for none that the messages show.
+    /// Position of the last change; 0 if the messages show none.
     pub changed_at: u64,
-    /// Where that is known from.
+    /// The entries that say so.
     pub sources: Sources,
 }
 
@@ -180,22 +182,22 @@ impl FileRecord {
     }
 }
 
-/// A command, or a call of a tool that is neither about a file nor a command.
+/// A command, or a call of a tool that is about neither a file nor a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRecord {
-    /// The command, without what only shapes its output.
+    /// The command without the parts that only shape its output.
     pub command: String,
-    /// Whether it is a call of another tool.
+    /// Whether it is a call of some other tool.
     pub is_call: bool,
     /// Times that it succeeded.
     pub succeeded: u64,
     /// Times that it failed.
     pub failed: u64,
-    /// How it ended last.
+    /// How it ended the last time.
     pub outcome: Outcome,
-    /// The line that told best why it failed last.
+    /// The line that best explains its last failure.
     pub last_error: Option<String>,
-    /// Position of its last result, or of the call where there is none.
+    /// Position of its last result, or of the call if there is none.
     pub position: u64,
     /// Where it ran.
     pub sources: Sources,
@@ -208,7 +210,7 @@ pub enum Outcome {
     Succeeded,
     /// It failed.
     Failed,
-    /// Its result had not come.
+    /// Its result had not arrived.
     Open,
 }
 
@@ -217,9 +219,9 @@ pub enum Outcome {
 pub struct ErrorRecord {
     /// The path or command; `None` for a request to the model.
     pub subject: Option<String>,
-    /// The line that tells best why.
+    /// The line that best explains it.
     pub line: String,
-    /// Whether the same succeeded since.
+    /// Whether the same subject has succeeded since.
     pub is_resolved: bool,
     /// Times that it happened.
     pub times: u64,
@@ -234,17 +236,17 @@ pub struct ErrorRecord {
 pub struct NameRecord {
     /// The name.
     pub name: String,
-    /// Times that people, models and calls named it.
+    /// Times that people, models and calls used it.
     pub times: u64,
     /// Position of the last time.
     pub position: u64,
-    /// Who named it.
+    /// Where it was used.
     pub places: Places,
-    /// Where it was named first and last.
+    /// The first and the latest entries that name it.
     pub sources: Sources,
 }
 
-/// Where a name was used.
+/// The kinds of text in which a name was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Places(u8);
 
@@ -282,12 +284,12 @@ impl Places {
         Self(self.0 | places.0)
     }
 
-    /// A letter for each, as stored.
+    /// One letter for each, as stored.
     fn letters(self) -> String {
         Self::LETTERS.iter().filter(|(place, _)| self.has(*place)).map(|(_, letter)| letter).collect()
     }
 
-    /// From letters; unknown ones are passed over.
+    /// Reads letters; unknown ones are ignored.
     fn from_letters(letters: &str) -> Self {
         let known = Self::LETTERS.iter().filter(|(_, letter)| letters.contains(*letter));
         known.fold(Self::default(), |places, (place, _)| places.with(*place))
@@ -295,7 +297,7 @@ impl Places {
 }
 
 impl Ledger {
-    /// Whether nothing is told.
+    /// Whether it holds no facts.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
             && self.statements.is_empty()
@@ -307,17 +309,23 @@ impl Ledger {
             && self.identifiers.is_empty()
     }
 
+    /// The statements of the conversation, in order.
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
     /// The notes of one kind, in order.
     pub fn notes_of(&self, kind: NoteKind) -> impl DoubleEndedIterator<Item = &Note> {
         self.notes.iter().filter(move |note| note.kind == kind)
     }
 
-    /// Those of them that nobody took back.
+    /// The notes of one kind that nobody withdrew, in order.
     pub fn standing(&self, kind: NoteKind) -> impl DoubleEndedIterator<Item = &Note> {
         self.notes_of(kind).filter(|note| !note.is_withdrawn)
     }
 
-    /// The lists that a summary names, as [`crate::file_operations::FileOperations::lists`] gives them.
+    /// The file lists for a summary, in the same form as
+    /// [`crate::file_operations::FileOperations::lists`].
     pub fn file_lists(&self) -> FileLists {
         let mut lists = FileLists::default();
         for file in &self.files {
@@ -334,12 +342,12 @@ impl Ledger {
         self.files.iter().map(|file| file.path.as_str()).collect()
     }
 
-    /// What a person asked last.
+    /// The person's last request.
     pub fn last_request(&self) -> Option<&Request> {
         self.requests.last()
     }
 
-    /// Errors that nothing resolved.
+    /// Errors that are still unresolved.
     pub fn unresolved_errors(&self) -> impl Iterator<Item = &ErrorRecord> {
         self.errors.iter().filter(|error| !error.is_resolved)
     }

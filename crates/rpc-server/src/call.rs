@@ -5,16 +5,19 @@
 //! in which they came, however long they wait elsewhere.
 
 use std::future::Future;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use compaction_engine::session::{self, Turn};
+use compaction_engine::threads;
 use serde::Serialize;
-use session_store::PendingSync;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Semaphore, SemaphorePermit, oneshot};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::RpcError;
+use crate::params;
 use crate::pending_operations::PendingOperation;
 use crate::server::Server;
 use crate::session::{OpenSession, SessionAccess, Slot};
@@ -34,13 +37,9 @@ pub struct CallContext {
     pending: Option<Arc<PendingOperation>>,
     is_in_batch: bool,
     id: Option<RawId>,
+    params: Arc<Mutex<Option<Box<RawValue>>>>,
     reply: Arc<Mutex<Option<String>>>,
 }
-
-/// Calls that work at once. Those that wait for their turn have made nothing yet, so that this
-/// bounds what replies take before they are in the queue.
-const WORKING_CALLS: usize = 8;
-static WORK: Semaphore = Semaphore::const_new(WORKING_CALLS);
 
 impl CallContext {
     pub(crate) fn new(
@@ -52,7 +51,19 @@ impl CallContext {
         id: Option<RawId>,
     ) -> Self {
         let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
-        Self { server, cancel, ticket, permit: Arc::default(), pending, is_in_batch, id, reply: Arc::default() }
+        let (permit, params, reply) = (Arc::default(), Arc::default(), Arc::default());
+        Self { server, cancel, ticket, permit, pending, is_in_batch, id, params, reply }
+    }
+
+    /// Keeps the parameters until they are read.
+    pub(crate) fn give_params(&self, params: Option<Box<RawValue>>) {
+        *self.params.lock().unwrap_or_else(PoisonError::into_inner) = params;
+    }
+
+    /// Reads the parameters, once: they may be large, and what is made of them is held beside them.
+    pub(crate) fn read_params<P: DeserializeOwned>(&self) -> Result<P, RpcError> {
+        let params = self.params.lock().unwrap_or_else(PoisonError::into_inner).take();
+        params::parse(params.as_deref().map(RawValue::get))
     }
 
     /// Writes the reply with its result, which may be large, once and as it is sent. A call without
@@ -136,17 +147,17 @@ impl CallContext {
         W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
     {
         let (session, mut guard) = self.unless_cancelled(self.write_guard()).await?;
-        let server = Arc::clone(&self.server);
         // A look at the context for a compaction that may be due can take long.
         let is_brief = session.auto_compaction.model().is_none();
         if !is_brief || !guard.as_mut().is_some_and(session_store::Session::is_settled) {
-            return change(server, session, guard, work).await;
+            return change(Arc::clone(&self.server), session, guard, work).await;
         }
+        let engine = Arc::clone(self.server.engine()?);
         let turn = {
-            let _corked = server.cork();
-            catch_panic(|| turn(&server, &session, guard, work))
+            let _corked = self.server.cork();
+            catch_panic(|| Turn::take(engine, session, guard, work))
         };
-        end_turn(server, session, turn?).await
+        turn?.end().await
     }
 
     /// Waits for the turn to change the session of the call.
@@ -196,10 +207,9 @@ impl CallContext {
     /// the reply is queued. Only those that hold all locks they need may wait here, so that none
     /// waits for another.
     async fn hold_permit(&self) -> Result<(), RpcError> {
-        if let Ok(permit) = WORK.acquire().await {
-            self.server.output_ready().await;
-            *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
-        }
+        let permit = threads::permit().await;
+        self.server.output_ready().await;
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
         // A batch is sent once it is whole, so that waiting for the client would be in vain.
         if self.is_in_batch {
             self.server.batch_room()?;
@@ -219,7 +229,7 @@ fn no_ticket() -> RpcError {
 
 /// Changes a session whose lock is held, on a thread for blocking work. What must reach the disk has
 /// reached it when this returns; the session is free for others while the disk works.
-pub(crate) async fn change<T, W>(
+async fn change<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
     guard: OwnedRwLockWriteGuard<Slot>,
@@ -229,57 +239,7 @@ where
     T: Send + 'static,
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
 {
-    let (changing, changed) = (Arc::clone(&server), Arc::clone(&session));
-    let ended = blocking(move || turn(&changing, &changed, guard, work)).await?;
-    end_turn(server, session, ended).await
-}
-
-/// What came of a turn, and what it still waits for.
-type Turn<T> = (Result<T, RpcError>, Option<oneshot::Receiver<io::Result<()>>>);
-
-/// Does the work of a turn; the session is free for others when this returns.
-fn turn<T>(
-    server: &Server,
-    session: &Arc<OpenSession>,
-    mut guard: OwnedRwLockWriteGuard<Slot>,
-    work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError>,
-) -> Result<Turn<T>, RpcError> {
-    let mut access = SessionAccess::new(server, session, guard.as_mut())?;
-    let outcome = work(&mut access);
-    // Lined up for the disk in the order of the writes; the wait is for others' turns.
-    Ok((outcome, access.take_pending_sync().map(line_up_for_disk)))
-}
-
-/// Waits for what a turn left to wait for.
-async fn end_turn<T>(
-    server: Arc<Server>,
-    session: Arc<OpenSession>,
-    (outcome, synced): Turn<T>,
-) -> Result<T, RpcError> {
-    let Some(synced) = synced else {
-        return outcome;
-    };
-    match synced.await.unwrap_or_else(|_| Err(io::Error::other("the sync ended early"))) {
-        Ok(()) => outcome,
-        Err(error) => Err(not_on_disk(server, session, error).await),
-    }
-}
-
-fn line_up_for_disk(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
-    let (sender, synced) = oneshot::channel();
-    // A caller that is gone needs no answer.
-    pending.then(move |outcome| drop(sender.send(outcome)));
-    synced
-}
-
-/// Takes back what could not be synced, before the caller hears of it, and gives the caller's error.
-async fn not_on_disk(server: Arc<Server>, session: Arc<OpenSession>, error: io::Error) -> RpcError {
-    let guard = Arc::clone(&session.slot).write_owned().await;
-    let undone = blocking(move || {
-        let mut guard = guard;
-        SessionAccess::new(&server, &session, guard.as_mut())?.take_back_unsynced(error)
-    });
-    undone.await.unwrap_or_else(|error| error)
+    session::change(Arc::clone(server.engine()?), session, guard, work).await
 }
 
 /// Runs `work` on a thread for blocking work, once few enough calls work; a panic in it becomes an
@@ -287,8 +247,7 @@ async fn not_on_disk(server: Arc<Server>, session: Arc<OpenSession>, error: io::
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
-    let _permit = WORK.acquire().await;
-    on_thread(work).await
+    threads::run_with_permit(work).await?
 }
 
 /// Runs `work` with the session, or gives it back where another program has cut the session: that has to
@@ -322,7 +281,7 @@ where
     W: FnOnce(&session_store::Session, &OpenSession) -> Result<T, RpcError> + Send + 'static,
 {
     on_thread(move || {
-        let mut access = SessionAccess::new(&server, &session, guard.as_mut())?;
+        let mut access = SessionAccess::new(server.engine()?, &session, guard.as_mut())?;
         access.refresh()?;
         work(access.session(), &session)
     })
@@ -332,10 +291,7 @@ where
 async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(outcome) => outcome,
-        Err(error) => Err(RpcError::Internal { message: format!("the handler ended early: {error}") }),
-    }
+    threads::run(work).await?
 }
 
 /// Runs `work` here; a panic in it becomes an internal error, as on a thread of its own.

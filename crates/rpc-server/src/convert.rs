@@ -1,5 +1,7 @@
 //! From what the rooms below return to what the wire holds; the only place that knows both.
 
+mod engine;
+
 use std::sync::Arc;
 
 use compaction_core::entry::{Entry, EntryId};
@@ -16,6 +18,8 @@ use serde_json::value::RawValue;
 use crate::errors::RpcError;
 use crate::wire;
 
+pub(crate) use engine::*;
+
 /// An entry as stored.
 pub(crate) fn entry(entry: &Arc<Entry>) -> wire::Entry {
     entry.into()
@@ -27,9 +31,9 @@ pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
 }
 
 /// A message that a client sent; `path` names the parameter.
-pub(crate) fn read_message(message: &wire::Message, path: &str) -> Result<Message, RpcError> {
+pub(crate) fn read_message(message: wire::Message, path: &str) -> Result<Message, RpcError> {
     let is_object = message.get().starts_with('{');
-    Message::from_json(message.get()).map_err(|_| match is_object {
+    Message::from_sent(message.into()).map_err(|_| match is_object {
         true => RpcError::invalid_params(format!("{path}.role"), "the role: a string"),
         false => RpcError::invalid_params(path, "a message: an object with a string role"),
     })
@@ -37,7 +41,9 @@ pub(crate) fn read_message(message: &wire::Message, path: &str) -> Result<Messag
 
 /// Messages that a client sent; `path` names the parameter.
 pub(crate) fn read_messages(messages: &[wire::Message], path: &str) -> Result<Vec<Arc<Message>>, RpcError> {
-    let read = |(position, message)| read_message(message, &format!("{path}[{position}]")).map(Arc::new);
+    let read = |(position, message): (usize, &wire::Message)| {
+        read_message(message.clone(), &format!("{path}[{position}]")).map(Arc::new)
+    };
     messages.iter().enumerate().map(read).collect()
 }
 
@@ -175,12 +181,6 @@ fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings
         threshold_percent: settings.threshold_percent,
         keep_recent_tokens: settings.keep_recent_tokens,
     }
-}
-
-/// A JSON object that was put together here from text that was checked.
-pub(crate) fn raw_object(json: String) -> Result<wire::FreeObject, RpcError> {
-    let raw = RawValue::from_string(json);
-    raw.map(wire::FreeObject::from).map_err(|error| RpcError::Internal { message: error.to_string() })
 }
 
 /// A JSON object that was made here.

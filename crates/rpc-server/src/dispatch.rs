@@ -201,15 +201,14 @@ impl Dispatcher {
         let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
         let context = CallContext::new(server, cancel, ticket, pending, is_in_batch, id);
         let written = context.reply();
+        context.give_params(call.params);
         let mut extensions = Extensions::new();
         extensions.insert(context);
         let outbound = self.outbound.clone();
-        let params = call.params;
         let serve = async move {
             outbound.ready().await;
-            let params = Params::new(params.as_deref().map(|params| params.get())).into_owned();
             let id = admission.id.clone();
-            let response = callback(Id::Number(0), params, ConnectionId(0), usize::MAX, extensions);
+            let response = callback(Id::Number(0), Params::new(None), ConnectionId(0), usize::MAX, extensions);
             let response = AssertUnwindSafe(response).catch_unwind().await;
             drop(admission);
             let id = id?;

@@ -1,15 +1,18 @@
 //! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
-//! become them (protocol spec, Calls in general).
+//! become them (protocol/README.md, "Errors").
+
+mod engine;
 
 use std::io::ErrorKind;
 
-use compaction_core::awaited::AwaitedCall;
-use compaction_core::preparation::Refusal;
+use compaction_engine::EngineError;
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
 use session_store::StoreError;
 
-use crate::wire::{ErrorBody, PinnedEntry, SummarizerFailure};
+use crate::wire::{ErrorBody, PinnedEntry};
+
+pub(crate) use engine::failure;
 
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -57,109 +60,92 @@ pub enum RpcError {
     BatchTooLarge,
     #[error("the session id {session_id} is in use by {}", .path.as_deref().unwrap_or("a session in memory"))]
     SessionIdInUse { session_id: String, path: Option<String> },
-    #[error("failed to {message}")]
-    NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
-    #[error("failed to {message}")]
-    AwaitsResult { message: String, call: AwaitedCall, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
-    #[error("the result of tool call {call_id}, which the summary was to replace, came while it was written")]
-    ResultCame { call_id: String, expected: Option<String>, actual: Option<String> },
-    #[error("{advice}")]
-    StillTooLarge { advice: &'static str, context_tokens: u64, threshold: u64 },
-    #[error(
-        "failed to bring the context under {threshold} tokens: {kept_tokens} have to stay{} beside a summary, since \
-         neither a message nor a tool call and its results can be parted",
-        shown_weights(*.pinned_tokens, *.unestimated_tokens)
-    )]
-    KeptTooLarge { kept_tokens: u64, pinned_tokens: u64, replaced_tokens: u64, threshold: u64, unestimated_tokens: u64 },
-    #[error(
-        "failed to make the context smaller: of the {replaced_tokens} tokens that could go, {pinned_tokens} are of \
-         pinned entries, which stay, and the summary would take the rest"
-    )]
-    NoGain { replaced_tokens: u64, pinned_tokens: u64 },
-    #[error("already compacted: nothing that the model sees follows compaction {compaction_id}")]
-    AlreadyCompacted { compaction_id: String, context_tokens: u64 },
-    #[error("operation {operation_id} is in progress on this session")]
-    OperationInProgress { operation_id: String },
-    #[error("the summarizer failed: {cause}")]
-    SummarizerFailed { cause: String, retryable: bool, attempts: u32 },
-    #[error("every summarizer failed: {}", shown_failures(.failures))]
-    EverySummarizerFailed { failures: Vec<SummarizerFailure>, retryable: bool },
-    #[error("the operation took longer than compactd.deadlineMs, {milliseconds} ms")]
-    DeadlinePassed { milliseconds: u128, attempts: u32 },
-    #[error("the summary was rejected: {reason}")]
-    SummaryRejected { reason: String },
-    #[error(
-        "the summary was rejected: its {summary_tokens} tokens are not fewer than the {replaced_tokens} that it \
-         would replace; force: true takes it nevertheless"
-    )]
-    NotSmaller { summary_tokens: u64, replaced_tokens: u64 },
-    #[error("a hook cancelled the operation")]
-    CancelledByHook,
-    #[error("the hook's result is wrong: {path}: expected {expected}")]
-    InvalidHookResult { path: String, expected: String },
     #[error("{entry_tokens} tokens do not fit beside the {tokens} that are pinned; the limit is {max_tokens}")]
     PinBudgetExceeded { tokens: u64, max_tokens: u64, entry_tokens: u64, pins: Vec<PinnedEntry> },
-    #[error("setting {path}{}: expected {expected}", .file.as_ref().map(|file| format!(" in {file}")).unwrap_or_default())]
-    InvalidSettings { path: String, expected: String, file: Option<String> },
+    #[error(transparent)]
+    Engine(EngineError),
 }
 
-/// Codes, kinds and what they mean, as clients find them in the generated documents.
-pub const TABLE: &[(i32, &str, &str)] = &[
-    (-32700, "parseError", "The message is not JSON; reading goes on at the next frame."),
-    (-32600, "invalidRequest", "The message is JSON, but no request, or it is over the size limit."),
-    (-32601, "methodNotFound", "There is no such method."),
-    (-32602, "invalidParams", "A parameter is missing or wrong; `path` and `expected` say which and how."),
-    (
-        -32603,
-        "internalError",
-        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`); the server goes on.",
-    ),
-    (-32002, "notInitialized", "The first request must be `initialize`."),
-    (-32800, "requestCancelled", "The request was cancelled."),
-    (1001, "sessionNotFound", "No open session has this id, or no session is at this path."),
-    (1002, "entryNotFound", "The session has no entry with this id."),
-    (1003, "sessionLocked", "Another process has the session open for writing; `pid` and `host` say which, if known."),
-    (1004, "notASession", "The file is no session; it was left untouched."),
-    (1005, "writeFailed", "Writing failed; nothing was changed."),
-    (
-        1006,
-        "leafMoved",
-        "The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the result of a call that a compaction was to summarise came meanwhile.",
-    ),
-    (1007, "readOnly", "The session is open for reading alone."),
-    (1008, "serverBusy", "Too many requests wait; send fewer at once."),
-    (1009, "sessionIdInUse", "Another open file has the same session id; `path` says which."),
-    (
-        1101,
-        "nothingToCompact",
-        "Everything would be kept, also because the result of `toolCallId` has not come, or compacting did not help; `reason` and the numbers say why.",
-    ),
-    (1102, "alreadyCompacted", "Nothing that the model sees follows the last compaction."),
-    (1103, "operationInProgress", "A compaction, navigation or fork runs on the session; `operationId` says which."),
-    (1104, "summarizerFailed", "The summarizer failed: `cause`, `retryable`, `attempts`."),
-    (1105, "summaryRejected", "The summary is empty, cut off, or lacks what it must hold."),
-    (1106, "cancelledByHook", "A hook of the client cancelled the operation."),
-    (1107, "invalidHookResult", "A hook of the client gave a wrong result."),
-    (
-        1108,
-        "pinBudgetExceeded",
-        "The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins` say how many.",
-    ),
-    (1201, "invalidSettings", "A setting is wrong; `path` says which."),
-];
+macro_rules! kinds {
+    ($($kind:ident $code:literal $name:literal $meaning:literal;)*) => {
+        /// What kind of error it is: a code, and its name in `data.kind`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Kind {
+            $(#[doc = $meaning] $kind),*
+        }
 
-fn shown_failures(failures: &[SummarizerFailure]) -> String {
-    let shown = |failure: &SummarizerFailure| format!("{}: {}", failure.summarizer, failure.cause);
-    failures.iter().map(shown).collect::<Vec<_>>().join("; ")
+        /// Codes, kinds and what they mean, as clients find them in the generated documents.
+        pub const TABLE: &[(i32, &str, &str)] = &[$(($code, $name, $meaning)),*];
+
+        impl Kind {
+            /// The code.
+            pub fn code(self) -> i32 {
+                match self {
+                    $(Self::$kind => $code),*
+                }
+            }
+
+            /// The name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name),*
+                }
+            }
+        }
+    };
 }
 
-/// What makes up tokens that have to stay, beside messages.
-fn shown_weights(pinned_tokens: u64, unestimated_tokens: u64) -> String {
-    let pinned = (pinned_tokens > 0).then(|| format!("{pinned_tokens} of them in pinned entries"));
-    let unestimated = (unestimated_tokens > 0)
-        .then(|| format!("{unestimated_tokens} more than estimated by the provider's count, as of a prompt and tools"));
-    let parts: Vec<String> = pinned.into_iter().chain(unestimated).collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
+kinds! {
+    ParseError -32700 "parseError"
+        "The message is not JSON; reading goes on at the next frame.";
+    InvalidRequest -32600 "invalidRequest"
+        "The message is JSON, but no request, or it is over the size limit.";
+    MethodNotFound -32601 "methodNotFound"
+        "There is no such method.";
+    InvalidParams -32602 "invalidParams"
+        "A parameter is missing or wrong; `path` and `expected` say which and how.";
+    InternalError -32603 "internalError"
+        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`); the server goes on.";
+    NotInitialized -32002 "notInitialized"
+        "The first request must be `initialize`.";
+    RequestCancelled -32800 "requestCancelled"
+        "The request was cancelled.";
+    SessionNotFound 1001 "sessionNotFound"
+        "No open session has this id, or no session is at this path.";
+    EntryNotFound 1002 "entryNotFound"
+        "The session has no entry with this id.";
+    SessionLocked 1003 "sessionLocked"
+        "Another process has the session open for writing; `pid` and `host` say which, if known.";
+    NotASession 1004 "notASession"
+        "The file is no session; it was left untouched.";
+    WriteFailed 1005 "writeFailed"
+        "Writing failed; nothing was changed.";
+    LeafMoved 1006 "leafMoved"
+        "The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the result of a call that a compaction was to summarise came meanwhile.";
+    ReadOnly 1007 "readOnly"
+        "The session is open for reading alone.";
+    ServerBusy 1008 "serverBusy"
+        "Too many requests wait; send fewer at once.";
+    SessionIdInUse 1009 "sessionIdInUse"
+        "Another open file has the same session id; `path` says which.";
+    NothingToCompact 1101 "nothingToCompact"
+        "Everything would be kept, also because the result of `toolCallId` has not come, or compacting did not help; `reason` and the numbers say why.";
+    AlreadyCompacted 1102 "alreadyCompacted"
+        "Nothing that the model sees follows the last compaction.";
+    OperationInProgress 1103 "operationInProgress"
+        "A compaction, navigation or fork runs on the session; `operationId` says which.";
+    SummarizerFailed 1104 "summarizerFailed"
+        "The summarizer failed: `cause`, `retryable`, `attempts`.";
+    SummaryRejected 1105 "summaryRejected"
+        "The summary is empty, cut off, or lacks what it must hold.";
+    CancelledByHook 1106 "cancelledByHook"
+        "A hook of the client cancelled the operation.";
+    InvalidHookResult 1107 "invalidHookResult"
+        "A hook of the client gave a wrong result.";
+    PinBudgetExceeded 1108 "pinBudgetExceeded"
+        "The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins` say how many.";
+    InvalidSettings 1201 "invalidSettings"
+        "A setting is wrong; `path` says which.";
 }
 
 fn id_or_root(id: &Option<String>) -> &str {
@@ -177,77 +163,41 @@ impl RpcError {
         Self::InvalidParams { path: path.into(), expected: expected.into() }
     }
 
-    /// A wrong setting, with the file that holds it.
-    pub fn in_file(self, settings_file: &std::path::Path) -> Self {
+    /// What kind of error it is.
+    pub fn kind(&self) -> Kind {
         match self {
-            Self::InvalidSettings { path, expected, .. } => {
-                Self::InvalidSettings { path, expected, file: Some(settings_file.display().to_string()) }
-            }
-            error => error,
-        }
-    }
-
-    /// The error of a summarizer that has made so many requests in all: it may know only of those for
-    /// the summary that it wrote last.
-    pub(crate) fn with_attempts(self, requests: u32) -> Self {
-        match self {
-            Self::DeadlinePassed { milliseconds, .. } => Self::DeadlinePassed { milliseconds, attempts: requests },
-            Self::SummarizerFailed { cause, retryable, attempts } => {
-                Self::SummarizerFailed { cause, retryable, attempts: attempts.max(requests) }
-            }
-            error => error,
-        }
-    }
-
-    /// The error's name in `data.kind`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Parse { .. } => "parseError",
-            Self::InvalidRequest { .. } => "invalidRequest",
-            Self::MethodNotFound { .. } => "methodNotFound",
-            Self::InvalidParams { .. } | Self::UnsupportedVersion { .. } => "invalidParams",
-            Self::Internal { .. } | Self::BrokenEntry { .. } => "internalError",
-            Self::NotInitialized => "notInitialized",
-            Self::Cancelled => "requestCancelled",
+            Self::Parse { .. } => Kind::ParseError,
+            Self::InvalidRequest { .. } => Kind::InvalidRequest,
+            Self::MethodNotFound { .. } => Kind::MethodNotFound,
+            Self::InvalidParams { .. } | Self::UnsupportedVersion { .. } => Kind::InvalidParams,
+            Self::Internal { .. } | Self::BrokenEntry { .. } => Kind::InternalError,
+            Self::NotInitialized => Kind::NotInitialized,
+            Self::Cancelled => Kind::RequestCancelled,
             Self::SessionNotOpen { .. } | Self::NoSessionAt { .. } | Self::NothingToContinue { .. } => {
-                "sessionNotFound"
+                Kind::SessionNotFound
             }
-            Self::EntryNotFound { .. } => "entryNotFound",
-            Self::SessionLocked { .. } => "sessionLocked",
-            Self::NotASession { .. } => "notASession",
-            Self::WriteFailed { .. } => "writeFailed",
-            Self::LeafMoved { .. } | Self::ResultCame { .. } => "leafMoved",
-            Self::ReadOnly { .. } => "readOnly",
-            Self::ServerBusy { .. } | Self::BatchTooLarge => "serverBusy",
-            Self::SessionIdInUse { .. } => "sessionIdInUse",
-            Self::NothingToCompact { .. }
-            | Self::AwaitsResult { .. }
-            | Self::StillTooLarge { .. }
-            | Self::KeptTooLarge { .. }
-            | Self::NoGain { .. } => "nothingToCompact",
-            Self::AlreadyCompacted { .. } => "alreadyCompacted",
-            Self::OperationInProgress { .. } => "operationInProgress",
-            Self::SummarizerFailed { .. } | Self::EverySummarizerFailed { .. } | Self::DeadlinePassed { .. } => {
-                "summarizerFailed"
-            }
-            Self::SummaryRejected { .. } | Self::NotSmaller { .. } => "summaryRejected",
-            Self::CancelledByHook => "cancelledByHook",
-            Self::InvalidHookResult { .. } => "invalidHookResult",
-            Self::PinBudgetExceeded { .. } => "pinBudgetExceeded",
-            Self::InvalidSettings { .. } => "invalidSettings",
+            Self::EntryNotFound { .. } => Kind::EntryNotFound,
+            Self::SessionLocked { .. } => Kind::SessionLocked,
+            Self::NotASession { .. } => Kind::NotASession,
+            Self::WriteFailed { .. } => Kind::WriteFailed,
+            Self::LeafMoved { .. } => Kind::LeafMoved,
+            Self::ReadOnly { .. } => Kind::ReadOnly,
+            Self::ServerBusy { .. } | Self::BatchTooLarge => Kind::ServerBusy,
+            Self::SessionIdInUse { .. } => Kind::SessionIdInUse,
+            Self::PinBudgetExceeded { .. } => Kind::PinBudgetExceeded,
+            Self::Engine(error) => error.kind().into(),
         }
     }
 
     /// The error's code.
     pub fn code(&self) -> i32 {
-        let row = TABLE.iter().find(|(_, kind, _)| *kind == self.kind());
-        row.map_or(-32603, |(code, ..)| *code)
+        self.kind().code()
     }
 
     /// The error's `data`: its kind, and the ids and numbers needed to act.
     pub fn data(&self) -> Value {
         let mut data = self.details();
-        data["kind"] = Value::from(self.kind());
+        data["kind"] = Value::from(self.kind().name());
         data
     }
 
@@ -259,17 +209,11 @@ impl RpcError {
             | Self::NotInitialized
             | Self::Cancelled
             | Self::BatchTooLarge
-            | Self::ReadOnly { .. }
-            | Self::CancelledByHook => json!({}),
+            | Self::ReadOnly { .. } => json!({}),
             Self::MethodNotFound { method } => json!({ "method": method }),
-            Self::InvalidParams { path, expected } | Self::InvalidHookResult { path, expected } => {
-                json!({ "path": path, "expected": expected })
-            }
+            Self::InvalidParams { path, expected } => json!({ "path": path, "expected": expected }),
             Self::PinBudgetExceeded { tokens, max_tokens, entry_tokens, pins } => {
                 json!({ "tokens": tokens, "maxTokens": max_tokens, "entryTokens": entry_tokens, "pins": pins })
-            }
-            Self::InvalidSettings { path, expected, file } => {
-                json!({ "path": path, "expected": expected, "file": file })
             }
             Self::UnsupportedVersion { version } => {
                 json!({ "path": "protocolVersion", "expected": "1", "version": version, "supportedVersions": [1] })
@@ -285,64 +229,9 @@ impl RpcError {
             Self::NotASession { path, reason } => json!({ "path": path, "reason": reason }),
             Self::WriteFailed { path, .. } => json!({ "path": path }),
             Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
-            Self::ResultCame { call_id, expected, actual } => {
-                json!({ "expectedLeafId": expected, "leafId": actual, "toolCallId": call_id })
-            }
             Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
             Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
-            Self::NothingToCompact { messages, context_tokens, keep_recent_tokens, .. } => json!({
-                "reason": "allRecent",
-                "messages": messages,
-                "contextTokens": context_tokens,
-                "keepRecentTokens": keep_recent_tokens,
-            }),
-            Self::AwaitsResult { call, messages, context_tokens, keep_recent_tokens, .. } => json!({
-                "reason": "awaitsResult",
-                "toolCallId": call.call_id,
-                "entryId": call.entry_id.to_string(),
-                "messages": messages,
-                "contextTokens": context_tokens,
-                "keepRecentTokens": keep_recent_tokens,
-            }),
-            Self::StillTooLarge { context_tokens, threshold, .. } => json!({
-                "reason": "overflowRecoveryTried",
-                "contextTokens": context_tokens,
-                "threshold": threshold,
-            }),
-            Self::KeptTooLarge { kept_tokens, pinned_tokens, replaced_tokens, threshold, unestimated_tokens } => {
-                json!({
-                    "reason": "keptTooLarge",
-                    "keptTokens": kept_tokens,
-                    "pinnedTokens": pinned_tokens,
-                    "replacedTokens": replaced_tokens,
-                    "threshold": threshold,
-                    "unestimatedTokens": unestimated_tokens,
-                })
-            }
-            Self::NoGain { replaced_tokens, pinned_tokens } => {
-                json!({ "reason": "noGain", "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
-            }
-            Self::AlreadyCompacted { compaction_id, context_tokens } => {
-                json!({ "compactionId": compaction_id, "contextTokens": context_tokens })
-            }
-            Self::OperationInProgress { operation_id } => json!({ "operationId": operation_id }),
-            Self::SummarizerFailed { cause, retryable, attempts } => {
-                json!({ "cause": cause, "retryable": retryable, "attempts": attempts })
-            }
-            Self::EverySummarizerFailed { failures, retryable } => json!({
-                "cause": shown_failures(failures),
-                "retryable": retryable,
-                "attempts": failures.iter().map(|failure| failure.attempts).sum::<u32>(),
-                "failures": failures,
-            }),
-            Self::DeadlinePassed { milliseconds, attempts } => {
-                let milliseconds = u64::try_from(*milliseconds).unwrap_or(u64::MAX);
-                json!({ "cause": self.to_string(), "retryable": true, "attempts": attempts, "deadlineMs": milliseconds })
-            }
-            Self::SummaryRejected { reason } => json!({ "reason": reason }),
-            Self::NotSmaller { summary_tokens, replaced_tokens } => {
-                json!({ "reason": "notSmaller", "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
-            }
+            Self::Engine(error) => engine::details(error),
         }
     }
 
@@ -355,7 +244,7 @@ impl RpcError {
     /// An error of the store, met while serving `session_id`.
     pub fn from_store(error: &StoreError, session_id: &str) -> Self {
         let shown = |path: &std::path::Path| path.display().to_string();
-        let message = sentence(error);
+        let message = EngineError::sentence(error);
         match error {
             StoreError::SessionNotFound { path } => Self::NoSessionAt { path: shown(path) },
             StoreError::EntryNotFound { id } => {
@@ -398,34 +287,6 @@ fn start_of(path: &std::path::Path) -> String {
     path.display().to_string().chars().take(80).collect()
 }
 
-/// An error with its sources, as one sentence.
-fn sentence(error: &dyn std::error::Error) -> String {
-    let mut text = format!("failed to {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
-}
-
-impl From<Refusal> for RpcError {
-    fn from(refusal: Refusal) -> Self {
-        let message = refusal.to_string();
-        match refusal {
-            Refusal::AlreadyCompacted { compaction_id, context_tokens } => {
-                Self::AlreadyCompacted { compaction_id: compaction_id.to_string(), context_tokens }
-            }
-            Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => {
-                Self::NothingToCompact { message, messages, context_tokens, keep_recent_tokens }
-            }
-            Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => {
-                Self::AwaitsResult { message, call, messages, context_tokens, keep_recent_tokens }
-            }
-        }
-    }
-}
-
 impl From<RpcError> for ErrorObjectOwned {
     fn from(error: RpcError) -> Self {
         ErrorObjectOwned::owned(error.code(), error.to_string(), Some(error.data()))
@@ -439,7 +300,7 @@ mod tests {
     #[test]
     fn every_kind_has_its_code() {
         let error = RpcError::ServerBusy { waiting: 2, limit: 1 };
-        assert_eq!((error.code(), error.kind()), (1008, "serverBusy"));
+        assert_eq!((error.code(), error.kind()), (1008, Kind::ServerBusy));
         assert_eq!(error.data(), json!({ "kind": "serverBusy", "waiting": 2, "limit": 1 }));
         let unsupported = RpcError::UnsupportedVersion { version: 9 };
         assert_eq!((unsupported.code(), unsupported.data()["supportedVersions"].clone()), (-32602, json!([1])));

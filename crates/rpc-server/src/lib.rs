@@ -1,36 +1,28 @@
-//! The wire of compactd: framing, dispatch, methods, notifications and the command line.
+//! The wire of compactd: framing, dispatch, methods and notifications.
 //!
 //! A frame comes in by [`transport`], becomes a call in [`dispatch`], lines up for its session
 //! (`ticket`), is served by a handler ([`call`]), and goes out again by [`transport`].
 
 mod arrivals;
-mod auto_compaction;
-mod breaker;
 pub mod call;
-pub mod cli;
 pub mod client_calls;
-mod compactor;
+mod client_host;
 mod convert;
 pub mod dispatch;
 pub mod errors;
 mod handlers;
-mod hooks;
-pub mod log;
 pub mod methods;
 mod named;
-mod navigator;
+mod notifications;
 pub mod openrpc;
-mod operation;
 mod params;
+mod paths;
 mod pending_operations;
-pub mod progress;
-pub mod redaction;
 pub mod run;
+mod scope;
 pub mod server;
 pub mod session;
 pub mod sessions;
-pub mod settings;
-pub mod summarizers;
 mod ticket;
 pub mod transport;
 pub mod wire;

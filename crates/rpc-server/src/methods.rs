@@ -15,36 +15,8 @@ use crate::errors::RpcError;
 use crate::handlers::{
     compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
 };
-use crate::params;
+pub use crate::scope::Scope;
 use crate::wire::*;
-
-/// What a call has to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Nothing.
-    Free,
-    /// Everything after it waits for it.
-    Barrier,
-    /// It adds sessions: one at a time, and calls that name a session not known yet wait for it.
-    Opening,
-    /// It reads one session: beside other reads, after the changes that arrived before it.
-    Read,
-    /// It changes one session: in the order of arrival.
-    Write,
-}
-
-impl Scope {
-    /// The scope's name in the generated documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::Free => "free",
-            Scope::Barrier => "barrier",
-            Scope::Opening => "opening",
-            Scope::Read => "read",
-            Scope::Write => "write",
-        }
-    }
-}
 
 /// A method as the generated documents describe it.
 #[derive(Debug)]
@@ -282,6 +254,11 @@ client_methods! {
         "A hook before a fork: cancel it, or let it go on.";
 }
 
+/// Names of the methods, in the order of the documents.
+pub fn names() -> Vec<&'static str> {
+    METHODS.iter().map(|(name, _)| *name).collect()
+}
+
 /// The scope of a method; `None` if there is no such method.
 pub fn scope(method: &str) -> Option<Scope> {
     METHODS.iter().find_map(|(name, scope)| (*name == method).then_some(*scope))
@@ -298,13 +275,14 @@ where
     H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
-    let serve = move |params: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
-        let outcome = match (extensions.get::<CallContext>().cloned(), params::parse::<P>(params.as_str())) {
-            (Some(call), Ok(params)) => {
-                handler(call.clone(), params).await.and_then(|result| call.write_reply(&result))
-            }
-            (_, Err(error)) => Err(error),
-            (None, _) => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
+    // The parameters come with the context, as those of the registry are copied on their way.
+    let serve = move |_: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
+        let outcome = match extensions.get::<CallContext>().cloned() {
+            Some(call) => match call.read_params::<P>() {
+                Ok(params) => handler(call.clone(), params).await.and_then(|result| call.write_reply(&result)),
+                Err(error) => Err(error),
+            },
+            None => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
         };
         outcome.map_err(ErrorObjectOwned::from)
     };

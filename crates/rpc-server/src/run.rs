@@ -11,7 +11,9 @@ use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use crate::dispatch::{Dispatcher, Signal};
-use crate::server::Server;
+use crate::methods;
+use crate::openrpc;
+use crate::server::{Catalog, GRACE, Server};
 use crate::transport::{Framing, Input, Outbound, read_messages};
 
 /// How the server talks.
@@ -23,10 +25,6 @@ pub struct Options {
     pub max_message_bytes: usize,
 }
 
-/// After the end of input, requests that were read get this long to finish by themselves, and before a
-/// session is closed the operation that runs on it, so that a script may write its calls and close the
-/// pipe. Then they are cancelled, as nobody waits minutes for a model.
-pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// What cancelled requests get to end, and the client to read what it is owed.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often it is checked that the parent lives.
@@ -34,6 +32,10 @@ const PARENT_CHECK: Duration = Duration::from_secs(1);
 
 /// Threads for blocking work at most; more calls than that never work at once.
 const MAX_THREADS: usize = 16;
+
+/// What the server can do.
+const CATALOG: Catalog =
+    Catalog { methods: methods::names, notifications: methods::NOTIFICATIONS, document: openrpc::document };
 
 /// Why the server ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +48,10 @@ enum End {
     ParentDied,
 }
 
-/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT is received, or the parent dies.
+/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT is
+/// received, or the parent dies.
 ///
-/// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
+/// The exit code is 0, but 1 for `exit` without `shutdown` (protocol/README.md, "Lifecycle").
 pub fn serve(
     input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,
@@ -68,7 +71,7 @@ async fn run(
     options: Options,
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
-    let server = Arc::new(Server::new(outbound.clone()));
+    let server = Arc::new(Server::new(outbound.clone(), CATALOG));
     let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
     let ended = CancellationToken::new();
     let inputs = read_messages(&input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;

@@ -1,28 +1,32 @@
 //! What all calls share: the configuration of `initialize`, the open sessions, the way out.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use compaction_engine::settings::SettingsLayers;
+use compaction_engine::{Engine, Settings};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use session_store::{Durability, FileStore};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::arrivals::Arrivals;
-use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
+use crate::client_host::ClientHost;
 use crate::errors::RpcError;
-use crate::handlers::lifecycle::{check_path, expand_home};
+use crate::paths::{check_path, expand_home, without_dots};
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
-use crate::settings::{Settings, SettingsLayers};
-use crate::summarizers::providers::PrintedKeys;
 use crate::transport::{Cork, Outbound};
+use crate::wire::ClientCapabilities;
 
+/// After the end of input, requests that were read get this long to finish by themselves, and before a
+/// session is closed the operation that runs on it, so that a script may write its calls and close the
+/// pipe. Then they are cancelled, as nobody waits minutes for a model.
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// The server, shared by all calls.
 #[derive(Debug)]
 pub struct Server {
@@ -38,17 +42,26 @@ pub struct Server {
     pub(crate) closing: CancellationToken,
     /// Operations whose calls have arrived.
     pub(crate) pending_operations: Arc<PendingOperations>,
-    /// Compactions and navigations that run, also those whose call has been answered.
-    pub(crate) operations: TaskTracker,
     /// Requests that wait for the client.
-    pub client_calls: ClientCalls,
-    /// Keys that programs have printed for summarizers.
-    pub(crate) printed_keys: PrintedKeys,
+    pub client_calls: Arc<ClientCalls>,
+    /// What the server can do, for those who ask.
+    pub(crate) catalog: Catalog,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Made once, as it remembers what its lists learned.
     store: OnceLock<FileStore>,
     is_shut_down: AtomicBool,
+}
+
+/// What the server can do.
+#[derive(Debug, Clone, Copy)]
+pub struct Catalog {
+    /// Names of its methods.
+    pub methods: fn() -> Vec<&'static str>,
+    /// Names of its notifications.
+    pub notifications: &'static [&'static str],
+    /// Its OpenRPC document.
+    pub document: fn() -> serde_json::Value,
 }
 
 /// What `initialize` settled.
@@ -60,16 +73,12 @@ pub struct Configuration {
     pub session_dir: Option<PathBuf>,
     /// Where the agent keeps its files.
     pub agent_dir: PathBuf,
-    /// Settings of all layers but the call's. See [`Server::settings`].
-    pub settings: SettingsLayers,
+    /// What compacts, with the settings of all layers but the call's.
+    pub engine: Arc<Engine>,
     /// When the store waits for the disk: it is made once, with what is set at the start.
     pub durability: Durability,
     /// Bytes of a line that the store holds at most, settled with it.
     pub max_line_bytes: usize,
-    /// Whether the client wants progress notifications.
-    pub wants_progress: bool,
-    /// Whether the client answers `summarize`.
-    pub client_summarizes: bool,
     /// Hooks that the client answers.
     pub hooks: Vec<String>,
     /// Process id of the parent.
@@ -78,7 +87,7 @@ pub struct Configuration {
 
 impl Server {
     /// A server that talks to its client through `outbound`.
-    pub fn new(outbound: Outbound) -> Self {
+    pub fn new(outbound: Outbound, catalog: Catalog) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -87,9 +96,8 @@ impl Server {
             closing: end.child_token(),
             end,
             pending_operations: Arc::default(),
-            operations: TaskTracker::new(),
-            client_calls: ClientCalls::default(),
-            printed_keys: PrintedKeys::default(),
+            client_calls: Arc::default(),
+            catalog,
             outbound,
             configuration: OnceLock::new(),
             store: OnceLock::new(),
@@ -108,17 +116,20 @@ impl Server {
         self.configuration()
     }
 
-    /// The settings in force, with what the settings files hold now. Looks at files, so that it
-    /// belongs on a thread for blocking work; elsewhere there is [`Self::settings_now`]. A call asks
-    /// once and keeps what it got.
-    pub fn settings(&self) -> Result<Arc<Settings>, RpcError> {
-        Ok(self.configuration()?.settings.current())
+    /// An engine with these settings for this client.
+    pub(crate) fn engine_with(&self, settings: SettingsLayers, client: &ClientCapabilities) -> Engine {
+        let host = ClientHost::new(Arc::clone(&self.client_calls), self.outbound.clone(), client);
+        Engine::new(Arc::new(host), settings, self.closing.clone())
     }
 
-    /// The same from a task.
-    pub async fn settings_now(self: &Arc<Self>) -> Result<Arc<Settings>, RpcError> {
-        let server = Arc::clone(self);
-        blocking(move || server.settings()).await
+    /// What compacts; fails before `initialize`.
+    pub fn engine(&self) -> Result<&Arc<Engine>, RpcError> {
+        Ok(&self.configuration()?.engine)
+    }
+
+    /// The settings in force, with what the settings files hold now. A call asks once and keeps what it got.
+    pub async fn settings_now(&self) -> Result<Arc<Settings>, RpcError> {
+        Ok(self.engine()?.settings_now().await?)
     }
 
     /// The store of session files.
@@ -169,8 +180,9 @@ impl Server {
 
     /// Waits until no operation runs.
     pub(crate) async fn operations_ended(&self) {
-        self.operations.close();
-        self.operations.wait().await;
+        if let Ok(engine) = self.engine() {
+            engine.operations_ended().await;
+        }
     }
 
     /// Waits until the client has read enough that new replies may be made.
@@ -178,24 +190,9 @@ impl Server {
         self.outbound.ready().await;
     }
 
-    /// Whether the client has read enough that what can be left out need not be.
-    pub(crate) fn has_room_for_output(&self) -> bool {
-        self.outbound.has_room()
-    }
-
     /// Holds back notifications until the reply of the call that makes them.
     pub(crate) fn cork(&self) -> Cork<'_> {
         self.outbound.cork()
-    }
-
-    /// Tells the client something. Waits for nothing, so that it can be called under a lock.
-    pub fn notify<P: Serialize>(&self, method: &str, params: &P) {
-        match serde_json::to_string(params) {
-            Ok(params) => {
-                self.outbound.push(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}"));
-            }
-            Err(error) => tracing::error!(method, %error, "a notification could not be written"),
-        }
     }
 
     /// Whether `shutdown` was called.
@@ -216,20 +213,4 @@ impl Server {
             }
         }
     }
-}
-
-/// A path without `.` and `..`, so that one directory has one name. Links are not followed: the
-/// path may not exist yet.
-pub(crate) fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use session_store::Session;
 
 use crate::errors::RpcError;
-use crate::session::{OpenSession, Slot};
+use crate::session::{OpenSession, Slot, StoreErrors as _};
 
 /// All open sessions by id.
 #[derive(Debug, Default)]

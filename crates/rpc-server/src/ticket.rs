@@ -12,7 +12,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
 
 use crate::arrivals::{Announced, Concern, Member};
 use crate::errors::RpcError;
-use crate::methods::Scope;
+use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::{OpenSession, Slot};
 

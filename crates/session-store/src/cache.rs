@@ -72,7 +72,7 @@ impl EntryCache {
 }
 
 fn size_of(entry: &Entry) -> usize {
-    entry.line().len() * BYTES_PER_LINE_BYTE + ENTRY_OVERHEAD
+    entry.approximate_length() * BYTES_PER_LINE_BYTE + ENTRY_OVERHEAD
 }
 
 #[cfg(test)]

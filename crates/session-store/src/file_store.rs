@@ -23,7 +23,7 @@ use crate::session::labels::clean_name;
 use crate::session::{Session, SessionOptions};
 use crate::store::{CreateOptions, Durability, ListOptions, OpenOptions, SessionPage, SessionStore};
 
-/// A store of files below an agent directory (session spec, Where).
+/// A store of files below an agent directory (docs/session-format.md, "Where sessions lie").
 #[derive(Debug, Clone)]
 pub struct FileStore {
     agent_dir: PathBuf,

@@ -1,4 +1,4 @@
-//! Ids of sessions and entries (session spec, Where).
+//! Ids of sessions and entries (docs/session-format.md, "Ids").
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;

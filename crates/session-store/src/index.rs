@@ -9,13 +9,14 @@ mod quick;
 mod scan;
 pub(crate) mod tail;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
 
 use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
-use compaction_core::migrate::{Migration, Place};
+use compaction_core::migrate::{Migration, TreePosition};
 use hashbrown::HashTable;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
@@ -48,8 +49,8 @@ impl Record {
         EntryHeader { id: self.id.clone(), parent_id: self.parent_id.clone(), kind: self.kind, role: self.role }
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place { id: self.id.clone(), parent_id: self.parent_id.clone() }
+    pub(crate) fn place(&self) -> TreePosition {
+        TreePosition { id: self.id.clone(), parent_id: self.parent_id.clone() }
     }
 }
 
@@ -247,7 +248,10 @@ impl Index {
         self.end = span.end() + 1;
         let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
         let role = role.or((kind == EntryKind::Message).then_some(Role::Other));
-        self.push(Found { kind, role, is_broken: false }, Place { id, parent_id }, entry.line(), span);
+        // What a message says is no matter of the index.
+        let line = if kind == EntryKind::Message { Cow::Borrowed("") } else { entry.line() };
+        let position = TreePosition { id, parent_id };
+        self.push(Found { kind, role, is_broken: false }, position, &line, span);
         self.check_links();
         true
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Session`] is one open conversation tree: an index of its entries above a [`SessionLog`],
 //! which holds the lines. [`SessionStore`] finds, makes and copies sessions; [`FileStore`] keeps
-//! them as files in the format of the session spec, [`MemoryStore`] keeps them nowhere. This crate
+//! them as files in the format of docs/session-format.md, [`MemoryStore`] keeps them nowhere. This crate
 //! asks no environment and no home directory: directories come in as arguments.
 
 mod cache;

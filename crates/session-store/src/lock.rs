@@ -1,4 +1,4 @@
-//! The lock that keeps a second writer out (session spec, Writing).
+//! The lock that keeps a second writer out (docs/durability.md, "Locks").
 //!
 //! The lock is the system's, on the session file itself, so that it ends with its holder. A small
 //! file beside it says who holds it; a stale or missing one is harmless.

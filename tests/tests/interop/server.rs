@@ -126,7 +126,7 @@ fn read_lines(output: ChildStdout) -> Receiver<String> {
 fn build() -> anyhow::Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let status = cargo.args(["build", "--quiet", "--package", "rpc-server"]).current_dir(workspace).status()?;
+    let status = cargo.args(["build", "--quiet", "--package", "compactd"]).current_dir(workspace).status()?;
     anyhow::ensure!(status.success(), "failed to build compactd: {status}");
     binary()
 }

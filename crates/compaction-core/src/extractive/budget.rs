@@ -1,11 +1,11 @@
-//! Choosing what fits: the sections that tell where things stand get their shares first, then what
-//! was said gets the rest, and what that leaves goes to lists of deeds and names.
+//! Chooses what fits. The sections about the current state get their shares first, the digest of
+//! statements gets the rest, and actions and names get what is left.
 
 use std::cmp::Reverse;
 
-use super::candidates::Told;
+use super::candidates::Candidates;
 use super::digest::Digest;
-use super::packed::Packed;
+use super::name_list::NameList;
 use super::pool::{Candidate, Rank};
 use super::{MINIMUM_TOKENS, Style};
 use crate::ledger::Ledger;
@@ -15,23 +15,23 @@ use crate::text::utf16_len;
 
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
-/// Part of the budget in percent that names may take.
+/// Percent of the budget for names.
 const NAMES_PERCENT: usize = 5;
-/// Part of the budget in percent that deeds may take where what was said leaves room.
-const DEEDS_PERCENT: usize = 15;
-/// Part of the budget in percent that is left where little was said.
+/// Percent of the budget for actions if the statements leave room.
+const ACTIONS_PERCENT: usize = 15;
+/// Percent of the budget that must be left for a conversation to count as quiet.
 const QUIET_PERCENT: usize = 30;
-/// UTF-16 units that deeds may take where nothing else is known.
-const LEAST_DEEDS: usize = 1000;
-/// UTF-16 units of the shortest cut of an item.
+/// UTF-16 units for actions if nothing else is known.
+const LEAST_ACTIONS: usize = 1000;
+/// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
 pub(super) const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
 
-/// What a section may take: its part of the budget in percent, and its most items. The digest has
-/// what is left of a hundred.
+/// The share of a section: percent of the budget and most items. The digest gets the rest of the
+/// hundred percent.
 struct Share {
     percent: usize,
     items: usize,
@@ -54,7 +54,7 @@ fn share(kind: SummaryKind, section: Section) -> Share {
     Share { percent, items }
 }
 
-/// Where a candidate goes in a summary of `kind`.
+/// The section of a candidate in a summary of `kind`.
 fn placed(kind: SummaryKind, section: Section) -> Section {
     match kind {
         SummaryKind::TurnPrefix => match section {
@@ -63,21 +63,21 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
             Section::Constraints | Section::NextSteps | Section::CriticalContext => Section::SuffixContext,
             own => own,
         },
-        // A branch summary ends with Next Steps; what was found out stands best beside the decisions.
+        // A branch summary ends with Next Steps. Findings fit best beside the decisions.
         SummaryKind::Branch if section.in_history() == Section::CriticalContext => Section::Decisions,
         _ => section.in_history(),
     }
 }
 
-/// The summary of `kind` with what of `told` and of the ledger's statements fits into the tokens of
-/// `style`, which count as [`MINIMUM_TOKENS`] where they are fewer.
-pub(super) fn choose(ledger: &Ledger, mut told: Told, kind: SummaryKind, style: &Style<'_>) -> String {
+/// The summary of `kind` with the candidates and statements that fit into the tokens of `style`, but at
+/// least [`MINIMUM_TOKENS`].
+pub(super) fn choose(ledger: &Ledger, mut candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
-    let packed = Packed::of(&mut told);
-    let mut lists = preferred(told, kind);
-    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), packed, digest: Vec::new() };
+    let name_lists = NameList::of(&mut candidates);
+    let mut lists = preferred(candidates, kind);
+    let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_musts(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
@@ -89,11 +89,11 @@ pub(super) fn choose(ledger: &Ledger, mut told: Told, kind: SummaryKind, style: 
 }
 
 /// Whether a summary of `kind` has anything to choose from.
-pub(super) fn has_any(told: &Told, kind: SummaryKind) -> bool {
-    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && told.pool.has(section))
+pub(super) fn has_any(candidates: &Candidates, kind: SummaryKind) -> bool {
+    Section::ALL.into_iter().any(|section| kind.has(placed(kind, section)) && candidates.pool.has(section))
 }
 
-/// The candidates of one section, most wanted first, and how many of them were looked at.
+/// The candidates of one section, most important first, and how many of them were examined.
 struct List {
     section: Section,
     candidates: Vec<Candidate>,
@@ -102,12 +102,12 @@ struct List {
     units: usize,
 }
 
-/// The candidates of each section of `kind`, most wanted first: by rank, then the newest.
-fn preferred(told: Told, kind: SummaryKind) -> Vec<List> {
+/// The candidates of each section of `kind`, by rank and then the newest first.
+fn preferred(candidates: Candidates, kind: SummaryKind) -> Vec<List> {
     let own = Section::ALL.into_iter().filter(|own| kind.has(*own));
     let mut lists: Vec<List> =
         own.map(|section| List { section, candidates: Vec::new(), looked_at: 0, units: MOST_UNITS_OF_ONE }).collect();
-    for (section, candidates) in Section::ALL.into_iter().zip(told.pool.into_sections()) {
+    for (section, candidates) in Section::ALL.into_iter().zip(candidates.pool.into_sections()) {
         let place = placed(kind, section);
         if let Some(list) = lists.iter_mut().find(|list| list.section == place) {
             let is_guest = kind == SummaryKind::Branch && place != section;
@@ -132,18 +132,18 @@ impl List {
 
 pub(super) struct Chooser {
     kind: SummaryKind,
-    /// UTF-16 units for items in all.
+    /// UTF-16 units for all items.
     pub(super) budget: usize,
     /// UTF-16 units that are left.
     pub(super) left: usize,
     pub(super) chosen: Vec<(Section, Candidate)>,
-    packed: [Packed; 2],
+    name_lists: [NameList; 2],
     digest: Vec<String>,
 }
 
 impl Chooser {
-    /// Takes what must not be left out, newest first, and cuts it as far as it has to be: each may
-    /// use half of what is left.
+    /// Takes the items that must not be left out, newest first. Each may use half of the remaining room
+    /// and is cut to it.
     fn take_musts(&mut self, lists: &mut [List]) {
         let mut musts = Vec::new();
         for list in lists {
@@ -161,7 +161,7 @@ impl Chooser {
         }
     }
 
-    /// Gives each section its share, but nothing to deeds.
+    /// Fills the share of each section, without actions.
     fn take_shares(&mut self, lists: &mut [List]) {
         let most = (self.budget / 24).clamp(LEAST_UNITS, MOST_UNITS_OF_ONE);
         for list in lists {
@@ -179,14 +179,15 @@ impl Chooser {
         }
     }
 
-    /// What was said, for what the sections leave but for a small part of names.
+    /// Fills the room that the sections leave with statements, except for a small part for names.
     fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
         let told: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
         self.digest = Digest { ledger, units, style }.items(&told);
         let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
-        // Labels are estimated while statements are chosen; where they took more, the oldest items go.
+        // Labels are only estimated while statements are chosen. If they took more room, the oldest
+        // items are dropped.
         let excess = self.digest.iter().take_while(|item| {
             let is_over = used > self.left;
             used -= if is_over { cost(Section::CriticalContext, item) } else { 0 };
@@ -197,11 +198,12 @@ impl Chooser {
         self.left = self.left.saturating_sub(used);
     }
 
-    /// Gives out what is left then, one item to each section in turn; deeds have a share of it.
+    /// Gives the remaining room to the sections in turn, one item each. Actions have a share of it.
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
         let told = self.budget.saturating_sub(self.left);
-        let mut deeds = if is_quiet { (self.budget / 100 * DEEDS_PERCENT).min(told / 6).max(LEAST_DEEDS) } else { 0 };
+        let mut actions =
+            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(told / 6).max(LEAST_ACTIONS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
@@ -211,23 +213,23 @@ impl Chooser {
                 list.looked_at += 1;
                 let cost = cost(list.section, &candidate.item());
                 let is_deed = candidate.rank == Rank::Least;
-                if cost <= self.left && (!is_deed || cost <= deeds) {
-                    deeds = deeds.saturating_sub(if is_deed { cost } else { 0 });
+                if cost <= self.left && (!is_deed || cost <= actions) {
+                    actions = actions.saturating_sub(if is_deed { cost } else { 0 });
                     self.take(list.section, candidate);
                 }
             }
         }
     }
 
-    /// Names that stand nowhere else.
+    /// Takes names that appear nowhere else.
     fn take_names(&mut self) {
         let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
         let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
-        for packed in &mut self.packed {
-            packed.leave_out(texts.iter().copied());
+        for list in &mut self.name_lists {
+            list.leave_out(texts.iter().copied());
         }
-        for packed in &mut self.packed {
-            packed.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
+        for list in &mut self.name_lists {
+            list.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
         }
     }
 
@@ -236,8 +238,8 @@ impl Chooser {
         self.chosen.push((section, candidate));
     }
 
-    /// Oldest first in every section but Next Steps, where the latest plan comes first; the digest
-    /// and the lists of names stand last.
+    /// Sections are in order of position, except Next Steps, where the latest plan comes first. The
+    /// digest and the lists of names are last.
     fn render(mut self) -> String {
         self.chosen.sort_by_key(|(section, candidate)| {
             let latest_first = if *section == Section::NextSteps { u64::MAX - candidate.position } else { 0 };
@@ -249,13 +251,12 @@ impl Chooser {
         }
         let place = placed(self.kind, Section::CriticalContext);
         sections[place].extend(std::mem::take(&mut self.digest));
-        sections[place].extend(self.packed.iter().filter_map(Packed::item));
+        sections[place].extend(self.name_lists.iter().filter_map(NameList::item));
         sections.render(self.kind)
     }
 }
 
-/// UTF-16 units that an item adds at most: its line, its line end, and the longest number that
-/// could mark it.
+/// Most UTF-16 units that an item adds: its line, its line end, and the longest list number.
 pub(super) fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
 }

@@ -1,4 +1,4 @@
-//! What a ledger leaves for the sections of a summary.
+//! The candidates of a ledger for the sections of a summary.
 
 use std::collections::HashMap;
 
@@ -16,57 +16,57 @@ use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, St
 use crate::summary::{Section, SummaryKind};
 use crate::tools::PlanStatus;
 
-/// UTF-16 units of a request where it is told again.
+/// Most UTF-16 units of a repeated request.
 const LONGEST_REPEAT: usize = 120;
-/// UTF-16 units of what a short request answers.
+/// Most UTF-16 units of the question that a short request answers.
 const LONGEST_QUESTION: usize = 200;
-/// UTF-16 units of a request that says nothing without what it answers.
+/// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
-/// Statements of the newest answer that say what is being done.
+/// Most statements of the newest answer about the current work.
 const MOST_SAID: usize = 3;
 
-/// Candidates, and lists of names, the most wanted first.
+/// Candidates, and lists of names, most important first.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Candidates {
     pub(super) pool: Pool,
     pub(super) paths: Vec<String>,
     pub(super) identifiers: Vec<String>,
 }
 
-impl Told {
+impl Candidates {
     pub(super) fn of(ledger: &Ledger, kind: SummaryKind, style: &Style<'_>) -> Self {
         let mut pool = Pool::new(style.custom_instructions, style.citations);
         if let Some(focus) = style.custom_instructions.filter(|focus| !focus.trim().is_empty()) {
             pool.add(Section::Constraints, &format!("{FOCUS}{focus}"), Origin::at(ledger.messages), Rank::Must);
         }
-        let mut telling = Telling { ledger, kind, pool };
-        telling.requests();
-        telling.notes();
-        telling.milestones();
-        telling.repository();
-        telling.plan();
-        telling.newest_answer();
-        telling.deeds();
-        telling.errors();
-        telling.go_on();
+        let mut builder = Builder { ledger, kind, pool };
+        builder.requests();
+        builder.notes();
+        builder.milestones();
+        builder.repository();
+        builder.plan();
+        builder.newest_answer();
+        builder.actions();
+        builder.errors();
+        builder.go_on();
         let name = |name: &crate::ledger::NameRecord| one_line(&name.name);
         Self {
             paths: ledger.paths.iter().map(name).collect(),
             identifiers: ledger.identifiers.iter().map(name).collect(),
-            pool: telling.pool,
+            pool: builder.pool,
         }
     }
 }
 
-struct Telling<'a> {
+struct Builder<'a> {
     ledger: &'a Ledger,
     kind: SummaryKind,
     pool: Pool,
 }
 
-impl<'a> Telling<'a> {
-    /// The request that began it all, and the one that came last with what it answers. What was
-    /// asked between is told by the digest.
+impl<'a> Builder<'a> {
+    /// The first request, and the last one with the question that it answers. The digest has the
+    /// requests in between.
     fn requests(&mut self) {
         let first = self.first_request();
         if self.kind == SummaryKind::TurnPrefix {
@@ -102,33 +102,33 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// What the model said right before a request that is too short to be understood alone.
+    /// The statement of the model right before a request that is too short to be understood alone.
     fn answered_question(&self, request: &Request) -> Option<String> {
         if one_line(&request.text).encode_utf16().count() > SHORT_REQUEST {
             return None;
         }
         let before = |statement: &&Statement| statement.position < request.position;
-        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Deed).find(before)?;
+        let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
         (last.voice != Voice::Person).then(|| clip(&last.text, LONGEST_QUESTION))
     }
 
-    /// The request that began it all.
+    /// The first request.
     fn first_request(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
         requests.iter().find(|request| is_substantive(&request.text)).or_else(|| requests.first())
     }
 
-    /// The last request that asks for something by itself; the kept end of a turn tells its own.
+    /// The last request that is complete by itself. The kept end of a split turn has its own.
     fn latest(&self) -> Option<&'a Request> {
         let requests = &self.ledger.requests;
         let latest = requests.iter().rev().find(|request| is_substantive(&request.text)).or_else(|| requests.last());
         latest.filter(|_| self.kind != SummaryKind::TurnPrefix)
     }
 
-    /// Whether the last request still waits for its answer's end.
+    /// Whether the last request has no complete answer yet.
     fn is_open(&self) -> bool {
         let Some(last) = self.ledger.last_request() else { return false };
-        // What an earlier summary told as the latest is open if it said so.
+        // A latest request from an earlier summary is open if that summary said so.
         let is_told = |note: &Note| note.text.starts_with(WORKING_ON);
         match last.position {
             0 => self.ledger.notes_of(NoteKind::Open).any(is_told),
@@ -164,7 +164,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// In the summary of a branch such items keep their sections, as all of it is about what was left.
+    /// Such items keep their sections in the summary of a branch, since all of it is about that branch.
     fn section_of_branch(&self, kind: NoteKind) -> Section {
         match kind {
             _ if self.kind != SummaryKind::Branch => Section::CriticalContext,
@@ -175,7 +175,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Commits, pushes, pull requests, and how each kind of test ended last.
+    /// Commits, pushes, pull requests, and the last outcome of each kind of test.
     fn milestones(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|statement| statement.voice == Voice::Milestone);
         let mut last: HashMap<String, &Statement> = HashMap::new();
@@ -195,7 +195,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// What was changed since the last commit, and the pull request that was named last.
+    /// Files that changed since the last commit, and the last pull request that was named.
     fn repository(&mut self) {
         let milestones = self.ledger.statements.iter().filter(|one| one.voice == Voice::Milestone);
         let committed_at = milestones.filter(|one| one.text.starts_with(COMMITTED)).map(|one| one.position).max();
@@ -213,7 +213,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// The tasks of the plan, where it is not older than the topic.
+    /// The tasks of the plan, unless it is older than the topic.
     fn plan(&mut self) {
         let plan = &self.ledger.plan;
         let later = self.ledger.requests.iter().filter(|request| request.position > plan.position);
@@ -230,7 +230,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// What the newest answer says it is doing or asks, while it waits for a tool or for a person.
+    /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
         let asked = self.ledger.last_request().map_or(0, |request| request.position);
         let said = self.ledger.statements.iter().rev();
@@ -252,21 +252,21 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// What tools did to files and which commands succeeded, for conversations that say little.
-    fn deeds(&mut self) {
+    /// File changes and successful commands, for conversations with few statements.
+    fn actions(&mut self) {
         for file in &self.ledger.files {
-            let deeds = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
-            for (deed, times) in deeds.into_iter().filter(|(_, times)| *times > 0) {
+            let actions = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
+            for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
                 let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
-                self.pool.add(Section::Done, &format!("{deed} {}", quote(&shown(&file.path))), origin, Rank::Least);
+                self.pool.add(Section::Done, &format!("{verb} {}", quote(&shown(&file.path))), origin, Rank::Least);
             }
         }
         for command in self.ledger.commands.iter().filter(|command| command.succeeded > 0) {
-            let deed = if command.is_call { "Called" } else { "Ran" };
+            let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
             let origin = Origin { position, times, sources: Some(&command.sources) };
-            self.pool.add(Section::Done, &format!("{deed} {name}"), origin, Rank::Least);
+            self.pool.add(Section::Done, &format!("{verb} {name}"), origin, Rank::Least);
         }
     }
 
@@ -277,7 +277,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// What comes next where no answer said so: the request that is open or whose work failed.
+    /// The next step if no answer names one: the request that is open or whose work failed.
     fn go_on(&mut self) {
         let Some(latest) = self.latest() else { return };
         let said = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
@@ -291,11 +291,14 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// Files that are named as changed since the last commit.
+/// Most files that are named as changed since the last commit.
 const MOST_CHANGED: usize = 8;
 
 /// The pull request that a text names: its address, or its number.
 fn pull_request(text: &str) -> Option<String> {
+    if !text.contains(['#', '!', '/']) && !text.contains("gh pr ") {
+        return None;
+    }
     let digits = |at: usize| {
         let rest = &text[at..];
         let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
@@ -314,7 +317,7 @@ fn pull_request(text: &str) -> Option<String> {
     })
 }
 
-/// Requests after which a plan that was not touched is no longer what is worked on.
+/// Requests after which a plan without updates is stale.
 const STALE_AFTER: usize = 3;
 
 fn origin(request: &Request) -> Origin<'_> {

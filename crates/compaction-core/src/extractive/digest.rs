@@ -1,4 +1,4 @@
-//! The digest: what was said, in order, as far as it is worth its room.
+//! The digest: the most valuable statements, in order.
 
 use super::Style;
 use super::pool::short_id;
@@ -7,10 +7,10 @@ use crate::ledger::selection::Selection;
 use crate::ledger::{Ledger, Statement, Voice};
 use crate::text::utf16_len;
 
-/// UTF-16 units of an item after which another begins.
+/// UTF-16 units of an item after which a new one begins.
 const LONGEST_ITEM: usize = 700;
 
-/// What a digest is made of.
+/// The input of a digest.
 pub(super) struct Digest<'a> {
     pub(super) ledger: &'a Ledger,
     /// UTF-16 units that it may take.
@@ -27,11 +27,11 @@ struct Item {
 }
 
 impl Digest<'_> {
-    /// Its items. What stands in `told` already is said again only where it adds something.
+    /// Its items. Statements that `told` already covers are repeated only if they add something.
     pub(super) fn items(&self, told: &[&str]) -> Vec<String> {
         let selection =
             Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
-        let chosen = selection.choose(&self.ledger.statements, told);
+        let chosen = selection.choose(self.ledger, told);
         let mut items: Vec<Item> = Vec::new();
         for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
             match items.last_mut().filter(|last| last.takes(statement)) {
@@ -50,7 +50,7 @@ impl Item {
         Self { label, position: statement.position, text, entry: statement.sources.ids().first().cloned() }
     }
 
-    /// Whether a statement goes on in the item: messages of a person stand alone.
+    /// Whether a statement continues the item. Each message of a person is an item of its own.
     fn takes(&self, statement: &Statement) -> bool {
         let is_own = statement.position == self.position || statement.voice != Voice::Person;
         is_own
@@ -73,12 +73,12 @@ impl Item {
     }
 }
 
-/// How an item of the speaker begins.
+/// The label of an item of the speaker.
 fn label(voice: Voice) -> &'static str {
     match voice {
         Voice::Person => "User: ",
         Voice::Report | Voice::Remark | Voice::Announcement => "Assistant: ",
-        Voice::Deed | Voice::Milestone => "Work: ",
+        Voice::Action | Voice::Milestone => "Work: ",
         Voice::Quote => "Quoted: ",
         Voice::Summary => "Earlier: ",
     }

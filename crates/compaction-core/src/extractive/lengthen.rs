@@ -1,4 +1,4 @@
-//! Lengthening: what was cut so that everything has a place gets the room that is left at the end.
+//! Lengthening: cut items get the room that is left at the end.
 
 use std::cmp::Reverse;
 
@@ -7,13 +7,13 @@ use super::pool::{Candidate, Rank};
 use crate::ledger::text::clip_middle;
 use crate::summary::Section;
 
-/// UTF-16 units to which items grow, one step after the other, so that many grow a little before
-/// one grows much.
+/// UTF-16 units to which items are lengthened, step by step, so that many grow a little before one
+/// grows much.
 const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
 
 impl Chooser {
-    /// Gives what is left to the items that were cut, the most important first. Those that are
-    /// longer than usual, such as requests with a file in them, leave half of the budget free.
+    /// Lengthens the cut items with the remaining room, most important first. Very long ones, such as
+    /// requests with a file in them, leave half of the budget free.
     pub(super) fn lengthen(&mut self) {
         let mut cut: Vec<usize> =
             (0..self.chosen.len()).filter(|index| self.chosen[*index].1.whole.is_some()).collect();
@@ -35,7 +35,7 @@ impl Chooser {
     }
 }
 
-/// What matters most comes first: what must not be left out, constraints, requests, errors.
+/// The order of lengthening: required items, constraints, requests, errors.
 fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse<u64>) {
     let class = match section {
         _ if candidate.rank == Rank::Must => 0,

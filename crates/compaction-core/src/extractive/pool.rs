@@ -9,21 +9,21 @@ use crate::ledger::text::{normalised, one_line};
 use crate::summary::Section;
 use crate::text::prefix_utf16;
 
-/// UTF-16 units of an entry's id where an item cites it.
+/// UTF-16 units of an entry's id in a citation.
 const CITED_UNITS: usize = 8;
 
-/// How much a candidate is wanted, most wanted first.
+/// How important a candidate is, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// It is never left out, only cut.
     Must,
     /// It matches the caller's focus.
     Focus,
-    /// It tells something of its own.
+    /// It has information of its own.
     Normal,
     /// It is left out first.
     Low,
-    /// It is told only where there is room for everything else.
+    /// It is included only if there is room for everything else.
     Least,
 }
 
@@ -31,32 +31,32 @@ pub(super) enum Rank {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) position: u64,
-    /// How often it happened; said in the item where it is more than once.
+    /// How often it happened. The item says so if it is more than once.
     pub(super) times: u64,
     pub(super) sources: Option<&'a Sources>,
 }
 
 impl Origin<'static> {
-    /// One message, not cited.
+    /// A message that is not cited.
     pub(super) fn at(position: u64) -> Self {
         Self { position, times: 1, sources: None }
     }
 }
 
-/// One item that a summary could have.
+/// A possible item of a summary.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     /// The item, on one line, perhaps cut.
     pub(super) text: String,
-    /// All of it, where the item is a cut of it.
+    /// The whole text, if the item is a cut of it.
     pub(super) whole: Option<String>,
     /// Position of the message that it comes from.
     pub(super) position: u64,
-    /// Its place among the candidates of its section, which orders those of one message.
+    /// Its index among the candidates of its section, which orders those of one message.
     pub(super) sequence: usize,
     pub(super) rank: Rank,
     pub(super) times: u64,
-    /// The entry that it cites, in short.
+    /// The short id of the entry that it cites.
     pub(super) cited: Option<String>,
 }
 
@@ -74,7 +74,7 @@ struct List {
     by_key: HashMap<String, usize>,
 }
 
-/// Words of instructions that say nothing about their subject.
+/// Words of instructions that do not identify a subject.
 const COMMON_WORDS: [&str; 22] = [
     "about",
     "also",
@@ -100,10 +100,10 @@ const COMMON_WORDS: [&str; 22] = [
     "with",
 ];
 
-/// Words of instructions that are looked for.
+/// Most words of instructions that are searched for.
 const MOST_FOCUS_WORDS: usize = 64;
 
-/// An entry's id as items cite it.
+/// An entry's id as it appears in citations.
 pub(super) fn short_id(id: &EntryId) -> String {
     prefix_utf16(&one_line(id.as_str()), CITED_UNITS).to_owned()
 }
@@ -120,12 +120,13 @@ impl Pool {
         }
     }
 
-    /// Adds an item. One that is there already becomes as new and as wanted as the two together.
+    /// Adds an item. If it is already there, the two become one with the newer position and the higher
+    /// rank.
     pub(super) fn add(&mut self, section: Section, text: &str, origin: Origin<'_>, rank: Rank) {
         self.add_cut(section, text, None, origin, rank);
     }
 
-    /// Adds an item that is a cut of `whole`, which it may become again where there is room.
+    /// Adds an item that is a cut of `whole`. It is lengthened again if there is room.
     pub(super) fn add_cut(
         &mut self,
         section: Section,
@@ -157,12 +158,12 @@ impl Pool {
         list.candidates.push(Candidate { text, whole, position, sequence, rank, times, cited });
     }
 
-    /// Whether something that is told on this one line matches the caller's focus.
+    /// Whether an item with this key matches the caller's focus.
     fn matches_focus(&self, key: &str) -> bool {
         self.focus.iter().any(|word| key.contains(word.as_str()))
     }
 
-    /// Whether there is no candidate at all.
+    /// Whether there are no candidates.
     pub(super) fn is_empty(&self) -> bool {
         self.lists.iter().all(|list| list.candidates.is_empty())
     }
@@ -179,18 +180,18 @@ impl Pool {
 }
 
 impl Candidate {
-    /// The same, wanted less than those that belong to the section.
+    /// The same with a lower rank than candidates that belong to the section.
     pub(super) fn behind(self) -> Self {
         Self { rank: if self.rank == Rank::Normal { Rank::Low } else { self.rank }, ..self }
     }
 
-    /// The same with `text` in place of its own, which is a cut of it.
+    /// The same with its text cut to `text`.
     pub(super) fn cut_to(&self, text: String) -> Self {
         let whole = self.whole.as_ref().or(Some(&self.text).filter(|own| **own != text)).cloned();
         Self { text, whole, cited: self.cited.clone(), ..*self }
     }
 
-    /// The item's text with the times that it happened and the entry that it cites.
+    /// The text of the item with the number of times and the citation.
     pub(super) fn item(&self) -> String {
         let mut item = self.text.clone();
         if self.times > 1 {

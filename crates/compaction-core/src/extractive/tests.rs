@@ -638,7 +638,7 @@ fn a_huge_request_keeps_its_beginning_and_its_end() {
 }
 
 /// Wishes that stand behind the first words of many requests.
-fn wishes(count: usize) -> Vec<Arc<Message>> {
+fn constraints(count: usize) -> Vec<Arc<Message>> {
     let wish = |number: usize| {
         let text =
             format!("Look at pkg{number}/unit.py and explain in a few words what it computes for report {number}");
@@ -650,7 +650,7 @@ fn wishes(count: usize) -> Vec<Arc<Message>> {
 #[test]
 fn requests_are_whole_where_there_is_room() {
     for (count, budget, are_whole) in [(20, 4000, true), (300, 13_107, true), (300, 1500, false)] {
-        let messages = prepared(&wishes(count));
+        let messages = prepared(&constraints(count));
         let text = text_of(&ExtractiveInput { style: style(budget), ..history(&messages) });
         assert!(estimate_text(&text) <= budget);
         let ledger = Ledger::collect(&messages, None, tools());
@@ -899,14 +899,14 @@ fn what_was_changed_since_the_last_commit_is_told() {
 
 #[test]
 fn wishes_that_differ_in_one_word_are_two() {
-    let wishes = [
+    let constraints = [
         "Never touch src/old.rs in the repo.",
         "Never touch src/new.rs in the repo.",
         "Always run the tests on staging before you push.",
         "Always run the tests on production before you push.",
     ];
-    let document = SummaryDocument::parse(&text_of(&history(&prepared(&wishes.map(user)))));
-    assert_eq!(document.body[Section::Constraints], wishes);
+    let document = SummaryDocument::parse(&text_of(&history(&prepared(&constraints.map(user)))));
+    assert_eq!(document.body[Section::Constraints], constraints);
 }
 
 #[test]

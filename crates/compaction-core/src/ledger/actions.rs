@@ -1,4 +1,4 @@
-//! What tools did: calls paired with their results, and what became of files and commands.
+//! What tools did: calls paired with results, and the state of files and commands that follows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,30 +7,31 @@ use super::error_forms::is_trailer;
 use super::error_line::{NO_OUTPUT, error_line};
 use super::errors::Errors;
 use super::labels::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
-use super::notes::{NoteKind, Notes, Place};
+use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcome, said};
 use super::person::is_refusal;
-use super::subject::{Deed, Subject, shown, subject_of};
+use super::subject::{ActionKind, Subject, shown, subject_of};
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
 use crate::tools::{
-    Plan, ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, plan_items, printed_text,
+    Plan, ToolAction, classify, files_done, has_failed, is_listed, plan_items, printed_text, proposed_edits,
+    reported_edits,
 };
 
-/// Commands that are kept, the newest and the most frequent ones.
+/// Most commands that are kept: the newest and the most frequent ones.
 const MOST_COMMANDS: usize = 400;
-/// UTF-16 units of a command that failed, where that is told.
+/// Most UTF-16 units of a failed command in a statement.
 const LONGEST_FAILED: usize = 100;
-/// Files that are kept, the newest ones.
+/// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
 
-/// A call that was noted.
+/// What a call tells.
 pub(super) struct Begun {
-    /// What it says in words.
+    /// Sentences in its arguments.
     pub(super) said: Vec<(Voice, String)>,
-    /// Whether it is to change files.
+    /// Whether it changes files.
     pub(super) changes_files: bool,
     /// The plan that it writes down.
     pub(super) plan: Option<Plan>,
@@ -40,19 +41,20 @@ pub(super) struct Begun {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Actions<'a> {
     /// Calls without a result, by id.
-    open: HashMap<&'a str, (Place<'a>, Subject, ToolAction)>,
+    open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction)>,
     files: HashMap<String, FileRecord>,
     commands: HashMap<String, CommandRecord>,
-    /// What the messages themselves changed or ran with success, and what they read, as items name it.
+    /// Files that these messages changed or read, and commands that they ran successfully, as items
+    /// name them.
     changed: HashSet<String>,
     done: HashSet<String>,
-    /// Position of the latest calls.
+    /// Position of the latest call.
     last_call: u64,
     lookups: u64,
-    /// Files of edits that stand in answers.
-    proposed: Vec<(Place<'a>, &'a str)>,
-    /// Whether a tool was called, or an edit told to be done: then edits that stand in answers tell nothing.
-    has_deeds: bool,
+    /// Files whose edits appear in answers.
+    proposed: Vec<(SourcePosition<'a>, &'a str)>,
+    /// Whether a tool was called or an edit was reported as done. Edits in answers then prove nothing.
+    has_calls: bool,
 }
 
 impl<'a> Actions<'a> {
@@ -61,10 +63,10 @@ impl<'a> Actions<'a> {
         self.commands.extend(commands.iter().map(|command| (command.command.clone(), command.clone())));
     }
 
-    /// Notes a call; returns what it says in words, and whether it is to change files.
-    pub(super) fn begin(&mut self, place: Place<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
+    /// Records a call. Returns its sentences, its plan, and whether it changes files.
+    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
         self.last_call = place.position;
-        self.has_deeds = true;
+        self.has_calls = true;
         let action = classify(call, tools);
         if is_listed(call, tools) {
             action.files().iter().for_each(|file| {
@@ -73,7 +75,7 @@ impl<'a> Actions<'a> {
         }
         let plan = match &action {
             ToolAction::Plan(plan) => Some(plan.clone()),
-            // Some agents send their list along with any call.
+            // Some agents send their task list along with any call.
             _ if call.arguments.as_ref().is_some_and(|arguments| arguments.get("task_progress").is_some()) => {
                 plan_items(call)
             }
@@ -84,41 +86,43 @@ impl<'a> Actions<'a> {
         begun
     }
 
-    /// Whether the call puts a question to the person.
+    /// Whether the call asks the person a question.
     pub(super) fn asks(&self, call_id: &str) -> bool {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
-    /// Pairs a result with its call, and returns what it tells in words. A result without a call
-    /// belongs to what was cut away before; one that tells that a person refused is no failure.
+    /// Pairs a result with its call and returns what it says in words. A result without a call belongs
+    /// to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(
         &mut self,
-        place: Place<'a>,
+        place: SourcePosition<'a>,
         call_id: &str,
         output: &str,
         is_error: bool,
         errors: &mut Errors,
     ) -> Option<(Voice, String)> {
         let (_, subject, action) = self.open.remove(call_id)?;
-        if is_refusal(output) && (is_error || has_failed(&action, output, is_error)) {
+        let has_failed = has_failed(&action, output, is_error);
+        if (is_error || has_failed) && is_refusal(output) {
             return None;
         }
-        let files = files_done(&action, output, is_error, || Box::new(self.files.keys().map(String::as_str)));
-        let of_files: Vec<Subject> = files.into_iter().map(|file| (Deed::of_file(file.deed), file.path)).collect();
-        let has_failed = has_failed(&action, output, is_error);
+        let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
+        let of_files: Vec<Subject> =
+            files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
         let mut told = outcome(&action, &subject, output, has_failed);
         if has_failed {
             let line = error_line(&printed_text(output));
-            let failed = || (Voice::Deed, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
+            let failed =
+                || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
             told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
-            // A search that failed is done otherwise, or not at all.
+            // A failed search is repeated in another way or dropped.
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
                 errors.add(Some(&shown(&subject.1)), &line, place, true);
             } else {
                 self.fail(place, subject, &line, errors);
             }
-        } else if is_deed(&action) {
+        } else if is_told_as_action(&action) {
             self.succeed(place, subject, 1, errors);
         }
         of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
@@ -130,37 +134,38 @@ impl<'a> Actions<'a> {
         self.open.values().any(|(place, ..)| place.position != self.last_call)
     }
 
-    /// Takes all open calls for successes, where results are left out throughout.
+    /// Treats all open calls as successful. This is for branches, whose results are left out.
     pub(super) fn end_all(&mut self, errors: &mut Errors) {
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by(|left, right| (left.1.0.position, left.0).cmp(&(right.1.0.position, right.0)));
         for (_, (place, subject, action)) in open {
-            let files = action.files().iter().map(|file| (Deed::of_file(file.deed), file.path.clone()));
+            let files = action.files().iter().map(|file| (ActionKind::of_file(file.access), file.path.clone()));
             let subject = Some(subject).filter(|_| !matches!(action, ToolAction::Files(_)));
             subject.into_iter().chain(files).for_each(|subject| self.succeed(place, subject, 1, errors));
         }
     }
 
-    /// A command that the person ran.
-    pub(super) fn note_command(&mut self, place: Place<'a>, bash: &BashExecution, errors: &mut Errors) {
+    /// Records a command that the person ran.
+    pub(super) fn note_command(&mut self, place: SourcePosition<'a>, bash: &BashExecution, errors: &mut Errors) {
         let command = one_line(&bash.command);
         match bash.exit_code {
             _ if bash.cancelled => {}
             Some(code) if code != 0 => {
                 let error = format!("exit code {code}: {}", error_line(&bash.output));
-                self.fail(place, (Deed::Run, command), &error, errors);
+                self.fail(place, (ActionKind::Run, command), &error, errors);
             }
-            _ => self.succeed(place, (Deed::Run, command), 1, errors),
+            _ => self.succeed(place, (ActionKind::Run, command), 1, errors),
         }
     }
 
-    /// Notes an error. A lookup that found nothing is none, nor is what the person stopped.
-    fn fail(&mut self, place: Place<'_>, (deed, target): Subject, error: &str, errors: &mut Errors) {
+    /// Records an error. A lookup without results is not an error, nor is a call that the person
+    /// stopped.
+    fn fail(&mut self, place: SourcePosition<'_>, (kind, target): Subject, error: &str, errors: &mut Errors) {
         if error == "Command aborted" || error == "Operation aborted" {
             return;
         }
-        let is_lookup = deed == Deed::Run && is_lookup(&target);
-        let core = core_of(deed, &target);
+        let is_lookup = kind == ActionKind::Run && is_lookup(&target);
+        let core = core_of(kind, &target);
         if is_lookup {
             self.lookups += 1;
             if error != NO_OUTPUT && !is_trailer(error) && error.contains(": ") {
@@ -168,85 +173,91 @@ impl<'a> Actions<'a> {
             }
             return;
         }
-        // What could not be read is known to be elsewhere or nowhere; an error without a word says nothing.
-        let is_settled = deed == Deed::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
+        // A file that could not be read needs no follow-up. An error without words says nothing.
+        let is_settled = kind == ActionKind::Read || error == NO_OUTPUT || is_trailer(error) && !error.contains(": ");
         errors.add(Some(&shown(&core)), error, place, is_settled);
-        if let Some(command) = self.command(deed, &core, place) {
+        if let Some(command) = self.command(kind, &core, place) {
             command.failed = command.failed.saturating_add(1);
             command.outcome = Outcome::Failed;
             command.last_error = Some(error.to_owned());
         }
     }
 
-    /// Notes a success, which resolves the errors of the same command however its output was shown,
-    /// and those of each step of a chain.
-    pub(super) fn succeed(&mut self, place: Place<'_>, (deed, target): Subject, times: u64, errors: &mut Errors) {
-        if deed == Deed::Run && is_lookup(&target) {
+    /// Records a success. It resolves the errors of the same command, regardless of how its output was
+    /// shaped, and those of each step of a chain.
+    pub(super) fn succeed(
+        &mut self,
+        place: SourcePosition<'_>,
+        (kind, target): Subject,
+        times: u64,
+        errors: &mut Errors,
+    ) {
+        if kind == ActionKind::Run && is_lookup(&target) {
             self.lookups += 1;
             return;
         }
-        let core = core_of(deed, &target);
-        match deed {
-            Deed::Run => succeeded_with(&core).iter().for_each(|step| errors.resolve(Some(&shown(step)))),
+        let core = core_of(kind, &target);
+        match kind {
+            ActionKind::Run => succeeded_with(&core).iter().for_each(|step| errors.resolve(Some(&shown(step)))),
             _ => errors.resolve(Some(&shown(&core))),
         }
-        errors.resolve_purposes(&purposes_of(deed, &target));
+        errors.resolve_purposes(&purposes_of(kind, &target));
         if place.position > 0 {
             self.done.insert(shown(&core));
-            if deed != Deed::Read {
+            if kind != ActionKind::Read {
                 self.changed.insert(shown(&core));
             }
         }
-        if let Some(command) = self.command(deed, &core, place) {
+        if let Some(command) = self.command(kind, &core, place) {
             command.succeeded = command.succeeded.saturating_add(times);
             command.outcome = Outcome::Succeeded;
         } else {
             let file = self.touch(&core, place);
-            if deed != Deed::Read {
+            if kind != ActionKind::Read {
                 file.changed_at = file.changed_at.max(place.position);
             }
-            let count = match deed {
-                Deed::Write => &mut file.written,
-                Deed::Edit => &mut file.edited,
+            let count = match kind {
+                ActionKind::Write => &mut file.written,
+                ActionKind::Edit => &mut file.edited,
                 _ => &mut file.read,
             };
             *count = count.saturating_add(times);
         }
     }
 
-    /// Notes the edits that an answer's text tells, or holds.
-    pub(super) fn note_edits(&mut self, text: &'a str, place: Place<'a>) {
-        for path in edits_told(text) {
-            self.has_deeds = true;
-            self.note_listed(Deed::Edit, path, place);
+    /// Records the edits that an answer reports or contains.
+    pub(super) fn note_edits(&mut self, text: &'a str, place: SourcePosition<'a>) {
+        for path in reported_edits(text) {
+            self.has_calls = true;
+            self.note_listed(ActionKind::Edit, path, place);
         }
-        self.proposed.extend(edits_proposed(text).into_iter().map(|path| (place, path)));
+        self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path)));
     }
 
-    /// Takes proposed edits for done, where nothing else tells what was done.
+    /// Treats proposed edits as done if nothing else shows what was done.
     pub(super) fn take_proposals(&mut self) {
         for (place, path) in std::mem::take(&mut self.proposed) {
-            if !self.has_deeds {
-                self.note_listed(Deed::Edit, path, place);
+            if !self.has_calls {
+                self.note_listed(ActionKind::Edit, path, place);
             }
         }
     }
 
-    /// Notes a file of a list.
-    pub(super) fn note_listed(&mut self, deed: Deed, path: &str, place: Place<'_>) {
+    /// Records a file from a list.
+    pub(super) fn note_listed(&mut self, kind: ActionKind, path: &str, place: SourcePosition<'_>) {
         let file = self.touch(path, place);
         let is_told = file.read + file.written + file.edited > 0;
-        if deed != Deed::Read {
+        if kind != ActionKind::Read {
             file.changed_at = file.changed_at.max(place.position);
         }
-        match deed {
-            Deed::Read if !is_told => file.read = 1,
-            Deed::Edit if !file.is_modified() => file.edited = 1,
+        match kind {
+            ActionKind::Read if !is_told => file.read = 1,
+            ActionKind::Edit if !file.is_modified() => file.edited = 1,
             _ => {}
         }
     }
 
-    fn touch(&mut self, path: &str, place: Place<'_>) -> &mut FileRecord {
+    fn touch(&mut self, path: &str, place: SourcePosition<'_>) -> &mut FileRecord {
         let file = self.files.entry(path.to_owned()).or_insert_with(|| FileRecord {
             path: path.to_owned(),
             read: 0,
@@ -262,13 +273,13 @@ impl<'a> Actions<'a> {
     }
 
     /// The record of a command or call, touched; `None` for files.
-    fn command(&mut self, deed: Deed, core: &str, place: Place<'_>) -> Option<&mut CommandRecord> {
-        if deed.is_of_file() {
+    fn command(&mut self, kind: ActionKind, core: &str, place: SourcePosition<'_>) -> Option<&mut CommandRecord> {
+        if kind.is_of_file() {
             return None;
         }
         let command = self.commands.entry(core.to_owned()).or_insert_with(|| CommandRecord {
             command: core.to_owned(),
-            is_call: deed == Deed::Call,
+            is_call: kind == ActionKind::Call,
             succeeded: 0,
             failed: 0,
             outcome: Outcome::Open,
@@ -281,9 +292,9 @@ impl<'a> Actions<'a> {
         Some(command)
     }
 
-    /// Brings notes of earlier summaries up to date with what the messages did since: work that was
-    /// finished moves to Done, what blocked it goes where its command or file succeeded.
-    pub(super) fn settle(&self, first: u64, has_finished_turn: bool, notes: &mut Notes) {
+    /// Updates notes of earlier summaries with what the messages did since. Finished work moves to
+    /// Done. A blocker is dropped once its command or file succeeded.
+    pub(super) fn settle(&self, first: u64, has_finished_turn: bool, notes: &mut NoteList) {
         let is_finished = |text: &str| match text.strip_prefix(WORKING_ON) {
             Some(_) => has_finished_turn,
             None => {
@@ -295,9 +306,15 @@ impl<'a> Actions<'a> {
         for note in notes.take(NoteKind::Open, |note| note.position < first && is_finished(&note.text)) {
             let text = note.text.strip_prefix(WORKING_ON).unwrap_or(&note.text);
             let text = text.strip_suffix(NO_RESULT).unwrap_or(text);
-            // What ran is told by its record.
+            // The command record already shows that it ran.
             if !note.text.ends_with(NO_RESULT) {
-                notes.add_times(NoteKind::Done, text, Place { position: note.position, entry: None }, false, Some(0));
+                notes.add_times(
+                    NoteKind::Done,
+                    text,
+                    SourcePosition { position: note.position, entry: None },
+                    false,
+                    Some(0),
+                );
             }
         }
         let is_done = |name: &str| self.done.contains(name) || self.done.contains(core_command(name));
@@ -305,18 +322,18 @@ impl<'a> Actions<'a> {
         notes.take(NoteKind::Blocked, |note| note.position < first && is_resolved(&note.text));
     }
 
-    /// Adds the calls that wait, and what the lookups came to.
-    pub(super) fn report(&mut self, notes: &mut Notes) {
+    /// Adds the calls that wait for a result, and the number of lookups.
+    pub(super) fn report(&mut self, notes: &mut NoteList) {
         if self.lookups > 0 {
-            let place = Place { position: self.last_call, entry: None };
+            let place = SourcePosition { position: self.last_call, entry: None };
             notes.add_times(NoteKind::Done, LOOKED_UP, place, true, Some(self.lookups));
         }
-        // An older call without a result was cut off; whatever came after it went on without it.
+        // An older call without a result was cut off, and the conversation went on without it.
         let last_call = self.last_call;
         let mut open: Vec<_> = self.open.drain().filter(|(_, (place, ..))| place.position == last_call).collect();
         open.sort_by(|left, right| left.1.1.cmp(&right.1.1));
-        for (_, (place, (deed, target), _)) in open {
-            notes.add(NoteKind::Open, &format!("{} {}{NO_RESULT}", deed.past(), quote_shown(&target)), place, false);
+        for (_, (place, (kind, target), _)) in open {
+            notes.add(NoteKind::Open, &format!("{} {}{NO_RESULT}", kind.past(), quote_shown(&target)), place, false);
         }
     }
 
@@ -340,17 +357,17 @@ impl<'a> Actions<'a> {
     }
 }
 
-/// What a success was for: the programs of a command, or the tool.
-fn purposes_of(deed: Deed, target: &str) -> Vec<String> {
-    match deed {
-        Deed::Run => purposes(target),
-        Deed::Call => purposes(target.split('(').next().unwrap_or_default()),
+/// The purposes of a successful action: the programs of a command, or the tool.
+fn purposes_of(kind: ActionKind, target: &str) -> Vec<String> {
+    match kind {
+        ActionKind::Run => purposes(target),
+        ActionKind::Call => purposes(target.split('(').next().unwrap_or_default()),
         _ => Vec::new(),
     }
 }
 
-/// Whether a call is told as a deed: files are told one by one, and what is said is told as such.
-fn is_deed(action: &ToolAction) -> bool {
+/// Whether a call counts as an action. Files are recorded one by one, and sentences as statements.
+fn is_told_as_action(action: &ToolAction) -> bool {
     matches!(action, ToolAction::Run { .. } | ToolAction::OpenFile(_) | ToolAction::Other)
 }
 
@@ -358,7 +375,7 @@ fn quote_shown(target: &str) -> String {
     super::text::quote(&shown(target))
 }
 
-/// What a deed is known by: commands by what they do, everything else by its target.
-fn core_of(deed: Deed, target: &str) -> String {
-    if deed == Deed::Run { core_command(target).to_owned() } else { target.to_owned() }
+/// The key of an action: the core of a command, otherwise the target.
+fn core_of(kind: ActionKind, target: &str) -> String {
+    if kind == ActionKind::Run { core_command(target).to_owned() } else { target.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! What a user interface tells of a compaction, in a breath.
+//! A short description of a compaction for user interfaces.
 
 use super::Ledger;
 
@@ -7,7 +7,7 @@ use super::Ledger;
 pub struct Brief<'a> {
     /// Messages that were summarised.
     pub messages: usize,
-    /// Estimated tokens of them.
+    /// Their estimated tokens.
     pub tokens_before: u64,
     /// Estimated tokens of the summary.
     pub tokens_after: u64,
@@ -15,8 +15,8 @@ pub struct Brief<'a> {
     pub ledger: &'a Ledger,
 }
 
-/// One or two sentences about a compaction, in plain text: what became how small, what is kept, and
-/// what still fails.
+/// One or two sentences about a compaction, in plain text: how much smaller it became, what is kept,
+/// and what still fails.
 pub fn brief(brief: &Brief<'_>) -> String {
     let messages = counted(brief.messages, "message");
     let (before, after) = (tokens(brief.tokens_before), tokens(brief.tokens_after));
@@ -44,7 +44,7 @@ fn are(count: usize, noun: &str) -> String {
     format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
-/// A number of tokens as people say it: `900`, `5k`, `1.2M`.
+/// A number of tokens in short form: `900`, `5k`, `1.2M`.
 fn tokens(tokens: u64) -> String {
     match tokens {
         0..1000 => tokens.to_string(),

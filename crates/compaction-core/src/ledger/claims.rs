@@ -1,7 +1,6 @@
-//! What a summary claims of files, runs, commits and pushes, and which of it is the reverse of what is
-//! known.
+//! Claims of a summary about files, runs, commits and pushes, and which of them contradict the ledger.
 //!
-//! Only plain claims are judged, in English: a sentence that wishes, asks, doubts or tells conditions
+//! Only plain English claims are checked. A sentence that demands, asks, doubts or states a condition
 //! claims nothing.
 
 use super::commands::{core_command, is_lookup, purposes};
@@ -10,7 +9,7 @@ use super::sentences::{sentences, without_marker};
 use super::text::quoted;
 use super::{CommandRecord, FileRecord, Ledger, Outcome, Voice};
 
-/// Words of sentences that claim nothing: wishes, questions, conditions, plans.
+/// Words of sentences that claim nothing: demands, questions, conditions, plans.
 const HEDGES: &[&str] = &[
     "if", "when", "once", "whether", "should", "must", "shall", "will", "would", "could", "may", "might", "can",
     "need", "needs", "want", "wants", "wanted", "ensure", "ensures", "please", "next", "todo", "until", "before",
@@ -31,31 +30,31 @@ const CHANGED: &[&str] = &[
     "wrote",
     "created",
 ];
-/// The same words where they are denied.
+/// Their forms after a negation.
 const CHANGE: &[&str] =
     &["change", "modify", "edit", "touch", "update", "rewrite", "changing", "modifying", "editing", "touching"];
-/// Words that say that something was left as it is.
+/// Words that say that something was not changed.
 const UNCHANGED: &[&str] = &["unchanged", "unmodified", "untouched"];
 const DENIALS: &[&str] =
     &["not", "isn't", "wasn't", "weren't", "aren't", "hasn't", "haven't", "didn't", "without", "no"];
-/// Words that bind a subject to what is said of it.
+/// Words that join a subject to its predicate.
 const COPULAS: &[&str] = &[
     "is", "was", "were", "are", "be", "been", "has", "have", "had", "remains", "remained", "left", "got", "stays",
     "isn't", "wasn't", "weren't", "aren't", "hasn't", "haven't",
 ];
-/// Words between a subject and what is said of it that change nothing.
+/// Words between a subject and its predicate that do not affect the meaning.
 const BESIDE: &[&str] = &[
     "file", "files", "itself", "also", "still", "now", "then", "since", "already", "and", "both", "only", "just", "so",
     "far",
 ];
-/// Words between a verb and its object that change nothing.
+/// Words between a verb and its object that do not affect the meaning.
 const ARTICLES: &[&str] =
     &["the", "file", "files", "all", "of", "both", "and", "also", "a", "new", "whole", "existing"];
-/// Who works in a summary.
+/// Subjects that do the work in a summary.
 const WORKERS: &[&str] =
     &["i", "we", "assistant", "agent", "model", "have", "has", "also", "then", "and", "just", "already"];
 
-/// Claims of `summary` that are the reverse of what the ledger knows.
+/// Claims of `summary` that contradict the ledger.
 pub(super) fn reversed(summary: &str, ledger: &Ledger) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for line in summary.lines() {
@@ -74,14 +73,14 @@ pub(super) fn reversed(summary: &str, ledger: &Ledger) -> Vec<Suspicion> {
     found
 }
 
-/// An item without the box that tells whether it is done.
+/// An item without its check box.
 fn without_box(item: &str) -> &str {
     ["[x]", "[X]"].iter().find_map(|mark| item.strip_prefix(mark)).unwrap_or(item)
 }
 
 fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
-    // By far most sentences have none of these.
+    // Nearly all sentences have none of these.
     let tells = [
         "chang", "modif", "edit", "touch", "updat", "rewr", "factor", "extend", "patch", "wrote", "creat", "pass",
         "succe", "green", "clean", "compil", "commit", "push", "left", "only",
@@ -110,7 +109,7 @@ fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspici
     }
 }
 
-/// The parts of a sentence that each have their own subject.
+/// The parts of a sentence, each with its own subject.
 fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let parts = sentence.split([';', ',']).flat_map(|part| part.split(" but "));
     parts.flat_map(|part| part.split(" while ")).flat_map(|part| part.split(" although "))
@@ -118,12 +117,12 @@ fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
 
 fn words(text: &str) -> Vec<String> {
     let is_mark = |character: char| !character.is_alphanumeric() && !matches!(character, '/' | '\\' | '~');
-    // What a name begins with belongs to it.
+    // A mark at the beginning of a name belongs to it.
     let word = |word: &str| word.trim_matches(is_mark).to_owned();
     text.split_whitespace().map(word).filter(|word| !word.is_empty()).collect()
 }
 
-/// The one file that a word names.
+/// The only file that a word can name.
 fn file<'a>(word: &str, ledger: &'a Ledger) -> Option<&'a FileRecord> {
     if !word.contains(['.', '/', '\\']) {
         return None;
@@ -145,29 +144,29 @@ fn read_files(clause: &str, words: &[String], ledger: &Ledger, found: &mut impl 
             }
         }
         let before: Vec<&str> = words[..at].iter().map(String::as_str).collect();
-        let is_deed =
+        let is_done =
             CHANGED.contains(&word.as_str()) && before.iter().all(|word| WORKERS.contains(word) || *word == "the");
         let is_denied = CHANGE.contains(&word.as_str()) && before.last().is_some_and(|last| DENIALS.contains(last));
         let is_none = matches!(word.as_str(), "changes" | "edits" | "modifications") && before.last() == Some(&"no");
-        if is_deed || is_denied || is_none {
+        if is_done || is_denied || is_none {
             let articles = |word: &&String| {
                 ARTICLES.contains(&word.as_str()) || is_none && matches!(word.as_str(), "to" | "in" | "were" | "made")
             };
             let objects = words[at + 1..].iter().skip_while(articles);
             let objects = objects.take_while(|word| word.as_str() == "and" || file(word, ledger).is_some());
-            objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_deed, ledger, found));
+            objects.filter_map(|word| file(word, ledger)).for_each(|named| judge(named, is_done, ledger, found));
         }
     }
 }
 
-/// Whether a mark parts a name from what is said of it.
+/// Whether a mark such as a colon separates a name from the words about it.
 fn is_set_off(clause: &str, name: &str) -> bool {
     let rest = clause.split_once(name).map_or("", |(_, rest)| rest);
     let rest = rest.trim_start_matches(['`', '*', '_', ' ']);
     rest.starts_with([':', '-', '(', '\u{2013}', '\u{2014}'])
 }
 
-/// Whether the words behind a name say that it was changed, or that it was not.
+/// Whether the words after a name say that it was changed; `None` if they say neither.
 fn told_after(words: &[String], is_set_off: bool, ledger: &Ledger) -> Option<bool> {
     let (mut is_bound, mut is_denied, mut is_left, mut is_only) = (false, false, false, false);
     for (at, word) in words.iter().enumerate() {
@@ -197,7 +196,7 @@ fn judge(file: &FileRecord, is_changed: bool, ledger: &Ledger, found: &mut impl 
     if !is_changed && file.is_modified() {
         return found(Suspicion::Modified { path });
     }
-    // Commands change files as well.
+    // Commands can change files too.
     let name = base_name(&path);
     let is_named = |command: &&CommandRecord| command.command.contains(name) && !is_lookup(&command.command);
     if is_changed && !file.is_modified() && file.read > 0 && !ledger.commands.iter().any(|command| is_named(&command)) {
@@ -205,7 +204,7 @@ fn judge(file: &FileRecord, is_changed: bool, ledger: &Ledger, found: &mut impl 
     }
 }
 
-/// Kinds of runs: how summaries name them, and parts of the purposes of their commands.
+/// Kinds of runs: their names in summaries, and words in the purposes of their commands.
 const RUNS: [(&[&str], &[&str]); 3] = [
     (&["test", "tests", "suite", "specs"], &["test", "jest", "rspec", "mocha", "phpunit", "tox"]),
     (&["build", "project", "code", "crate", "workspace"], &["build", "compile", "tsc", "make", "assemble"]),
@@ -242,7 +241,7 @@ fn read_runs(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion
     }
 }
 
-/// The command of a kind that ran last.
+/// The last command of a kind.
 fn last_run<'a>(ledger: &'a Ledger, kinds: &[&str]) -> Option<&'a CommandRecord> {
     let is_of_kind = |command: &&CommandRecord| {
         let purposes = purposes(&command.command);
@@ -252,8 +251,8 @@ fn last_run<'a>(ledger: &'a Ledger, kinds: &[&str]) -> Option<&'a CommandRecord>
     ended.filter(is_of_kind).max_by_key(|command| command.position)
 }
 
-/// Whether a success that is told is the reverse of how a command ended: what succeeds now must have
-/// succeeded last, what succeeded once must have done so ever.
+/// Whether a claimed success contradicts the outcome of a command. What "passes" must have passed in
+/// its last run; what "passed" must have passed at least once.
 fn is_reverse(command: &CommandRecord, is_now: bool) -> bool {
     command.outcome == Outcome::Failed && (is_now || command.succeeded == 0)
 }
@@ -285,7 +284,7 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
         &["origin", "main", "master", "remote", "upstream", "github", "gitlab", "branch", "repository"];
     let is_told = |verb: &str| {
         let at = words.iter().position(|word| word == verb)?;
-        let is_deed = at == 0 || BEFORE.contains(&words[at - 1].as_str());
+        let is_done = at == 0 || BEFORE.contains(&words[at - 1].as_str());
         let rest = &words[at + 1..];
         let is_to = rest.first().is_some_and(|next| next.starts_with("to") || next.starts_with("onto"));
         let is_place = rest.iter().take(3).any(|word| PLACES.contains(&word.split('/').next().unwrap_or_default()));
@@ -295,7 +294,7 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
         } else {
             true
         };
-        (is_deed && is_known && (!is_to || is_place)).then_some(())
+        (is_done && is_known && (!is_to || is_place)).then_some(())
     };
     if is_told("committed").is_some() && !was_done(ledger, "commit") {
         found(Suspicion::NotCommitted);
@@ -305,7 +304,7 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
     }
 }
 
-/// Whether anything tells that something was committed or pushed, or whether that cannot be known.
+/// Whether something was committed or pushed, or whether that cannot be known.
 fn was_done(ledger: &Ledger, verb: &str) -> bool {
     let by_command = |command: &CommandRecord| {
         command.command.to_lowercase().contains(verb) && (command.succeeded > 0 || command.outcome == Outcome::Open)
@@ -320,7 +319,7 @@ mod tests {
     use super::*;
     use crate::json::Json;
 
-    /// A statement, what is known, and what is the reverse of it.
+    /// A sentence, a ledger, and the contradictions between them.
     struct Case {
         says: String,
         ledger: Ledger,

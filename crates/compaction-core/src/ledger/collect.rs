@@ -1,19 +1,20 @@
-//! Collecting: one pass over messages, on top of what an earlier compaction stored.
+//! Collection: one pass over the messages, starting from the ledger of the previous compaction.
 
 use std::collections::HashSet;
 
 use super::actions::Actions;
 use super::cues::is_substantive;
+use super::dialogue::{self, Dialogue};
 use super::errors::Errors;
 use super::names::Names;
-use super::notes::{Notes, Place};
+use super::notes::{NoteList, SourcePosition};
 use super::person;
 use super::plan::LatestPlan;
 use super::scan::NameKind;
-use super::speech::{self, Speech};
+use super::selection::SharedVocabulary;
 use super::statements::Statements;
-use super::subject::{Deed, Subject};
-use super::{Ledger, LeftOut, Places, harvest};
+use super::subject::{ActionKind, Subject};
+use super::{Ledger, LeftOut, Places, earlier_summary};
 use crate::entry::EntryId;
 use crate::file_operations::FileTools;
 use crate::json::Json;
@@ -21,24 +22,24 @@ use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_
 use crate::preparation::PreparedMessage;
 use crate::tools::names_path;
 
-/// Levels of nested arguments in which names are looked for.
+/// Deepest level of nested arguments that is searched for names.
 const DEEPEST: usize = 64;
 
 /// Collects a ledger, message by message.
 ///
-/// Messages are read once, in order; text of tool results is looked at for errors alone, as files
-/// can be read and commands run again.
+/// Messages are read once, in order. Tool results are searched only for errors, since files can be read
+/// and commands run again.
 #[derive(Debug, Clone)]
 pub struct Collector<'a> {
     tools: &'a FileTools,
     first: u64,
     position: u64,
     has_results: bool,
-    pub(super) speech: Speech<'a>,
+    pub(super) dialogue: Dialogue<'a>,
     actions: Actions<'a>,
     pub(super) errors: Errors,
     pub(super) names: Names<'a>,
-    pub(super) notes: Notes,
+    pub(super) notes: NoteList,
     pub(super) statements: Statements,
     plan: LatestPlan,
     pinned: Vec<EntryId>,
@@ -46,7 +47,7 @@ pub struct Collector<'a> {
 }
 
 impl Ledger {
-    /// What `messages` held, oldest first, on top of `previous`.
+    /// The ledger of `messages`, oldest first, merged with `previous`.
     pub fn collect(messages: &[PreparedMessage], previous: Option<&Ledger>, tools: &FileTools) -> Self {
         let mut collector = Collector::new(previous, None, tools);
         messages.iter().for_each(|prepared| collector.read(prepared));
@@ -55,8 +56,8 @@ impl Ledger {
 }
 
 impl<'a> Collector<'a> {
-    /// Starts from the ledger of the previous compaction; where it has none, from its summary's
-    /// text, which is read once.
+    /// Starts from the ledger of the previous compaction. If it has none, its summary is parsed
+    /// instead.
     pub fn new(previous: Option<&'a Ledger>, previous_summary: Option<&'a str>, tools: &'a FileTools) -> Self {
         let first = previous.map_or(0, |previous| previous.messages) + 1;
         let mut collector = Self {
@@ -64,11 +65,11 @@ impl<'a> Collector<'a> {
             first,
             position: first - 1,
             has_results: false,
-            speech: Speech::default(),
+            dialogue: Dialogue::default(),
             actions: Actions::default(),
             errors: Errors::default(),
             names: Names::default(),
-            notes: Notes::default(),
+            notes: NoteList::default(),
             statements: Statements::default(),
             plan: LatestPlan::default(),
             pinned: Vec::new(),
@@ -76,16 +77,16 @@ impl<'a> Collector<'a> {
         };
         match (previous, previous_summary) {
             (Some(previous), _) => collector.restore(previous),
-            (None, Some(summary)) => harvest::add_earlier(summary, &mut collector),
+            (None, Some(summary)) => earlier_summary::add_earlier(summary, &mut collector),
             (None, None) => {}
         }
         collector
     }
 
     fn restore(&mut self, previous: &'a Ledger) {
-        self.speech.requests = previous.requests.clone();
-        self.speech.answered = previous.answered;
-        self.speech.is_waiting = previous.is_waiting;
+        self.dialogue.requests = previous.requests.clone();
+        self.dialogue.answered = previous.answered;
+        self.dialogue.is_waiting = previous.is_waiting;
         self.actions.restore(&previous.files, &previous.commands);
         self.errors.restore(&previous.errors);
         self.notes.restore(&previous.notes);
@@ -100,12 +101,12 @@ impl<'a> Collector<'a> {
     /// Reads the next message.
     pub fn read(&mut self, prepared: &'a PreparedMessage) {
         self.position += 1;
-        let place = Place { position: self.position, entry: Some(&prepared.entry_id) };
+        let place = SourcePosition { position: self.position, entry: Some(&prepared.entry_id) };
         match prepared.message.body() {
             Body::User { content } => {
                 let text = content.text("\n");
                 let words = person::words(&text);
-                self.speech.hear_person(place, &words, &mut self.notes);
+                self.dialogue.read_person(place, &words, &mut self.notes);
                 self.statements.add_person(place, &words);
                 if is_substantive(&words) {
                     self.errors.note_request();
@@ -113,7 +114,7 @@ impl<'a> Collector<'a> {
                 self.read_names(content, place, Places::PERSON);
             }
             Body::Custom { content, .. } => {
-                self.speech.hear_extension(place, &content.text("\n"), &mut self.notes);
+                self.dialogue.read_extension(place, &content.text("\n"), &mut self.notes);
                 self.read_names(content, place, Places::ANSWER);
             }
             Body::Assistant(assistant) => self.read_answer(&prepared.message, assistant, place),
@@ -122,7 +123,7 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
                     self.statements.add_person(place, &words);
-                    speech::hear_wishes(place, &words, &mut self.notes);
+                    dialogue::read_constraints(place, &words, &mut self.notes);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, told)) = outcome {
@@ -137,13 +138,13 @@ impl<'a> Collector<'a> {
                 self.actions.note_command(place, bash, &mut self.errors);
                 self.names.read(&bash.command, place, Places::PERSON);
             }
-            Body::CompactionSummary { summary, .. } => harvest::add_earlier(summary, self),
-            Body::BranchSummary { summary, .. } => harvest::add_branch(summary, place, self),
+            Body::CompactionSummary { summary, .. } => earlier_summary::add_earlier(summary, self),
+            Body::BranchSummary { summary, .. } => earlier_summary::add_branch(summary, place, self),
             Body::BashExecution(_) | Body::System(_) | Body::Other { .. } => {}
         }
     }
 
-    fn read_names(&mut self, content: &'a Content, place: Place<'a>, places: Places) {
+    fn read_names(&mut self, content: &'a Content, place: SourcePosition<'a>, places: Places) {
         if let Content::Text(text) = content {
             self.read_prose(text, place, places);
         }
@@ -154,12 +155,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read_prose(&mut self, text: &'a str, place: Place<'a>, places: Places) {
+    fn read_prose(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
         self.names.read(text, place, places);
         self.names.read_quoted(text, place, places);
     }
 
-    fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: Place<'a>) {
+    fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: SourcePosition<'a>) {
         let text = blocks_text(&assistant.content, "\n");
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
         self.statements.add_model(place, &text, is_final);
@@ -170,7 +171,7 @@ impl<'a> Collector<'a> {
             }
         }
         self.plan.read_answer(&text, place.position);
-        self.speech.hear_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
+        self.dialogue.read_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
         for call in message.tool_calls() {
             let begun = self.actions.begin(place, call, self.tools);
             for (voice, said) in begun.said {
@@ -184,8 +185,8 @@ impl<'a> Collector<'a> {
         self.note_failure(assistant, place);
     }
 
-    /// A request to the model that failed; a later answer resolves it.
-    fn note_failure(&mut self, assistant: &Assistant, place: Place<'a>) {
+    /// Records a failed request to the model. A later answer resolves it.
+    fn note_failure(&mut self, assistant: &Assistant, place: SourcePosition<'a>) {
         match (assistant.stop_reason.as_deref(), &assistant.error_message) {
             (Some("error"), Some(error)) => {
                 self.errors.add(None, &super::error_line(error), place, false);
@@ -194,8 +195,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Reads the names in a call; what an edit holds beside paths goes into a file.
-    fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: Place<'a>) {
+    /// Reads the names in a call. Text of an edit other than paths counts as written to a file.
+    fn read_arguments(&mut self, call: &'a ToolCall, is_edit: bool, place: SourcePosition<'a>) {
         let mut values: Vec<(&'a Json<'static>, bool, usize)> =
             call.arguments.iter().map(|arguments| (arguments, false, 0)).collect();
         while let Some((value, is_text, depth)) = values.pop() {
@@ -216,16 +217,16 @@ impl<'a> Collector<'a> {
         }
     }
 
-    pub(super) fn note_success(&mut self, subject: Subject, times: u64, place: Place<'_>) {
+    pub(super) fn note_success(&mut self, subject: Subject, times: u64, place: SourcePosition<'_>) {
         self.actions.succeed(place, subject, times, &mut self.errors);
     }
 
-    /// A file that a list names: the times are told elsewhere, if at all.
-    pub(super) fn note_file(&mut self, deed: Deed, path: &str, place: Place<'_>) {
-        self.actions.note_listed(deed, path, place);
+    /// Records a file from a list, which does not say how often it was used.
+    pub(super) fn note_file(&mut self, kind: ActionKind, path: &str, place: SourcePosition<'_>) {
+        self.actions.note_listed(kind, path, place);
     }
 
-    /// Entries that are to be kept.
+    /// Adds entries that must be kept.
     pub fn pin(&mut self, ids: impl IntoIterator<Item = EntryId>) {
         let mut known: HashSet<EntryId> = self.pinned.iter().cloned().collect();
         self.pinned.extend(ids.into_iter().filter(|id| known.insert(id.clone())));
@@ -234,23 +235,24 @@ impl<'a> Collector<'a> {
     /// The ledger of everything that was read.
     pub fn finish(mut self) -> Ledger {
         if !self.has_results && self.actions.has_waited() {
-            // Branches are told without results; what was called there has been done.
+            // Branch messages have no tool results, so their calls count as done.
             self.actions.end_all(&mut self.errors);
         }
         self.actions.take_proposals();
-        self.actions.settle(self.first, self.speech.answered >= self.first, &mut self.notes);
+        self.actions.settle(self.first, self.dialogue.answered >= self.first, &mut self.notes);
         self.actions.report(&mut self.notes);
-        self.speech.report(&mut self.notes);
+        self.dialogue.report(&mut self.notes);
         let errors = self.errors.finish();
         self.names.mark_errors(errors.iter().map(|error| error.line.as_str()));
         let (paths, identifiers) = self.names.finish(self.position, |path| self.actions.is_file(path));
         let (files, commands) = self.actions.finish();
         Ledger {
             messages: self.position,
-            answered: self.speech.answered,
-            is_waiting: self.speech.is_waiting,
-            requests: self.speech.finish(),
+            answered: self.dialogue.answered,
+            is_waiting: self.dialogue.is_waiting,
+            requests: self.dialogue.finish(),
             statements: self.statements.finish(),
+            vocabulary: SharedVocabulary::default(),
             notes: self.notes.finish(),
             plan: self.plan,
             files,

@@ -1,11 +1,11 @@
-//! What a command line does, apart from how its output is looked at.
+//! What a command line does, apart from how its output is shown.
 
 /// Programs that look things up and change nothing.
 const LOOKUPS: &[&str] = &[
     "grep", "egrep", "rg", "ag", "fd", "ls", "find", "cat", "head", "tail", "wc", "pwd", "echo", "which", "tree",
     "stat", "file", "less", "sleep",
 ];
-/// Programs that only show a part of what they are given.
+/// Programs that only show a part of their input.
 const FILTERS: &[&str] = &[
     "tail", "head", "grep", "egrep", "rg", "less", "more", "cat", "tee", "sort", "uniq", "wc", "cut", "tr", "sed",
     "awk", "jq", "column",
@@ -19,8 +19,8 @@ pub(crate) fn is_lookup(command: &str) -> bool {
     programs.peek().is_some() && programs.all(|program| LOOKUPS.contains(&program) || program.parse::<u8>().is_ok())
 }
 
-/// `command` without the tail that only shapes its output: pipes into filters and redirections.
-/// Commands that differ in it alone are the same.
+/// `command` without pipes into filters and redirections at its end. Commands that differ only in these
+/// are the same.
 pub(crate) fn core_command(command: &str) -> &str {
     let mut core = command.trim();
     loop {
@@ -32,8 +32,8 @@ pub(crate) fn core_command(command: &str) -> &str {
     }
 }
 
-/// What has succeeded when `core` has: itself, and each of its steps in the directory that it
-/// changes to.
+/// The commands that have succeeded when `core` has: `core` itself, and each of its steps in the
+/// directory that it changes to.
 pub(crate) fn succeeded_with(core: &str) -> Vec<String> {
     let mut steps: Vec<&str> = split_outside_quotes(core, "&&").map(str::trim).collect();
     let directory = steps.first().copied().filter(|step| program(step) == Some("cd"));
@@ -50,12 +50,12 @@ pub(crate) fn succeeded_with(core: &str) -> Vec<String> {
     std::iter::once(core.to_owned()).chain(steps.iter().map(step)).collect()
 }
 
-/// Programs that prepare for others and come to nothing by themselves.
+/// Programs that only prepare for others.
 const PREPARING: &[&str] = &[
     "cd", "export", "source", "set", "true", "false", "env", "sudo", "time", "timeout", "rm", "mkdir", "touch", "kill",
     "pkill",
 ];
-/// Programs whose next word tells what they do.
+/// Programs whose next word is a subcommand.
 const WITH_SUBCOMMAND: &[&str] = &[
     "git",
     "gh",
@@ -107,10 +107,10 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "flutter",
     "bd",
 ];
-/// Words behind which the word comes that tells what is done.
+/// Words that are followed by the name of the task.
 const RUNNING: &[&str] =
     &["run", "exec", "x", "-m", "tool", "compose", "develop", "pr", "issue", "release", "workflow"];
-/// Last words of purposes that look something up.
+/// Last words of purposes that only look something up.
 const LOOKING: &[&str] = &[
     "diff",
     "log",
@@ -138,7 +138,7 @@ const LOOKING: &[&str] = &[
     "explain",
 ];
 
-/// Whether a purpose, as [`purposes`] names it, is only to look something up.
+/// Whether a purpose from [`purposes`] only looks something up.
 pub(crate) fn looks_up(purpose: &str) -> bool {
     purpose.rsplit(' ').next().is_some_and(|last| LOOKING.contains(&last))
 }
@@ -180,7 +180,7 @@ fn program(part: &str) -> Option<&str> {
     part.trim().split(' ').next()
 }
 
-/// Without the last pipe, if it leads into a filter.
+/// `command` without its last pipe, if that leads into a filter.
 fn without_filter(command: &str) -> &str {
     let Some(at) = last_outside_quotes(command, '|') else { return command };
     let is_alternative = command[..at].ends_with('|');
@@ -190,7 +190,7 @@ fn without_filter(command: &str) -> &str {
     if is_filter && !is_alternative { command[..at].trim_end() } else { command }
 }
 
-/// Without redirections of output at the end, such as `2>&1`, `>/dev/null` and `> log`.
+/// `command` without output redirections at its end, such as `2>&1`, `>/dev/null` and `> log`.
 fn without_redirection(command: &str) -> &str {
     let Some(at) = last_outside_quotes(command, '>') else { return command };
     let target = command[at + 1..].trim_start_matches('&').trim();
@@ -216,8 +216,8 @@ fn split_outside_quotes<'a>(command: &'a str, mark: &'a str) -> impl Iterator<It
     })
 }
 
-/// The characters that stand in no quotes, with their offsets: quotes may hold the marks that part
-/// commands.
+/// The characters outside of quotes, with their offsets. Separators of commands inside quotes do not
+/// count.
 fn outside_quotes(command: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     command.char_indices().filter(move |(_, character)| match (quote, *character) {

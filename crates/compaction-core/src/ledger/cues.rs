@@ -1,10 +1,10 @@
-//! Words by which sentences are told apart, and the items that they become.
+//! Words that classify sentences, and the items that sentences become.
 
 use super::sentences::{is_prose, sentences};
 use super::text::{clip_middle, has_any, normalised, one_line, starts_with_any};
 use crate::text::{prefix_utf16, utf16_len};
 
-/// Words of sentences that choose something.
+/// Words of sentences that make a choice.
 const CHOOSING: &[&str] = &[
     "decided",
     "decision",
@@ -64,7 +64,7 @@ const CHOOSING: &[&str] = &[
     "выбрали",
     "вместо",
 ];
-/// The same in languages that do not part their words.
+/// The same in languages without spaces between words.
 const CHOOSING_UNSPACED: &[&str] = &[
     "决定",
     "決定",
@@ -80,12 +80,11 @@ const CHOOSING_UNSPACED: &[&str] = &[
     "결정",
     "대신",
 ];
-/// What stands between what was settled and why; the first is the word itself, the second how the
-/// reason begins in an item.
+/// Words between a decision and its reason, each with the words that begin the reason in an item.
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
-/// Words of the shortest sentence that settles something.
+/// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
-/// Beginnings of sentences that think aloud instead of settling something.
+/// Beginnings of sentences that think aloud instead of deciding something.
 const MUSINGS: &[&str] = &[
     "let me",
     "maybe",
@@ -103,7 +102,7 @@ const MUSINGS: &[&str] = &[
     "looks like",
     "let's",
 ];
-/// Words that make a sentence a guess, wherever they stand.
+/// Words that make a sentence a guess, in any position.
 const GUESSES: &[&str] = &[
     "i bet",
     "i wonder",
@@ -116,7 +115,7 @@ const GUESSES: &[&str] = &[
     "might be",
     "could be",
 ];
-/// Beginnings of sentences that announce what comes next, in languages that part their words.
+/// Beginnings of sentences that announce the next step, in languages with spaces between words.
 const ANNOUNCEMENTS: &[&str] = &[
     "i'll",
     "i will",
@@ -184,11 +183,13 @@ const ANNOUNCEMENTS: &[&str] = &[
     "начну",
     "сначала",
 ];
-/// Beginnings and ends of such sentences in languages that do not.
+/// Beginnings and ends of such sentences in languages without spaces.
 const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) = (
     &["让我", "现在", "接下来", "我来", "我将", "首先", "讓我", "現在", "接下來", "まず", "次に", "それでは", "では"],
     &["します", "しましょう", "ましょう", "みます", "いきます", "합니다", "하겠습니다", "보겠습니다"],
 );
+/// UTF-16 units within which such a beginning and its ending word must both be.
+const ANNOUNCED_WITHIN: usize = 80;
 /// Messages that ask for nothing by themselves.
 const TRIVIAL: &[&str] = &[
     "continue",
@@ -321,17 +322,17 @@ const TRIVIAL: &[&str] = &[
 ];
 /// Bytes of the longest message that may ask for nothing.
 const LONGEST_TRIVIAL: usize = 40;
-/// UTF-16 units of the longest sentence that is taken as one item.
+/// UTF-16 units of the longest sentence that becomes an item.
 const LONGEST_SENTENCE: usize = 400;
 
-/// A request as an item of Goal: of a long one its beginning and its end,
-/// as what is pasted between is not part of the request.
+/// A request as an item of Goal. A long one keeps its beginning and end, since pasted text in between
+/// is not part of the request.
 pub(crate) fn goal_line(text: &str) -> String {
     one_line(&clip_middle(text.trim(), LONGEST_SENTENCE))
 }
 
-/// The words of a request without most of what was pasted into it: its beginning, what is prose, and its
-/// end, in at most `units` UTF-16 units. A short one is told whole.
+/// The words of a request without most of the pasted text: its beginning, its prose and its end, in at
+/// most `units` UTF-16 units. A short request stays whole.
 pub(crate) fn typed(text: &str, units: usize) -> String {
     let line = one_line(text);
     if utf16_len(&line) <= LONGEST_SENTENCE.min(units) {
@@ -341,7 +342,7 @@ pub(crate) fn typed(text: &str, units: usize) -> String {
     let mut is_cut = false;
     let mut pasted: Option<&str> = None;
     for sentence in sentences(text) {
-        // The first words tell what was pasted.
+        // The first words say what was pasted.
         if out.is_empty() || is_prose(sentence) {
             out.push_str(if is_cut { " \u{2026} " } else { " " });
             out.push_str(&clip_middle(sentence, LONGEST_SENTENCE));
@@ -357,22 +358,24 @@ pub(crate) fn typed(text: &str, units: usize) -> String {
     one_line(&clip_middle(&out, units))
 }
 
-/// Whether a sentence is long enough to tell something and short enough for an item.
+/// Whether a sentence is long enough to be useful and short enough for an item.
 pub(crate) fn is_sized(sentence: &str) -> bool {
     sentence.len() > 8 && utf16_len(sentence) <= LONGEST_SENTENCE
 }
 
-/// Whether a sentence of the model only says what it is about to do.
+/// Whether a sentence of the model only announces what it will do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
-    let words = normalised(sentence);
-    let (starts, ends) = UNSPACED_ANNOUNCEMENTS;
-    let bare = sentence.trim_end_matches(['\u{3002}', '.', ':', '\u{ff1a}', '!', '\u{ff01}']);
-    starts_with_any(&words, ANNOUNCEMENTS)
-        || starts.iter().any(|start| bare.starts_with(start))
-        || ends.iter().any(|end| bare.ends_with(end))
+    let words = normalised(prefix_utf16(sentence, ANNOUNCED_WITHIN));
+    starts_with_any(&words, ANNOUNCEMENTS) || !sentence.is_ascii() && is_unspaced_announcement(sentence)
 }
 
-/// Whether a message of a person asks for something that can be understood without what came before.
+fn is_unspaced_announcement(sentence: &str) -> bool {
+    let (starts, ends) = UNSPACED_ANNOUNCEMENTS;
+    let bare = sentence.trim_end_matches(['\u{3002}', '.', ':', '\u{ff1a}', '!', '\u{ff01}']);
+    starts.iter().any(|start| bare.starts_with(start)) || ends.iter().any(|end| bare.ends_with(end))
+}
+
+/// Whether a person's message can be understood without the messages before it.
 pub(crate) fn is_substantive(text: &str) -> bool {
     let words = normalised(prefix_utf16(text, LONGEST_SENTENCE));
     let unspaced = words.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
@@ -388,15 +391,15 @@ pub(crate) fn is_trivial(text: &str) -> bool {
     text.starts_with('/') && !text.contains(char::is_whitespace) || TRIVIAL.contains(&words.trim())
 }
 
-/// A sentence of the model that chooses something, as an item: `**decision**: reason` where it
-/// gives a reason. Says whether it does.
+/// A sentence of the model that makes a choice, as an item, and whether it gives a reason. With a
+/// reason the item is `**decision**: reason`.
 pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
     let words = normalised(sentence);
     let chooses = has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
-        || CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
+        || !sentence.is_ascii() && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
     if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
         return None;
     }

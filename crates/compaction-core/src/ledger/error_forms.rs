@@ -1,31 +1,31 @@
-//! What a line of an output is worth to whoever asks why something failed: known by the forms in
-//! which compilers, test runners, shells and runtimes report.
+//! How well a line of an output explains a failure, judged by the forms in which compilers, test
+//! runners, shells and runtimes report.
 
 use super::error_words::{
     CAUSE_STARTS, FAILURE_PHRASES, FAILURE_WORDS, NOISE_ENDS, NOISE_STARTS, PROGRESS_STARTS, SYSTEM_CAUSES, TRAILERS,
     VERDICT_STARTS, VERDICTS,
 };
 
-/// What a line tells, least telling first.
+/// How much a line explains, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Worth {
-    /// Progress, a success, a warning, a frame of a stack, a piece of shown code.
+    /// Progress, a success, a warning, a stack frame, or a piece of code.
     Noise,
     /// Only how the command ended.
     Trailer,
-    /// Nothing of failure.
+    /// Nothing about a failure.
     Plain,
-    /// It has a word of failure.
+    /// It has a word for a failure.
     Word,
-    /// It says that something failed, and not why.
+    /// It says that something failed, but not why.
     Verdict,
-    /// It says something of a place in a file.
+    /// It names a position in a file.
     Located,
     /// It says why.
     Cause,
 }
 
-/// What `line`, without white space around it, is worth.
+/// The worth of `line`, which has no white space around it.
 pub(super) fn worth(line: &str) -> Worth {
     let lower = line.to_lowercase();
     let tokens = || line.split_whitespace();
@@ -60,7 +60,7 @@ pub(super) fn worth(line: &str) -> Worth {
     }
 }
 
-/// Whether a line only tells how a command ended.
+/// Whether a line only says how a command ended.
 pub(super) fn is_trailer(line: &str) -> bool {
     let lower = line.to_lowercase();
     TRAILERS.iter().any(|trailer| lower.contains(trailer))
@@ -79,13 +79,13 @@ fn is_shown_code(line: &str) -> bool {
     code.starts_with("| ") || line.chars().all(is_mark)
 }
 
-/// The line by which a runner names a failing test: `ERROR: test_div (tests.test_calc.CalcTest)`.
+/// A line in which a runner names a failing test: `ERROR: test_div (tests.test_calc.CalcTest)`.
 fn is_headline(line: &str) -> bool {
     let name = line.strip_prefix("ERROR: ").or_else(|| line.strip_prefix("FAIL: "));
     name.is_some_and(|name| name.ends_with(')') && name.split(' ').count() == 2)
 }
 
-/// Whether one of the words is a form of an error with what it says behind it.
+/// Whether one of the words introduces an error and a message follows it.
 fn says_why(line: &str) -> bool {
     let mut previous = "";
     let mut tokens = line.split_whitespace().peekable();
@@ -160,7 +160,7 @@ fn ends_with_failed(lower: &str) -> bool {
     pairs(lower).last().is_some_and(|(before, word)| word == "failed" && !is_negation(before))
 }
 
-/// `1 failed, 2 passed`, `3 problems`: a number other than 0 before a word of failure.
+/// `1 failed, 2 passed`, `3 problems`: a number other than 0 before a word for failures.
 fn counts_failures(lower: &str) -> bool {
     let is_counted = |word: &str| {
         matches!(word, "failed" | "failure" | "failures" | "error" | "errors" | "problem" | "problems" | "failing")
@@ -169,7 +169,7 @@ fn counts_failures(lower: &str) -> bool {
     pairs(lower).any(|(before, word)| is_counted(word) && is_count(before))
 }
 
-/// Whether there is a word of failure that nothing negates.
+/// Whether there is a word for a failure that is not negated.
 fn says_failure(lower: &str) -> bool {
     let has_word = pairs(lower).any(|(before, word)| FAILURE_WORDS.contains(&word) && !is_negation(before));
     has_word || FAILURE_PHRASES.iter().any(|phrase| lower.contains(phrase))
@@ -179,7 +179,7 @@ fn is_negation(word: &str) -> bool {
     matches!(word, "0" | "no" | "without" | "zero")
 }
 
-/// Every word with the one before it. Names such as `error-pages` and `test_errors.py` are one word.
+/// Each word with the one before it. Names such as `error-pages` and `test_errors.py` are one word.
 fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_mark = |character: char| character.is_ascii_punctuation();
     let mut before = "";

@@ -1,4 +1,4 @@
-//! Which line of an output tells best why something failed.
+//! Which line of an output best explains a failure.
 
 use std::borrow::Cow;
 
@@ -7,27 +7,27 @@ use super::subject::LONGEST_TEXT;
 use super::text::{clip, one_line};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
-/// What stands for an error without words.
+/// The text for an error without output.
 pub(super) const NO_OUTPUT: &str = "no output";
-/// UTF-16 units at either end of a result in which its error is looked for.
+/// UTF-16 units at either end of a result that are searched for its error.
 const SEARCHED: usize = 6000;
-/// UTF-16 units of a line by which it is judged.
+/// UTF-16 units of a line that are examined.
 const JUDGED: usize = 600;
-/// Lines that complete another one, at most.
+/// Most lines that complete another one.
 const MOST_DETAILS: usize = 3;
 /// Beginnings of lines that complete the one before them.
 const DETAILS: &[&str] = &["--> ", "left: ", "right: ", "Expected: ", "Received: "];
 const TRACEBACK: &str = "Traceback (most recent call last):";
-/// What stands between an exception and the one that it led to.
+/// Lines between an exception and the one that it caused.
 const CHAINED: &[&str] = &["During handling of the above exception", "The above exception was the direct cause"];
-/// What stands right before the reason.
+/// The line right before the reason.
 const REASON_FOLLOWS: &str = "* What went wrong:";
 const ROOT: &str = "Caused by: ";
 
-/// What an output tells best of why it failed, as a person would quote it: the exception of a
-/// traceback, else the first line that says why, says where, or says that something failed, else
-/// the last that says anything. What completes the line, such as the place of a compiler's error,
-/// follows it. On one line, at most 240 UTF-16 units.
+/// The line of an output that best explains a failure: the exception of a traceback; otherwise the
+/// first line that says why, where, or that something failed; otherwise the last line that says
+/// anything. Lines that complete it, such as the position of a compiler error, are appended. The result
+/// is one line of at most 240 UTF-16 units.
 pub fn error_line(output: &str) -> String {
     let output = without_colours(output);
     let lines = searched_lines(&output);
@@ -37,8 +37,8 @@ pub fn error_line(output: &str) -> String {
     clip(&with_details(&lines, found), LONGEST_TEXT)
 }
 
-/// The lines at both ends of an output, without white space at their ends; pieces of cut lines are
-/// left out, unless there is nothing else.
+/// The lines at both ends of an output, trimmed. Pieces of cut lines are left out unless there is
+/// nothing else.
 fn searched_lines(output: &str) -> Vec<&str> {
     let (start, end) = (prefix_utf16(output, SEARCHED), suffix_utf16(output, SEARCHED));
     if start.len() + end.len() >= output.len() {
@@ -49,7 +49,7 @@ fn searched_lines(output: &str) -> Vec<&str> {
     start.lines().chain(end.lines()).map(str::trim_end).collect()
 }
 
-/// The line of the exception below the first traceback, or of the last one that it led to.
+/// The exception below the first traceback, or the last exception that it caused.
 fn exception(lines: &[&str]) -> Option<usize> {
     let mut found = None;
     let mut may_begin = true;
@@ -60,7 +60,7 @@ fn exception(lines: &[&str]) -> Option<usize> {
         if !may_begin || !line.ends_with(TRACEBACK) {
             continue;
         }
-        // Words before it may stand before the frames as well, or before this line alone.
+        // A prefix may be on the frames as well, or on this line only.
         let of_frame = lines.get(at).and_then(|next| next.find("  File \""));
         let margin = of_frame.unwrap_or(line.len() - TRACEBACK.len());
         let is_frame =
@@ -84,9 +84,9 @@ fn most_telling(lines: &[&str]) -> Option<usize> {
         };
         reason_follows = line == REASON_FOLLOWS;
         let is_better = best.is_none_or(|(known, _)| match worth {
-            // Outputs say last what they came to.
+            // Among lines that do not mention a failure the last one wins, since results come last.
             Worth::Noise | Worth::Trailer | Worth::Plain => worth >= known,
-            // The root of a chain of exceptions stands below the others.
+            // The root of a chain of exceptions is below the others.
             Worth::Cause if line.starts_with(ROOT) => true,
             _ => worth > known,
         });
@@ -97,7 +97,7 @@ fn most_telling(lines: &[&str]) -> Option<usize> {
     best.map(|(_, index)| index)
 }
 
-/// A line with what completes it, as it reads where the lines stand one behind the other.
+/// A line joined with the lines that complete it.
 fn with_details(lines: &[&str], found: usize) -> String {
     let first = without_margin(lines[found]);
     let mut told = one_line(first);
@@ -120,14 +120,14 @@ fn is_blank(line: &str) -> bool {
     line.chars().all(|character| character.is_whitespace() || character.is_control())
 }
 
-/// A line without the letter by which pytest marks its reasons.
+/// A line without the letter with which pytest marks its reasons.
 fn without_margin(line: &str) -> &str {
     let line = line.trim_start();
     let line = line.strip_prefix("| ").unwrap_or(line);
     line.strip_prefix("E   ").map_or(line, str::trim_start)
 }
 
-/// `text` without the sequences by which terminals are told colours.
+/// `text` without the escape sequences for terminal colours.
 fn without_colours(text: &str) -> Cow<'_, str> {
     if !text.contains("\u{1b}[") {
         return Cow::Borrowed(text);

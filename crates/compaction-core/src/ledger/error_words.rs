@@ -1,9 +1,9 @@
 //! The words of [`super::error_forms`]: lower-case, as compilers, test runners, shells and runtimes
 //! print them. A new tool is a new row here, and an output in the table of tests of `error_line`.
 
-/// What programs add below an output to tell how a command ended.
+/// Lines below an output that say how a command ended.
 pub(super) const TRAILERS: &[&str] = &["exited with code", "exit code", "exit status", "exited with status"];
-/// Words of lines with which programs say that something failed.
+/// Words with which programs say that something failed.
 pub(super) const FAILURE_WORDS: &[&str] = &[
     "error",
     "errors",
@@ -30,10 +30,10 @@ pub(super) const FAILURE_WORDS: &[&str] = &[
     "unsupported",
     "unrecognized",
 ];
-/// The same in more than one word.
+/// Phrases with the same meaning.
 pub(super) const FAILURE_PHRASES: &[&str] =
     &["not found", "no such", "could not", "timed out", "did not match", "must match", "stack overflow"];
-/// What tells why in the words of operating systems and shells; the name of what failed stands before it.
+/// Reasons in the words of operating systems and shells. The name of what failed comes first.
 pub(super) const SYSTEM_CAUSES: &[&str] = &[
     "command not found",
     "no such file or directory",
@@ -56,7 +56,7 @@ pub(super) const SYSTEM_CAUSES: &[&str] = &[
     "error response from daemon",
     "error from server",
 ];
-/// Beginnings of lines that tell why.
+/// Beginnings of lines that give a reason.
 pub(super) const CAUSE_STARTS: &[&str] = &[
     "error[",
     "error(",
@@ -73,7 +73,7 @@ pub(super) const CAUSE_STARTS: &[&str] = &[
     "could not resolve ",
     "make: *** no rule",
 ];
-/// What says only that something failed, although it looks like a reason.
+/// Phrases that look like a reason but only say that something failed.
 pub(super) const VERDICTS: &[&str] = &[
     "could not compile",
     "aborting due to",
@@ -109,7 +109,7 @@ pub(super) const VERDICTS: &[&str] = &[
     "exited (1)",
     "a complete log of this run",
 ];
-/// Beginnings of lines that say so.
+/// Beginnings of lines that only say that something failed.
 pub(super) const VERDICT_STARTS: &[&str] = &[
     "fail ",
     "fail:",
@@ -185,7 +185,7 @@ pub(super) const NOISE_STARTS: &[&str] = &[
 ];
 /// Ends of lines that report success.
 pub(super) const NOISE_ENDS: &[&str] = &["... ok", "... ignored", " passed", " up-to-date"];
-/// Beginnings of lines about work that goes on, unless they say why it does not.
+/// Beginnings of lines about work in progress, unless they also say why it failed.
 pub(super) const PROGRESS_STARTS: &[&str] = &[
     "compiling ",
     "building ",

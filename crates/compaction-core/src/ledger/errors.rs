@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::ErrorRecord;
 use super::commands::purposes;
-use super::notes::Place;
+use super::notes::SourcePosition;
 
-/// Requests that follow an error without it, and successes, after which it blocks nothing any more.
+/// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 3;
 const SUCCESSES_WITHOUT: u64 = 24;
-/// Errors that are kept; the oldest resolved ones go first.
+/// Most errors that are kept. The oldest resolved ones are dropped first.
 const MOST_ERRORS: usize = 400;
 
 /// The errors collected so far.
@@ -17,15 +17,15 @@ const MOST_ERRORS: usize = 400;
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>>,
-    /// How many successes and requests came before the errors that nothing resolved.
+    /// For each unresolved error, how many successes and requests came before it.
     open: HashMap<usize, Open>,
-    /// Errors by what their commands are for, resolved ones among them.
+    /// All errors, by the purposes of their commands.
     by_purpose: HashMap<String, Vec<usize>>,
     successes: u64,
     requests: u64,
 }
 
-/// When an error happened that nothing resolved.
+/// When an unresolved error happened.
 #[derive(Debug, Default, Clone, Copy)]
 struct Open {
     successes: u64,
@@ -43,10 +43,11 @@ impl Errors {
         }
     }
 
-    /// Notes that `subject` failed with `line`; `is_resolved` where nothing waits for it to succeed.
-    pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: Place<'_>, is_resolved: bool) {
+    /// Records that `subject` failed with `line`. `is_resolved` means that nothing waits for it to
+    /// succeed.
+    pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: SourcePosition<'_>, is_resolved: bool) {
         let known = self.by_subject.entry(subject_key(subject)).or_default();
-        // A subject is blocked by its newest error; older ones of it are history.
+        // Only the newest error of a subject blocks it.
         for index in known.iter() {
             self.list[*index].is_resolved = true;
             self.open.remove(index);
@@ -62,7 +63,7 @@ impl Errors {
             }
             return;
         }
-        // One that fails in ever new words cannot make its list long to look through.
+        // The list of a subject that fails with ever new lines stays short.
         if known.len() < MOST_ERRORS {
             known.push(self.list.len());
         }
@@ -73,7 +74,7 @@ impl Errors {
         self.list.push(ErrorRecord { subject, line, is_resolved, times: 1, position, sources: place.sources() });
     }
 
-    /// Notes that `subject` succeeded.
+    /// Records that `subject` succeeded.
     pub(super) fn resolve(&mut self, subject: Option<&str>) {
         for index in self.by_subject.get(&subject_key(subject)).into_iter().flatten() {
             self.list[*index].is_resolved = true;
@@ -81,7 +82,7 @@ impl Errors {
         }
     }
 
-    /// Notes that a command or tool succeeded: what failed in a run for the same purpose is dealt with.
+    /// Records that a command or tool succeeded. This resolves failed runs for the same purpose.
     pub(super) fn resolve_purposes(&mut self, succeeded: &[String]) {
         self.successes += 1;
         for purpose in succeeded {
@@ -92,7 +93,7 @@ impl Errors {
         }
     }
 
-    /// Notes that the error at `index`, of `subject`, waits to be dealt with.
+    /// Records that the error of `subject` at `index` is unresolved.
     fn wait(&mut self, index: usize, subject: Option<&str>) {
         self.open.insert(index, Open { successes: self.successes, requests: self.requests });
         for purpose in subject.map(purposes_of).unwrap_or_default() {
@@ -103,7 +104,7 @@ impl Errors {
         }
     }
 
-    /// Notes that a person asked for something: work that goes on without an error is not blocked by it.
+    /// Records a request of a person. Work that goes on without an error is not blocked by it.
     pub(super) fn note_request(&mut self) {
         self.requests += 1;
         let requests = self.requests;
@@ -134,7 +135,7 @@ impl Errors {
     }
 }
 
-/// What an error's subject was for: the programs of a command, or the tool of a call.
+/// The purposes of an error's subject: the programs of a command, or the tool of a call.
 fn purposes_of(subject: &str) -> Vec<String> {
     match subject.split_once("({") {
         Some((tool, _)) if !tool.contains(char::is_whitespace) => vec![tool.to_owned()],
@@ -142,7 +143,8 @@ fn purposes_of(subject: &str) -> Vec<String> {
     }
 }
 
-/// A request to the model has no subject, and no path or command is a lone line end.
+/// The key of a subject. A request to the model has none; its key is a line end, which no path or
+/// command is.
 fn subject_key(subject: Option<&str>) -> String {
     subject.unwrap_or("\n").to_owned()
 }

@@ -1,10 +1,9 @@
-//! What was left out of stored ledgers: counts of what compactions knew once, so that what the ledger
-//! forgot counts as lost.
+//! Counts of what earlier stored ledgers left out, so that forgotten items count as lost.
 
 use std::collections::BTreeMap;
 
-/// Items of each list, by its stored name, that compactions of the branch did not store. Statements
-/// count sentence by sentence; of requests those count that ask for something.
+/// How many items of each list, by its stored name, the compactions of the branch did not store.
+/// Statements count sentence by sentence. Only requests that ask for something count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftOut(BTreeMap<&'static str, u64>);
 

@@ -1,41 +1,41 @@
-//! The loss report: what the compacted part held and the new context lacks.
+//! The loss report: what was in the compacted part and is missing from the new context.
 
 use std::collections::HashMap;
 
 use super::claims::reversed;
-use super::doubts::unsupported;
-use super::known::Known;
+use super::coverage::{Coverage, Target, is_bag, weigh};
+use super::match_key::MatchKey;
 use super::measure::{Class, Item, Retention, State, Tally, states};
 use super::notes::{Note, NoteKind};
 use super::scan::is_weak_path;
 use super::selection::Selection;
-use super::text::one_line;
-use super::told::{Sought, Told, is_bag, weigh};
+use super::text::{one_line, read_one_line};
+use super::unsupported::unsupported;
 use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
 use crate::preparation::PreparedMessage;
 use crate::text::prefix_utf16;
 
-/// UTF-16 units by which a request is known.
+/// Leading UTF-16 units that identify a request.
 const REQUEST_UNITS: usize = 40;
-/// UTF-16 units by which a line is known.
+/// Leading UTF-16 units that identify a line.
 const LINE_UNITS: usize = 80;
-/// Most items of a class that a context is expected to hold: the most telling ones.
+/// Most items of a class that a context should hold: the most important ones.
 const MOST_FILES: usize = 400;
 const MOST_NAMED_PATHS: usize = 100;
 const MOST_IDENTIFIERS: usize = 240;
 const MOST_ERRORS: usize = 120;
 const MOST_REQUESTS: usize = 240;
 const MOST_CONSTRAINTS: usize = 80;
-/// UTF-16 units of the statements that a context is expected to tell: those that say most.
+/// Total UTF-16 units of the statements that a context should hold: the most informative ones.
 const STATEMENT_UNITS: usize = 8000;
-/// UTF-16 units of a text that stays in which it is looked for in other words.
+/// Leading UTF-16 units of each kept text that are searched for paraphrases.
 const KEPT_UNITS: usize = 3000;
-/// Sentences of a long request that are looked for.
+/// Most sentences of a long request that are searched for.
 const MOST_SENTENCES: usize = 60;
-/// What the last request weighs, one that only confirms or comments, and an error that was resolved,
-/// where any other weighs 1.
+/// Weights of the last request, of a request that only confirms or comments, and of a resolved error.
+/// All others weigh 1.
 const LAST: f64 = 3.0;
 const REPLY: f64 = 0.2;
 const RESOLVED: f64 = 0.05;
@@ -43,11 +43,11 @@ const RESOLVED: f64 = 0.05;
 /// What is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Check<'a> {
-    /// What was collected from the compacted part.
+    /// The ledger of the compacted part.
     pub ledger: &'a Ledger,
     /// The summary as it will be stored.
     pub summary: &'a str,
-    /// The messages that it stands for.
+    /// The messages that it replaces.
     pub evicted: &'a [PreparedMessage],
     /// The summary before it.
     pub previous_summary: Option<&'a str>,
@@ -55,31 +55,31 @@ pub struct Check<'a> {
     pub kept: &'a [PreparedMessage],
 }
 
-/// What a summary says against what is known.
+/// A claim of a summary that contradicts the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suspicion {
-    /// It says that a file was changed that was only read.
+    /// It says that a file was changed, but the file was only read.
     NotModified {
         /// The file.
         path: String,
     },
-    /// It says that a file was left as it is that was changed.
+    /// It says that a file was not changed, but it was.
     Modified {
         /// The file.
         path: String,
     },
-    /// It says that a command succeeded whose last run failed.
+    /// It says that a command succeeded, but its last run failed.
     Failed {
         /// The command.
         command: String,
     },
-    /// It says that something was committed where nothing was.
+    /// It says that something was committed, but nothing was.
     NotCommitted,
-    /// It says that something was pushed where nothing was.
+    /// It says that something was pushed, but nothing was.
     NotPushed,
 }
 
-/// What the new context lacks, the most telling first.
+/// What the new context lacks, the most important first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossReport {
     /// Paths.
@@ -92,50 +92,53 @@ pub struct LossReport {
     pub requests: Vec<Request>,
     /// Constraints and preferences.
     pub constraints: Vec<Note>,
-    /// Of the most informative statements those that nothing tells.
+    /// Most informative statements that are missing.
     pub statements: Vec<Statement>,
-    /// Requests and constraints of which only a part is there.
+    /// Requests and constraints that are only partly there.
     pub clipped: Vec<Clipped>,
-    /// Names in the summary that nothing supports.
+    /// Names in the summary that appear in none of its sources.
     pub unsupported: Vec<String>,
-    /// Statements of the summary that are the reverse of what is known.
+    /// Claims of the summary that contradict the ledger.
     pub reversed: Vec<Suspicion>,
-    /// How much is there without repair.
+    /// The retention without repair.
     pub retention: Retention,
-    /// Whether what was asked last of all is among the missing requests; it is the first then.
+    /// Whether the last request is missing. It is then the first of `requests`.
     pub lacks_last_request: bool,
     tally: Tally,
-    /// What is not there as a whole.
+    /// Items that are missing as a whole or in part.
     lacking: Vec<(Item, State)>,
 }
 
-/// Words of which only a part is there.
+/// A text that is only partly there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clipped {
-    /// All of them.
+    /// The whole text.
     pub text: String,
-    /// Where they come from.
+    /// The entries that it comes from.
     pub sources: Sources,
 }
 
 impl LossReport {
-    /// Compares the new context with what the compacted part held: with what was said in it, not with
-    /// what a stored ledger still remembers. What earlier compactions forgot counts as lost.
+    /// Compares the new context with the compacted part itself, not only with what a stored ledger
+    /// still has. What earlier compactions forgot counts as lost.
     pub fn of(check: &Check<'_>) -> Self {
         let ledger = check.ledger;
         let expected = expected(ledger);
-        let mut told = Told::looking_for(expected.iter().flat_map(|(item, _)| &item.sought));
-        told.read(check.summary);
-        told.part();
+        let mut coverage = Coverage::looking_for(expected.iter().flat_map(|(item, _)| &item.targets));
+        coverage.read(check.summary);
+        coverage.part();
         check
             .kept
             .iter()
-            .for_each(|prepared| texts(&prepared.message, &mut |text| told.read(prefix_utf16(text, KEPT_UNITS))));
-        let states = states(expected.iter().map(|(item, _)| item), &told, |finder| {
-            finder.search(&one_line(check.summary));
-            for prepared in check.kept {
-                texts(&prepared.message, &mut |text| finder.search(&one_line(text)));
-            }
+            .for_each(|prepared| texts(&prepared.message, &mut |text| coverage.read(prefix_utf16(text, KEPT_UNITS))));
+        let mut line = String::new();
+        let states = states(expected.iter().map(|(item, _)| item), &coverage, |finder| {
+            let mut search = |text: &str| {
+                read_one_line(text, &mut line);
+                finder.search(&line);
+            };
+            search(check.summary);
+            check.kept.iter().for_each(|prepared| texts(&prepared.message, &mut search));
         });
         let mut tally = Tally::default();
         expected.iter().zip(&states).for_each(|((item, _), state)| tally.add(item, *state));
@@ -180,7 +183,7 @@ impl LossReport {
         }
     }
 
-    /// The retention once `added` stands behind the summary.
+    /// The retention with `added` appended to the summary.
     pub(super) fn retention_with(&self, added: &str) -> Retention {
         let states = states_in(added, self.lacking.iter().map(|(item, _)| item));
         let mut tally = self.tally;
@@ -190,8 +193,8 @@ impl LossReport {
         tally.retention()
     }
 
-    /// For each missing item of a class, in order, whether `lines` tell it.
-    pub(super) fn told_by(&self, lines: &[String], class: Class) -> Vec<bool> {
+    /// For each missing item of a class, in order, whether `lines` hold it.
+    pub(super) fn covered_by(&self, lines: &[String], class: Class) -> Vec<bool> {
         let missing = self.lacking.iter().filter(|(item, state)| item.class == class && *state == State::Missing);
         let states = states_in(&lines.join("\n"), missing.map(|(item, _)| item));
         states.into_iter().map(|state| state == State::There).collect()
@@ -205,9 +208,9 @@ impl LossReport {
 
 /// How much of each of `items` one text holds.
 fn states_in<'a>(text: &str, items: impl Iterator<Item = &'a Item> + Clone) -> Vec<State> {
-    let mut told = Told::looking_for(items.clone().flat_map(|item| &item.sought));
-    told.read(text);
-    states(items, &told, |finder| finder.search(&one_line(text)))
+    let mut coverage = Coverage::looking_for(items.clone().flat_map(|item| &item.targets));
+    coverage.read(text);
+    states(items, &coverage, |finder| finder.search(&one_line(text)))
 }
 
 /// Where an item comes from.
@@ -232,14 +235,14 @@ impl Source<'_> {
     }
 }
 
-/// What a context is expected to hold, class by class, the most telling first.
+/// What a context should hold, class by class, the most important first.
 fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     let mut all: Vec<(Item, Source<'_>)> = Vec::new();
     let name = |class, name: &str| Item {
         class,
         weight: 1.0,
-        known: Some(Known { first: name.to_owned(), rest: Vec::new() }),
-        sought: Vec::new(),
+        key: Some(MatchKey { first: name.to_owned(), rest: Vec::new() }),
+        targets: Vec::new(),
     };
     let touched = ledger.files.iter().rev().take(MOST_FILES).map(|file| file.path.as_str());
     let recurs = |name: &&NameRecord| name.times > 1 || name.places.has(Places::PERSON);
@@ -248,7 +251,7 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     let paths: Vec<&str> = touched.chain(named).collect();
     let mut bases: HashMap<&str, usize> = HashMap::new();
     paths.iter().for_each(|path| *bases.entry(base_name(path)).or_default() += 1);
-    // A file whose name no other one has is told by it.
+    // The base name is enough for a file if no other file has it.
     let shortest = |path: &'_ str| if bases[base_name(path)] == 1 { base_name(path) } else { path }.to_owned();
     all.extend(paths.iter().map(|path| (name(Class::File, &shortest(path)), Source::File(path))));
     let identifiers = ledger.identifiers.iter().filter(recurs).take(MOST_IDENTIFIERS);
@@ -257,9 +260,9 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
     errors.sort_by_key(|error| error.is_resolved);
     all.extend(errors.into_iter().take(MOST_ERRORS).map(|error| {
         let weight = if error.is_resolved { RESOLVED } else { 1.0 };
-        let known = Some(Known::error(&error.line, LINE_UNITS));
-        let sought = vec![Sought::of(&error.line)];
-        (Item { class: Class::Error, weight, known, sought }, Source::Error(error))
+        let key = Some(MatchKey::error(&error.line, LINE_UNITS));
+        let targets = vec![Target::of(&error.line)];
+        (Item { class: Class::Error, weight, key, targets }, Source::Error(error))
     }));
     let last = ledger.last_request();
     all.extend(ledger.requests.iter().rev().take(MOST_REQUESTS).map(|request| {
@@ -268,20 +271,20 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
             _ if Some(request) == last => LAST,
             _ => 1.0,
         };
-        let known = Some(Known::said(&request.text, REQUEST_UNITS));
-        let sought = Sought::parts(&request.text, MOST_SENTENCES);
-        (Item { class: Class::Request, weight, known, sought }, Source::Request(request))
+        let key = Some(MatchKey::said(&request.text, REQUEST_UNITS));
+        let targets = Target::parts(&request.text, MOST_SENTENCES);
+        (Item { class: Class::Request, weight, key, targets }, Source::Request(request))
     }));
     all.extend(ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
-        let known = Some(Known::said(&note.text, LINE_UNITS));
-        let sought = vec![Sought::of(&note.text)];
-        (Item { class: Class::Constraint, weight: 1.0, known, sought }, Source::Constraint(note))
+        let key = Some(MatchKey::said(&note.text, LINE_UNITS));
+        let targets = vec![Target::of(&note.text)];
+        (Item { class: Class::Constraint, weight: 1.0, key, targets }, Source::Constraint(note))
     }));
     all.extend(statements(ledger).into_iter().map(|(statement, weight)| {
-        let sought = vec![Sought::of(&statement.text)];
-        (Item { class: Class::Statement, weight, known: None, sought }, Source::Statement(statement))
+        let targets = vec![Target::of(&statement.text)];
+        (Item { class: Class::Statement, weight, key: None, targets }, Source::Statement(statement))
     }));
-    weigh(all.iter_mut().flat_map(|(item, _)| &mut item.sought), &ledger.statements);
+    weigh(all.iter_mut().flat_map(|(item, _)| &mut item.targets), &ledger.statements);
     all
 }
 
@@ -290,17 +293,17 @@ pub(super) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
 }
 
-/// The statements that say most, with what they weigh against the one that says most of all.
+/// The most informative statements with their weights, relative to the most informative one.
 fn statements(ledger: &Ledger) -> Vec<(&Statement, f64)> {
     let selection = Selection { units: STATEMENT_UNITS, half_life: STATEMENT_UNITS, focus: None };
-    let mut chosen = selection.choose_weighed(&ledger.statements, &[]);
+    let mut chosen = selection.choose_weighed(ledger, &[]);
     chosen.sort_by(|left, right| right.1.total_cmp(&left.1));
     let most = chosen.first().map_or(1.0, |(_, weight)| f64::from(*weight)).max(f64::MIN_POSITIVE);
     let chosen = chosen.into_iter().map(|(index, weight)| (&ledger.statements[index], f64::from(weight) / most));
     chosen.filter(|(statement, _)| !is_bag(&statement.text)).collect()
 }
 
-/// Calls `read` with every text that a model sees of a message, arguments of calls included.
+/// Calls `read` with every text of a message that a model sees, including arguments of calls.
 pub(super) fn texts(message: &Message, read: &mut impl FnMut(&str)) {
     let mut content = |content: &Content| match content {
         Content::Text(text) => read(text),

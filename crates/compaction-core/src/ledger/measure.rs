@@ -1,20 +1,20 @@
-//! Measuring: how much of what is expected texts hold, item by item.
+//! Measurement: how much of each expected item is in a text.
 
+use super::coverage::{Coverage, Sums, Target};
 use super::finder::{Finder, Pattern};
-use super::known::Known;
-use super::told::{Sought, Sums, Told};
+use super::match_key::MatchKey;
 
 /// Classes of items.
 pub(super) const CLASSES: usize = 6;
 
-/// Part of the weighted terms of a line that one statement of a text must have to tell it in other words.
+/// Part of the weighted terms of a line that one statement must have to count as a paraphrase.
 const SAID: f32 = 0.6;
-/// The same of a statement of the conversation, which may be told with less detail.
+/// The same for a statement of the conversation, which may be paraphrased with less detail.
 const STATED: f32 = 0.5;
-/// Part of a long text whose sentences must be told, so that it counts as told in part.
+/// Part of a long text that must be there for it to count as partly there.
 const PART: f32 = 0.25;
 
-/// What an item is.
+/// The class of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     File,
@@ -26,34 +26,33 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// How much each class counts in the score, in the order of the classes. What was asked and said
-    /// counts most, lists of names nearly nothing.
+    /// Weights of the classes in the score, in the order of the classes. Requests and statements count
+    /// most, lists of names nearly nothing.
     const SCORES: [f64; CLASSES] = [0.5, 0.25, 1.0, 3.0, 1.0, 4.0];
 }
 
-/// How much of what was held is still there, from 0 to 1; 1 where there was nothing.
+/// How much of each class is still there, from 0 to 1; 1 if there was nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retention {
-    /// Files that tools touched, and paths that were named again and again.
+    /// Files that tools touched, and paths that were named repeatedly.
     pub files: f64,
     /// Symbols, hashes, tickets and the like.
     pub identifiers: f64,
-    /// Lines of errors; those that were resolved weigh little.
+    /// Error lines. Resolved errors weigh little.
     pub errors: f64,
-    /// Requests, those included that earlier compactions forgot; one that is told in part counts half.
+    /// Requests, including those that earlier compactions forgot. One that is partly there counts half.
     pub requests: f64,
-    /// Constraints and preferences; likewise.
+    /// Constraints and preferences, measured in the same way.
     pub constraints: f64,
-    /// What was said: the part, by weight, of the most informative statements that is told.
+    /// The most informative statements: the part, by weight, that is there.
     pub statements: f64,
-    /// How much each class counts in the score.
+    /// The weight of each class in the score.
     counts: [f64; CLASSES],
 }
 
 impl Retention {
-    /// One figure: the weighted mean of the classes that have something to keep. Statements count 4,
-    /// requests 3, errors and constraints 1, files 0.5, identifiers 0.25; errors that were resolved
-    /// count less where no other ones are.
+    /// The weighted mean of the classes that have items. Statements count 4, requests 3, errors and
+    /// constraints 1, files 0.5, identifiers 0.25; if all errors are resolved, they count less.
     pub fn score(&self) -> f64 {
         let figures = [self.files, self.identifiers, self.errors, self.requests, self.constraints, self.statements];
         let all: f64 = self.counts.iter().sum();
@@ -80,15 +79,15 @@ impl State {
     }
 }
 
-/// What a text is expected to hold.
+/// Something that a text should hold.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub(super) class: Class,
     pub(super) weight: f64,
-    /// What it is known by literally.
-    pub(super) known: Option<Known>,
-    /// What of it is told in other words: sentence by sentence.
-    pub(super) sought: Vec<Sought>,
+    /// The texts that identify it literally.
+    pub(super) key: Option<MatchKey>,
+    /// The targets for paraphrases, sentence by sentence.
+    pub(super) targets: Vec<Target>,
 }
 
 impl Item {
@@ -98,44 +97,41 @@ impl Item {
 
     fn patterns(&self) -> impl Iterator<Item = Pattern<'_>> {
         let pattern = |text| Pattern { text, is_word: self.is_name() };
-        self.known
-            .iter()
-            .flat_map(|known| std::iter::once(&known.first).chain(&known.rest))
-            .map(move |text| pattern(text))
+        self.key.iter().flat_map(|key| std::iter::once(&key.first).chain(&key.rest)).map(move |text| pattern(text))
     }
 
     /// The state, given which of its patterns were found.
-    fn state(&self, found: &mut impl Iterator<Item = bool>, told: &Told, sums: &mut Sums) -> State {
-        let has_first = self.known.is_some() && found.next().unwrap_or(false);
-        let rest = self.known.as_ref().map_or(0, |known| known.rest.len());
+    fn state(&self, found: &mut impl Iterator<Item = bool>, coverage: &Coverage, sums: &mut Sums) -> State {
+        let has_first = self.key.is_some() && found.next().unwrap_or(false);
+        let rest = self.key.as_ref().map_or(0, |key| key.rest.len());
         let has_rest = found.take(rest).filter(|is_there| !is_there).count() == 0;
         if has_first && has_rest {
             return State::There;
         }
         let most = if self.class == Class::Statement { STATED } else { SAID };
-        let all: f32 = self.sought.iter().map(Sought::weight).sum();
-        let is_told = |sought: &&Sought| told.share(sought, sums) >= most;
-        let told: f32 = self.sought.iter().filter(is_told).map(Sought::weight).sum();
+        let all: f32 = self.targets.iter().map(Target::weight).sum();
+        let is_covered = |target: &&Target| coverage.share(target, sums) >= most;
+        let covered: f32 = self.targets.iter().filter(is_covered).map(Target::weight).sum();
         match () {
-            () if all > 0.0 && told >= SAID * all => State::There,
-            () if has_first || all > 0.0 && told >= PART * all => State::Part,
+            () if all > 0.0 && covered >= SAID * all => State::There,
+            () if has_first || all > 0.0 && covered >= PART * all => State::Part,
             () => State::Missing,
         }
     }
 }
 
-/// How much of each of `items` texts hold: `told` is what they state, and `search` looks through each of
-/// them on one line.
+/// The state of each of `items`. `coverage` holds what the texts say, and `search` passes each text, on
+/// one line, to a finder.
 pub(super) fn states<'a>(
     items: impl Iterator<Item = &'a Item> + Clone,
-    told: &Told,
+    coverage: &Coverage,
     search: impl FnOnce(&mut Finder<'a>),
 ) -> Vec<State> {
     let mut finder = Finder::new(items.clone().flat_map(Item::patterns).collect());
     search(&mut finder);
     let mut found = finder.found().into_iter();
     let mut sums = Sums::default();
-    items.map(|item| item.state(&mut found, told, &mut sums)).collect()
+    items.map(|item| item.state(&mut found, coverage, &mut sums)).collect()
 }
 
 /// Sums over items.
@@ -151,12 +147,12 @@ impl Tally {
         self.held[item.class as usize] += item.weight * state.part();
     }
 
-    /// Adds what nothing can hold any more.
+    /// Adds an item that was forgotten and can no longer be there.
     pub(super) fn add_forgotten(&mut self, class: Class, weight: f64) {
         self.expected[class as usize] += weight;
     }
 
-    /// Takes an item whose state was `before` to be in `state`.
+    /// Changes the state of an item from `before` to `state`, if that is better.
     pub(super) fn change(&mut self, item: &Item, before: State, state: State) {
         let more = state.part() - before.part();
         self.held[item.class as usize] += item.weight * more.max(0.0);
@@ -165,7 +161,7 @@ impl Tally {
     pub(super) fn retention(&self) -> Retention {
         let figure = |class: Class| {
             let (held, expected) = (self.held[class as usize], self.expected[class as usize]);
-            // Sums in another order differ in their last digits.
+            // The order of a sum affects its last digits, so they are rounded away.
             if expected > 0.0 { (held / expected * 1e9).round() / 1e9 } else { 1.0 }
         };
         Retention {

@@ -1,17 +1,17 @@
-//! Names: which paths and identifiers were used, how often, by whom, and which of them matter.
+//! Names: which paths and identifiers were used, how often and where, and which of them matter.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::notes::Place;
+use super::notes::SourcePosition;
 use super::scan::{NameKind, is_weak_path, scan};
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
 
-/// Names that are counted at once. Where there are more, those that matter least are forgotten.
+/// Most names that are counted at once. Beyond that, the least important are forgotten.
 const MOST_COUNTED: usize = 1 << 15;
-/// Names of each kind that a ledger holds.
+/// Most names of each kind in a ledger.
 const MOST_PATHS: usize = 600;
 const MOST_IDENTIFIERS: usize = 1600;
 /// Bytes of the longest name in backticks.
@@ -45,13 +45,13 @@ impl<'a> Names<'a> {
     }
 
     /// Counts the names in `text`.
-    pub(super) fn read(&mut self, text: &'a str, place: Place<'a>, places: Places) {
+    pub(super) fn read(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
         scan(text, |kind, name| self.count(kind, name, place, places));
         self.prune();
     }
 
-    /// Counts the names in backticks that their shape does not tell from words.
-    pub(super) fn read_quoted(&mut self, text: &'a str, place: Place<'a>, places: Places) {
+    /// Counts names in backticks that look like ordinary words.
+    pub(super) fn read_quoted(&mut self, text: &'a str, place: SourcePosition<'a>, places: Places) {
         for name in quoted(text).filter(|name| is_quoted_name(name)) {
             let mut is_counted = false;
             scan(name, |_, part| is_counted |= part.len() == name.len());
@@ -61,7 +61,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn count(&mut self, kind: NameKind, name: &'a str, place: Place<'a>, places: Places) {
+    fn count(&mut self, kind: NameKind, name: &'a str, place: SourcePosition<'a>, places: Places) {
         let seen = self.seen.entry((kind, name)).or_default();
         seen.times = seen.times.saturating_add(1);
         seen.position = seen.position.max(place.position);
@@ -70,7 +70,7 @@ impl<'a> Names<'a> {
         seen.last = place.entry.or(seen.last);
     }
 
-    /// Marks the names that stand in lines of errors.
+    /// Marks the names that appear in error lines.
     pub(super) fn mark_errors<'b>(&mut self, lines: impl Iterator<Item = &'b str>) {
         let mut named = HashSet::new();
         for line in lines {
@@ -83,7 +83,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Halves the names where there are too many, so that the work stays in proportion.
+    /// Drops half of the names if there are too many, so that the work stays bounded.
     fn prune(&mut self) {
         if self.seen.len() <= MOST_COUNTED {
             return;
@@ -97,8 +97,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Paths, then identifiers, the most telling first. `messages` is the position of the newest
-    /// message; what `is_known` says of a path is held elsewhere.
+    /// Paths, then identifiers, the most important first. `messages` is the position of the newest
+    /// message. Paths for which `is_known` holds are left out, since the files list has them.
     pub(super) fn finish(self, messages: u64, is_known: impl Fn(&str) -> bool) -> (Vec<NameRecord>, Vec<NameRecord>) {
         let mut order: Vec<_> =
             self.seen.iter().map(|(name, seen)| (Reverse(score(name.1, seen, messages)), *name)).collect();
@@ -134,15 +134,15 @@ impl Seen<'_> {
     }
 }
 
-/// How likely a name is to be needed again: by recurrence, recency, who used it, and how little it
-/// looks like a word.
+/// How likely a name is to be needed again: by its frequency, its recency, where it was used, and how
+/// little it looks like a word.
 fn score(name: &str, seen: &Seen<'_>, now: u64) -> u32 {
     let recurrence = 2 * (seen.times.saturating_add(1)).ilog2().min(6);
     let age = now.saturating_sub(seen.position);
     let recency = 12 - (age + 1).ilog2().min(12);
     let by = |places, points| if seen.places.has(places) { points } else { 0 };
     let told = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
-    // A long name takes the place of several short ones.
+    // A long name takes the room of several short ones.
     let room = u32::try_from(name.len() / 24).map_or(6, |length| length.min(6));
     let doubt = if is_weak_path(name) { 8 } else { 0 };
     (recurrence + recency + told + specificity(name)).saturating_sub(room + doubt)

@@ -10,19 +10,19 @@ use crate::entry::EntryId;
 /// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NoteKind {
-    /// What a person wants to hold throughout.
+    /// A rule that a person set for the conversation.
     Constraint,
-    /// What was settled, with its reason where one was given.
+    /// A decision, with its reason if one was given.
     Decision,
     /// Work that is finished.
     Done,
     /// Work that was begun.
     Open,
-    /// What keeps work from going on.
+    /// Something that blocks work.
     Blocked,
-    /// What is to do next.
+    /// A next step.
     Step,
-    /// What was found out, and what has no other place.
+    /// A finding, or anything that fits no other kind.
     Fact,
 }
 
@@ -38,7 +38,7 @@ impl NoteKind {
         (Self::Fact, "facts"),
     ];
 
-    /// Most notes of the kind that are kept, the newest ones.
+    /// Most notes of the kind that are kept: the newest ones.
     fn most(self) -> usize {
         match self {
             Self::Constraint | Self::Decision => 200,
@@ -57,7 +57,7 @@ pub struct Note {
     pub text: String,
     /// Whether it is among the first to be left out.
     pub is_minor: bool,
-    /// Whether a person said later that it holds no more.
+    /// Whether a person withdrew it later.
     pub is_withdrawn: bool,
     /// Times that it was said or happened.
     pub times: u64,
@@ -69,7 +69,7 @@ pub struct Note {
 
 /// The notes collected so far.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Notes {
+pub(super) struct NoteList {
     list: Vec<Note>,
     by_key: HashMap<(NoteKind, String), usize>,
     /// How many there are of each kind.
@@ -78,21 +78,21 @@ pub(super) struct Notes {
 
 /// Where something was said.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct SourcePosition<'a> {
     pub(crate) position: u64,
     pub(crate) entry: Option<&'a EntryId>,
 }
 
-impl Place<'_> {
-    /// What an earlier summary told.
-    pub(crate) const EARLIER: Place<'static> = Place { position: 0, entry: None };
+impl SourcePosition<'_> {
+    /// The position of an earlier summary.
+    pub(crate) const EARLIER: SourcePosition<'static> = SourcePosition { position: 0, entry: None };
 
     pub(super) fn sources(&self) -> Sources {
         self.entry.map(Sources::one).unwrap_or_default()
     }
 }
 
-impl Notes {
+impl NoteList {
     /// Takes over notes of an earlier ledger.
     pub(super) fn restore(&mut self, notes: &[Note]) {
         for note in notes {
@@ -102,17 +102,18 @@ impl Notes {
         }
     }
 
-    /// Adds a sentence. One that is there already becomes as new and as telling as the two together.
-    pub(super) fn add(&mut self, kind: NoteKind, text: &str, place: Place<'_>, is_minor: bool) {
+    /// Adds a sentence. If it is already there, the two become one note with the newer position.
+    pub(super) fn add(&mut self, kind: NoteKind, text: &str, place: SourcePosition<'_>, is_minor: bool) {
         self.add_times(kind, text, place, is_minor, None);
     }
 
-    /// Adds what happened `times` times; `None` takes the number that the text itself ends with.
+    /// Adds something that happened `times` times. With `None`, the number is read from the end of the
+    /// text.
     pub(super) fn add_times(
         &mut self,
         kind: NoteKind,
         text: &str,
-        place: Place<'_>,
+        place: SourcePosition<'_>,
         is_minor: bool,
         times: Option<u64>,
     ) {
@@ -124,7 +125,7 @@ impl Notes {
             return;
         }
         if let Some(known) = self.by_key.get(&(kind, key.clone())).and_then(|index| self.list.get_mut(*index)) {
-            // What is said again holds again.
+            // A repeated constraint holds again.
             known.is_withdrawn &= place.position < known.position;
             known.position = known.position.max(place.position);
             known.is_minor &= is_minor;
@@ -143,7 +144,7 @@ impl Notes {
         }
     }
 
-    /// Drops what [`Notes::finish`] would leave out, so that looking through notes takes a bounded time.
+    /// Drops what [`NoteList::finish`] would leave out, so that searching the notes takes bounded time.
     fn drop_oldest(&mut self) {
         self.list = std::mem::take(self).finish();
         for (index, note) in self.list.iter().enumerate() {
@@ -152,9 +153,9 @@ impl Notes {
         }
     }
 
-    /// Marks the constraints and decisions that a sentence of a person ends. The sentence itself is
-    /// not among them yet. It is not forgotten where they were said.
-    pub(super) fn withdraw(&mut self, sentence: &str, place: Place<'_>) {
+    /// Marks the constraints and decisions that a person's sentence withdraws. It must be called before
+    /// the sentence itself is added. The marked notes keep their sources.
+    pub(super) fn withdraw(&mut self, sentence: &str, place: SourcePosition<'_>) {
         let can_end =
             |note: &Note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision) && !note.is_withdrawn;
         if !self.list.iter().any(can_end) {
@@ -168,7 +169,7 @@ impl Notes {
         }
     }
 
-    /// Takes the notes of `kind` for which `is_wanted` says so.
+    /// Removes and returns the notes of `kind` for which `is_wanted` holds.
     pub(super) fn take(&mut self, kind: NoteKind, is_wanted: impl Fn(&Note) -> bool) -> Vec<Note> {
         let list = std::mem::take(&mut self.list);
         let (taken, left): (Vec<_>, Vec<_>) = list.into_iter().partition(|note| note.kind == kind && is_wanted(note));
@@ -178,7 +179,7 @@ impl Notes {
         taken
     }
 
-    /// The notes in order, of each kind the newest.
+    /// The notes in order, limited to the newest of each kind.
     pub(super) fn finish(mut self) -> Vec<Note> {
         self.list.sort_by_key(|note| note.position);
         let mut seen: HashMap<NoteKind, usize> = HashMap::new();
@@ -193,8 +194,8 @@ impl Notes {
     }
 }
 
-/// What equal sentences have in common. What is said without a word, such as a lone emoji, is known
-/// by itself.
+/// The key under which equal sentences are the same. A text without words, such as an emoji, is its own
+/// key.
 pub(crate) fn key(line: &str) -> String {
     let words = normalised(line);
     if words.trim().is_empty() { line.to_owned() } else { words }

@@ -1,5 +1,5 @@
-//! Outcomes: what calls and their results tell in words: commits, pushes, pull requests, how tests
-//! ended, what was told to a tool in sentences.
+//! Outcomes: what calls and results say in words, such as commits, pushes, pull requests, test results
+//! and sentences in arguments.
 
 use super::Voice;
 use super::commands::{looks_up, purposes};
@@ -12,19 +12,19 @@ use crate::message::ToolCall;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::tools::{ToolAction, printed_text};
 
-/// UTF-16 units of a result that is told whole.
+/// UTF-16 units of the longest result that is used whole.
 const SHORT_RESULT: usize = 240;
-/// UTF-16 units at the end of a result in which a line is looked for that tells how it ended.
+/// UTF-16 units at the end of a result that are searched for a line about its outcome.
 const END_UNITS: usize = 4000;
-/// UTF-16 units of the beginning of a result in which a commit is looked for.
+/// UTF-16 units at the beginning of a result that are searched for a commit.
 const START_UNITS: usize = 2000;
-/// UTF-16 units of a command where its outcome is told.
+/// Most UTF-16 units of a command in its outcome.
 const COMMAND_UNITS: usize = 80;
-/// Words of the shortest argument that is prose.
+/// Fewest words of an argument that counts as prose.
 const FEWEST_WORDS: usize = 5;
-/// Sentences of one call that are looked at.
+/// Most sentences of one call that are read.
 const MOST_SENTENCES: usize = 12;
-/// Words that count what a run came to, in lower case.
+/// Words that follow a number in the result of a run, in lower case.
 const COUNTED: &[&str] = &[
     "passed",
     "failed",
@@ -44,9 +44,9 @@ const COUNTED: &[&str] = &[
     "assertions",
     "examples",
 ];
-/// Those of them that count what went wrong.
+/// Those of them that count failures.
 const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
-/// Arguments that hold what is written or looked for, not what is said.
+/// Arguments that hold text to write or search for, not sentences for anybody.
 const NOT_SAID: &[&str] = &[
     "content",
     "contents",
@@ -77,11 +77,11 @@ const NOT_SAID: &[&str] = &[
     "script",
     "instructions",
 ];
-/// Parts of names of tools that make something on a server.
+/// Parts of names of tools that create or change something on a server.
 const MAKING: &[&str] = &["create", "add", "open", "update", "save", "submit", "publish", "comment", "set_"];
-/// Members by which a thing is named.
+/// Members that name the created thing.
 const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "name", "url", "html_url", "status"];
-/// Bytes of a result that is read as JSON.
+/// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
 const SAID_OPTIONS: &[&str] = &[
@@ -98,7 +98,7 @@ const SAID_OPTIONS: &[&str] = &[
     "--subject",
 ];
 
-/// What a call that succeeded or failed came to, where its output tells that in a line.
+/// The outcome of a call, if a line of its output states it.
 pub(super) fn outcome(
     action: &ToolAction,
     (_, target): &Subject,
@@ -126,17 +126,17 @@ fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, S
     }
     let does = purposes(command).iter().any(|purpose| !looks_up(purpose));
     if let Some(Counted { line, has_failures }) = counted(output).filter(|_| does) {
-        // What failed is told as such, but is no milestone.
-        let voice = if has_failures || has_failed { Voice::Deed } else { Voice::Milestone };
+        // A failure is recorded but is no milestone.
+        let voice = if has_failures || has_failed { Voice::Action } else { Voice::Milestone };
         return Some((voice, format!("`{shown}`: {line}")));
     }
     let is_short =
         !has_failed && does && output.contains(char::is_whitespace) && utf16_len(output.trim()) <= SHORT_RESULT;
     let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1;
-    is_said.then(|| (Voice::Deed, format!("`{shown}`: {}", one_line(output))))
+    is_said.then(|| (Voice::Action, format!("`{shown}`: {}", one_line(output))))
 }
 
-/// `[main 1a2b3c4] subject` as git tells a commit.
+/// `[main 1a2b3c4] subject` as git reports a commit.
 fn committed(output: &str) -> Option<String> {
     prefix_utf16(output, START_UNITS).lines().chain(suffix_utf16(output, START_UNITS).lines()).find_map(|line| {
         let (place, subject) = line.trim().strip_prefix('[')?.split_once("] ")?;
@@ -147,9 +147,9 @@ fn committed(output: &str) -> Option<String> {
     })
 }
 
-/// `1a2b3c4..5d6e7f8  main -> main` as git tells a push.
+/// `1a2b3c4..5d6e7f8  main -> main` as git reports a push.
 fn pushed(output: &str) -> Option<String> {
-    // Most outputs hold none, and searching line by line takes several times as long.
+    // Most outputs have none, and a search line by line takes several times as long.
     memchr::memmem::find(output.as_bytes(), b" -> ")?;
     output.lines().filter(|line| line.contains(" -> ")).find_map(|line| {
         let line = line.trim().trim_start_matches(['+', '*', ' ']);
@@ -166,7 +166,7 @@ fn pushed(output: &str) -> Option<String> {
     })
 }
 
-/// The address of what a command created on a server.
+/// The address of something that a command created on a server.
 fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
     let creates = command.contains("create") || command.contains("comment") || command.contains("merge");
     let address = |line: &'a str| line.trim().starts_with("https://").then(|| line.trim());
@@ -175,7 +175,7 @@ fn opened<'a>(command: &str, output: &'a str) -> Option<&'a str> {
 
 /// How a run of tests, a linter or a compiler ended.
 struct Counted {
-    /// The line that tells it.
+    /// The line that says so.
     line: String,
     /// Whether something failed.
     has_failures: bool,
@@ -196,7 +196,7 @@ fn counted(output: &str) -> Option<Counted> {
     })
 }
 
-/// The numbers in a lower-case line with what they count: `2 failed`, `failures: 0`.
+/// The numbers in a lower-case line with the words that they count: `2 failed`, `failures: 0`.
 fn counts(line: &str) -> Vec<(u64, &str)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.windows(2).filter_map(|pair| count(pair[0], pair[1])).collect()
@@ -212,7 +212,7 @@ fn count<'a>(left: &'a str, right: &'a str) -> Option<(u64, &'a str)> {
     }
 }
 
-/// A short result of another tool with the tool's name, or what names the thing that it made.
+/// A short result of another tool with the tool's name, or the name of the thing that it created.
 fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     let name = target.split('(').next().unwrap_or(target);
     let output = output.trim();
@@ -221,10 +221,10 @@ fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     }
     let is_said = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
     let is_said = is_said && !output.starts_with(['{', '[', '<']);
-    is_said.then(|| (Voice::Deed, format!("`{name}`: {}", one_line(output))))
+    is_said.then(|| (Voice::Action, format!("`{name}`: {}", one_line(output))))
 }
 
-/// The names by which the result of a tool that makes something tells what it made.
+/// The names of the thing that a tool created, from its result.
 fn made(name: &str, output: &str) -> Option<String> {
     let name = name.to_lowercase();
     if !MAKING.iter().any(|verb| name.contains(verb)) || !output.starts_with(['{', '[']) {
@@ -244,18 +244,18 @@ fn made(name: &str, output: &str) -> Option<String> {
     (!values.is_empty()).then(|| one_line(&values.join(", ")))
 }
 
-/// What a call says in words: questions, a closing report, the prose among its arguments and in the
-/// options of its command.
+/// The sentences of a call: questions, a closing report, and prose in its arguments or in the options
+/// of its command.
 pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
     let mut out = Vec::new();
     let voice = match action {
         ToolAction::Run { command, .. } => {
             options(command, &mut out);
-            Voice::Deed
+            Voice::Action
         }
         ToolAction::Other => {
             call.arguments.iter().for_each(|arguments| prose(arguments, 0, &mut out));
-            Voice::Deed
+            Voice::Action
         }
         ToolAction::Ask(questions) => {
             out.extend(questions.iter().map(|question| one_line(question)));
@@ -288,20 +288,21 @@ fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
     }
 }
 
-/// Whether a text is made of words rather than of code.
+/// Whether a text consists of words and not of code.
 fn is_prose(text: &str) -> bool {
     let marks =
         text.bytes().filter(|byte| matches!(byte, b'{' | b'}' | b';' | b'=' | b'<' | b'>' | b'$' | b'\\')).count();
     words(text) >= FEWEST_WORDS && marks * 24 <= text.len()
 }
 
-/// Words of a text; characters of scripts that part none count half.
+/// The number of words. A character of a script without spaces counts half a word.
 fn words(text: &str) -> usize {
-    let unspaced = text.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
+    let unspaced = if text.is_ascii() { 0 } else { text.chars().filter(is_unspaced).count() };
     text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() + unspaced / 2
 }
 
-/// The values of options such as `-m`, here documents in them included.
+/// Adds the values of options such as `-m`, including here documents.
 fn options(command: &str, out: &mut Vec<String>) {
     let mut rest = command;
     while let Some((at, option)) = first_option(rest) {
@@ -330,7 +331,7 @@ fn first_option(text: &str) -> Option<(usize, &'static str)> {
 
 /// The text up to the closing mark, and what follows it.
 fn quoted(text: &str, mark: char) -> (&str, &str) {
-    // A here document may hold the mark itself; it ends with its own line.
+    // A here document may contain the mark. It ends with its own line.
     if let Some(end) = text.starts_with("$(cat <<").then(|| text.find("\n)")).flatten() {
         return (&text[..end], text[end + 2..].trim_start_matches(mark));
     }
@@ -345,7 +346,7 @@ fn quoted(text: &str, mark: char) -> (&str, &str) {
     (text, "")
 }
 
-/// What a here document holds; any other text as it is.
+/// The content of a here document; any other text unchanged.
 fn here_document(value: &str) -> &str {
     let Some(rest) = value.strip_prefix("$(cat <<") else { return value };
     let (_, body) = rest.split_once('\n').unwrap_or(("", rest));

@@ -1,25 +1,25 @@
-//! The plan: what the newest list of tasks says is done, begun and left.
+//! The plan: the finished, current and remaining tasks of the newest task list.
 
 use super::sentences::prose;
 use super::text::{clip_middle, one_line};
 use crate::tools::{Plan, PlanItem, PlanStatus};
 
-/// Items of a plan that are kept.
+/// Most items of a plan that are kept.
 const MOST_ITEMS: usize = 60;
-/// UTF-16 units of an item.
+/// Most UTF-16 units of an item.
 const LONGEST_ITEM: usize = 200;
 
-/// The newest plan, of a tool or of an answer.
+/// The newest plan of a tool or an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LatestPlan {
     /// Its tasks, in their order.
     pub items: Vec<PlanItem>,
-    /// Position of the message that told it last; 0 for none.
+    /// Position of the message that gave it; 0 for none.
     pub position: u64,
 }
 
 impl LatestPlan {
-    /// Takes over the plan that a call writes down.
+    /// Takes the plan from a call.
     pub(super) fn take(&mut self, plan: &Plan, position: u64) {
         let items = plan.items.iter().map(|item| PlanItem { text: shortened(&item.text), ..item.clone() });
         if plan.merges {
@@ -41,7 +41,7 @@ impl LatestPlan {
         }
     }
 
-    /// Takes over the boxes of an answer, where it has more than one.
+    /// Takes the check boxes of an answer if it has more than one.
     pub(super) fn read_answer(&mut self, text: &str, position: u64) {
         let is_box = |line: &&str| {
             let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();

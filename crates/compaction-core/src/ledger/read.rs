@@ -1,7 +1,8 @@
-//! Reading a stored ledger: item by item, whatever else the details hold.
+//! Reading a stored ledger item by item, regardless of what else the details hold.
 
 use super::notes::{Note, NoteKind};
 use super::plan::STATES;
+use super::selection::SharedVocabulary;
 use super::statements::LONGEST;
 use super::store::SHARES;
 use super::text::clip_middle;
@@ -13,14 +14,14 @@ use crate::entry::EntryId;
 use crate::json::Json;
 use crate::tools::PlanItem;
 
-/// Items of one list that are read.
+/// Most items of one list that are read.
 const MOST_ITEMS: usize = 4096;
-/// The largest number that is believed: the largest whole one that JavaScript holds.
+/// The largest accepted number: the largest safe integer of JavaScript.
 const LARGEST: u64 = (1 << 53) - 1;
 
 impl Ledger {
-    /// The ledger in the `details` of a compaction, at `compactd.ledger`. `None` if there is none or
-    /// a later version wrote it; items and members of the wrong kind are passed over one by one.
+    /// The ledger in the `details` of a compaction, at `compactd.ledger`. `None` if there is none or a
+    /// later version wrote it. Items and members of the wrong type are skipped one by one.
     pub fn read(details: &str) -> Option<Self> {
         let details = Json::parse(details).ok()?;
         Self::from_json(details.get("compactd")?.get("ledger")?)
@@ -43,6 +44,7 @@ impl Ledger {
             identifiers: list(json, "identifiers", name),
             pinned: ids(json, "pinned"),
             statements: statements(json),
+            vocabulary: SharedVocabulary::default(),
             notes: Vec::new(),
             plan: plan(json),
             left_out: left_out(json),
@@ -81,7 +83,7 @@ fn statements(json: &Json<'_>) -> Vec<Statement> {
         let (position, sources) = (number(message, "at"), sources(message));
         let Some(Json::Array(said)) = message.get("said") else { continue };
         for (number, text) in (number(message, "number")..).zip(said.iter().take(MOST_ITEMS).filter_map(Json::as_str)) {
-            // Others may have written longer ones.
+            // Other programs may have written longer ones.
             let text = clip_middle(text, LONGEST);
             statements.push(Statement { voice, text, number, position, sources: sources.clone() });
         }
@@ -171,12 +173,12 @@ fn name(json: &Json<'_>) -> Option<NameRecord> {
     Some(NameRecord { name, times, position, places, sources: sources(json) })
 }
 
-/// A string with something in it.
+/// A string that is not empty.
 fn text(json: &Json<'_>, key: &str) -> Option<String> {
     json.get(key).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// A whole number; anything else is 0, what is too large the largest that counts.
+/// A whole number. Anything else is 0, and larger numbers become [`LARGEST`].
 fn number(json: &Json<'_>, key: &str) -> u64 {
     json.get(key).and_then(Json::as_f64).map_or(0, |number| (number as u64).min(LARGEST))
 }

@@ -1,4 +1,4 @@
-//! Repair: what a summary lacks, in a block after its text.
+//! Repair: a block after the summary with the facts that it lacks.
 
 use std::borrow::Cow;
 
@@ -13,32 +13,33 @@ const OPEN: &str = "<retained-facts>";
 const CLOSE: &str = "</retained-facts>";
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
-/// UTF-16 units of the last request, of other requests, and of other lines.
+/// Most UTF-16 units of the last request, of other requests, and of other lines.
 const LAST_REQUEST: usize = 4000;
 const REQUEST: usize = 160;
 const LINE: usize = 400;
-/// UTF-16 units of what is said in full beside its first words.
+/// Most UTF-16 units of a clipped text that is repeated as a whole.
 const LONGEST_HEALED: usize = 600;
-/// UTF-16 units to which cut lines grow, one step after the other.
+/// UTF-16 units to which cut lines are lengthened, step by step.
 const STEPS: [usize; 3] = [300, 600, LAST_REQUEST];
-/// Part of what is left, in percent, that statements may take.
+/// Percent of the remaining room that statements may take.
 const STATEMENTS_PERCENT: usize = 60;
-/// Names that are listed.
+/// Most names that are listed.
 const MOST_NAMES: usize = 12;
 
-/// A block that holds what a summary lacks.
+/// A block with the facts that a summary lacks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
-    /// The block with its tags, to be put after the summary's text and before the file blocks.
+    /// The block with its tags. It belongs after the summary's text and before the file blocks.
     pub block: String,
-    /// How much the context holds with it.
+    /// The retention of the context with the block.
     pub retention: Retention,
 }
 
 impl LossReport {
-    /// The block that brings back what is missing, in at most `budget_tokens`; `None` if nothing is
-    /// missing or nothing fits: the last request, open errors, constraints, what was said, files,
-    /// earlier requests, and a few names. Errors that were resolved are no news to the next model.
+    /// The block with the missing facts in at most `budget_tokens`; `None` if nothing is missing or
+    /// nothing fits. Its order is the last request, open errors, constraints, statements, files,
+    /// earlier requests and a few names. Resolved errors are left out, since the next model does not
+    /// need them.
     pub fn repair(&self, budget_tokens: u64) -> Option<Repair> {
         let units = usize::try_from(budget_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
         let left = units.saturating_sub(OPEN.len() + CLOSE.len() + 2);
@@ -49,7 +50,7 @@ impl LossReport {
         writer.items("Constraint", self.constraints.iter().map(|note| Item::cut(&note.text, LINE)));
         self.say(&mut writer);
         writer.list("Files", self.files.iter().map(|path| one_line(path)));
-        let told = self.told_by(&writer.lines, Class::Request);
+        let told = self.covered_by(&writer.lines, Class::Request);
         let requests = self.requests.iter().zip(told).skip(usize::from(last.is_some()));
         let requests = requests.filter(|(_, is_told)| !is_told);
         writer.items("Earlier request", requests.map(|(request, _)| said(request, REQUEST)));
@@ -64,9 +65,9 @@ impl LossReport {
         Some(Repair { retention: self.retention_with(&lines), block: format!("{OPEN}\n{lines}\n{CLOSE}") })
     }
 
-    /// Says the statements that say most, as far as the lines before do not tell them.
+    /// Writes the most informative statements that the lines before do not cover.
     fn say(&self, writer: &mut Writer) {
-        let told = self.told_by(&writer.lines, Class::Statement);
+        let told = self.covered_by(&writer.lines, Class::Statement);
         let kept = writer.left - writer.left / 100 * STATEMENTS_PERCENT;
         writer.left -= kept;
         for (statement, _) in self.statements.iter().zip(told).filter(|(_, is_told)| !is_told) {
@@ -76,12 +77,12 @@ impl LossReport {
     }
 }
 
-/// Who made a statement, as a label.
+/// The label of whoever made a statement.
 fn speaker(statement: &Statement) -> &'static str {
     match statement.voice {
         Voice::Person => "User",
         Voice::Report | Voice::Remark | Voice::Announcement => "Assistant",
-        Voice::Deed | Voice::Milestone => "Work",
+        Voice::Action | Voice::Milestone => "Work",
         Voice::Quote => "Quoted",
         Voice::Summary => "Earlier",
     }
@@ -90,12 +91,12 @@ fn speaker(statement: &Statement) -> &'static str {
 /// A line to write.
 struct Item {
     text: String,
-    /// All of it, where the text is a cut.
+    /// The whole text, if `text` was cut.
     whole: Option<String>,
 }
 
 impl Item {
-    /// What was said in at most `units`: beginning and end, where it is longer.
+    /// A line of at most `units`. A longer text keeps its beginning and end.
     fn cut(said: &str, units: usize) -> Self {
         let whole = one_line(said);
         let text = clip_middle(&whole, units);
@@ -116,7 +117,7 @@ fn error_item(error: &ErrorRecord) -> Item {
     Item { text, whole: None }
 }
 
-/// A line that holds a cut of something.
+/// A line with a cut text.
 struct Cut {
     line: usize,
     label: String,
@@ -131,7 +132,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// A line for each item that fits.
+    /// Writes a line for each item that fits.
     fn items(&mut self, label: &str, items: impl IntoIterator<Item = Item>) {
         for item in items {
             let line = format!("{label}: {}", item.text);
@@ -146,7 +147,7 @@ impl Writer {
         }
     }
 
-    /// Lengthens what was cut as far as there is room, many lines a little before one of them much.
+    /// Lengthens cut lines as far as there is room: all of them a little before one of them much.
     fn lengthen(&mut self) {
         for most in STEPS {
             self.cut.retain(|cut| {
@@ -163,7 +164,7 @@ impl Writer {
         }
     }
 
-    /// One line with as many items as fit.
+    /// Writes one line with as many items as fit.
     fn list(&mut self, label: &str, items: impl Iterator<Item = String>) {
         let mut line = String::new();
         let mut count = 0;
@@ -182,9 +183,9 @@ impl Writer {
     }
 }
 
-/// `text` without blocks of retained facts, whoever wrote them; the same text if it has none.
+/// `text` without blocks of retained facts, no matter who wrote them; the same text if it has none.
 ///
-/// A block whose end is missing goes up to the next blank line or heading of the format.
+/// A block without an end tag ends before the next blank line or heading of the format.
 pub fn remove_retained_facts(text: &str) -> Cow<'_, str> {
     if !text.contains(OPEN) && !text.contains(CLOSE) {
         return Cow::Borrowed(text);

@@ -1,23 +1,23 @@
-//! Which messages of a person ask for work, and which of them begin a topic.
+//! Which messages of a person ask for work, and which begin a topic.
 
 use std::collections::HashSet;
 
 use super::RequestWeight;
+use super::constraints::is_constraint;
 use super::cues::is_trivial;
 use super::sentences::sentences;
 use super::text::{has_any, normalised, starts_with_any};
-use super::wishes::is_constraint;
 use crate::text::prefix_utf16;
 
-/// Words of the shortest message that asks for work.
+/// Fewest words of a message that asks for work.
 const FEWEST_WORDS: usize = 4;
-/// Words of the shortest message that begins a topic.
+/// Fewest words of a message that begins a topic.
 const TELLING_WORDS: usize = 6;
-/// Words of a message that says something of substance, however it begins.
+/// Words from which a message is substantial, no matter how it begins.
 const MANY_WORDS: usize = 24;
-/// Bytes of the shortest word that tells a topic.
+/// Fewest bytes of a word that identifies a topic.
 const SHORTEST_TOPIC_WORD: usize = 4;
-/// UTF-16 units of a message in which its topic is looked for.
+/// Leading UTF-16 units of a message that are searched for its topic.
 const TOPIC_UNITS: usize = 600;
 /// Beginnings of messages that report, confirm or refuse.
 const REPLIES: &[&str] = &[
@@ -63,7 +63,7 @@ const REPLIES: &[&str] = &[
     "sorry",
     "never mind",
 ];
-/// Words that ask, wherever they stand.
+/// Words that ask, in any position.
 const ASKING: &[&str] = &[
     "please",
     "can you",
@@ -85,7 +85,7 @@ const ASKING: &[&str] = &[
     "instead",
     "try to",
 ];
-/// Verbs, as they are used to ask for work.
+/// Verbs in the form in which they ask for work.
 const WORK: &[&str] = &[
     "add",
     "analyse",
@@ -157,7 +157,7 @@ const WORK: &[&str] = &[
     "verify",
     "write",
 ];
-/// Long words that tell no topic.
+/// Long words that identify no topic.
 const COMMON: &[&str] = &[
     "about", "after", "again", "also", "because", "been", "before", "could", "does", "doesn", "don't", "from", "have",
     "here", "into", "just", "like", "look", "make", "more", "need", "only", "other", "please", "should", "some",
@@ -165,7 +165,7 @@ const COMMON: &[&str] = &[
     "well", "were", "what", "when", "where", "which", "will", "with", "would", "your",
 ];
 
-/// What the requests so far were about.
+/// The topics of the requests so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Topics {
     /// Words of the topic of the newest request.
@@ -173,7 +173,7 @@ pub(super) struct Topics {
 }
 
 impl Topics {
-    /// What a message of a person does in the conversation.
+    /// The role of a person's message in the conversation.
     pub(super) fn weigh(&mut self, text: &str) -> RequestWeight {
         if !asks_for_work(text) {
             return RequestWeight::Reply;
@@ -198,13 +198,12 @@ fn asks_for_work(text: &str) -> bool {
     let count = weight(&words);
     let replies = starts_with_any(&words, REPLIES);
     let asks = || text.contains('?') || has_any(&words, ASKING) || has_any(&words, WORK);
-    // What only restricts the work is an item of its own section.
+    // Constraints have a section of their own.
     let restricts = || sentences(text).all(is_constraint);
     count >= FEWEST_WORDS && !restricts() && (!replies || count >= MANY_WORDS || asks())
 }
 
-/// How many words `normalised` text has. Scripts that put no spaces between words count by their
-/// characters, two to a word.
+/// The number of words in `normalised` text. In scripts without spaces, two characters count as a word.
 fn weight(normalised: &str) -> usize {
     let spaced = normalised.split_whitespace().count();
     let unspaced = normalised.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();

@@ -1,9 +1,9 @@
-//! Finds paths and identifiers in running text: one pass over the bytes, in any language.
+//! Finds paths and identifiers in text of any language, in one pass over the bytes.
 //!
-//! A name is known by its shape alone, never by a list of words: separators of paths, capitals
-//! inside a word, underscores, digits beside letters, hyphens.
+//! Only the shape decides what is a name, never a list of words: path separators, capitals inside a
+//! word, underscores, digits beside letters, hyphens.
 
-/// What a name is.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum NameKind {
     /// A path or the name of a file.
@@ -12,14 +12,14 @@ pub(crate) enum NameKind {
     Identifier,
 }
 
-/// Bytes of the longest run of characters that is looked at.
+/// Bytes of the longest run of characters that is examined.
 const LONGEST_RUN: usize = 400;
 /// Bytes of the longest path.
 const LONGEST_PATH: usize = 260;
 /// Bytes of the longest identifier.
 const LONGEST_IDENTIFIER: usize = 96;
-/// Endings by which a word with a dot is the name of a file; not those that members of objects have
-/// as often, such as `console.log`.
+/// Endings that make a word with a dot the name of a file. Endings that are as common for members of
+/// objects, such as `console.log`, are left out.
 const FILE_ENDINGS: &[&str] = &[
     "astro", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css", "csv", "cts",
     "cxx", "dart", "erl", "ex", "exe", "exs", "fish", "gif", "go", "gradle", "graphql", "h", "hcl", "hpp", "hs", "htm",
@@ -36,10 +36,10 @@ const UNDERSCORE: u8 = 8;
 const SEPARATOR: u8 = 16;
 const DOT: u8 = 32;
 const HYPHEN: u8 = 64;
-/// Other signs that stand inside names of files and addresses.
+/// Other signs inside names of files and addresses.
 const SIGN: u8 = 128;
 
-/// What each byte may be in a name; 0 where it ends one.
+/// The role of each byte in a name; 0 if it ends a name.
 const MARKS: [u8; 256] = marks();
 
 const fn marks() -> [u8; 256] {
@@ -55,8 +55,8 @@ const fn marks() -> [u8; 256] {
             b'.' => DOT,
             b'-' => HYPHEN,
             b'@' | b'~' | b':' | b'+' | b'$' | b'#' | b'%' => SIGN,
-            // The first byte of a letter of an alphabet with spaces between words. What takes more
-            // bytes is punctuation or a script whose words touch the names that they stand beside.
+            // The first byte of a letter of an alphabet with spaces between words. Longer characters
+            // are punctuation, or belong to a script whose words are written directly beside names.
             0xC3..=0xDF => LOWER,
             _ => 0,
         };
@@ -80,9 +80,9 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
             marks |= mark;
             at += if byte >= 0x80 { 2 } else { 1 };
         }
-        let start = if is_closing_tag(bytes, start, at) { start + 1 } else { start };
-        // A word of small letters alone is by far the most frequent case, and never a name.
+        // A word of lower-case letters is by far the most frequent case, and never a name.
         if marks & !LOWER != 0 && at - start <= LONGEST_RUN {
+            let start = if marks & SEPARATOR != 0 && is_closing_tag(bytes, start, at) { start + 1 } else { start };
             read_run(&text[start..at], marks, &mut found);
         }
         at += 1;
@@ -96,6 +96,13 @@ fn is_closing_tag(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a str)) {
+    if marks & !(LOWER | UPPER | DIGIT | UNDERSCORE) == 0 && run.is_ascii() {
+        // It has no separators.
+        if is_identifier(run) {
+            found(NameKind::Identifier, run);
+        }
+        return;
+    }
     let run = run.trim_end_matches(['.', ':', '-', '#', '%', '+', '~', '@', '$']);
     let run = run.trim_start_matches(['-', ':', '#', '%', '+']);
     if marks & SEPARATOR != 0 {
@@ -127,7 +134,7 @@ fn address(run: &str) -> Option<&str> {
     (!scheme.is_empty() && address.len() > scheme.len() + 3 && address.len() <= LONGEST_PATH).then_some(address)
 }
 
-/// The path in a run with separators, without the line and column that tools put behind it.
+/// The path in a run with separators, without a line and column at its end.
 fn path(run: &str) -> Option<&str> {
     let run = if run.starts_with("//") { run.trim_start_matches('/') } else { run };
     let drive = if is_drive(run) { 2 } else { 0 };
@@ -149,7 +156,7 @@ fn path(run: &str) -> Option<&str> {
     .then_some(path)
 }
 
-/// Whether a path could as well be two words with a slash between them, or a command of a program.
+/// Whether a path could also be two words with a slash between them, or a slash command.
 pub(super) fn is_weak_path(path: &str) -> bool {
     let separators = path.bytes().filter(|byte| matches!(byte, b'/' | b'\\')).count();
     separators == 1 && ending(path).is_none() && !path.starts_with(['~', '.', '@'])
@@ -159,7 +166,7 @@ fn is_drive(run: &str) -> bool {
     matches!(run.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
 }
 
-/// The ending of a file's name, if it is a usual one.
+/// The ending of a file's name, if it is a known one.
 pub(super) fn ending(name: &str) -> Option<&str> {
     let (stem, ending) = name.rsplit_once('.')?;
     (!stem.is_empty() && FILE_ENDINGS.binary_search(&ending).is_ok()).then_some(ending)
@@ -206,29 +213,33 @@ fn is_hyphenated_name(part: &str) -> bool {
     (6..=LONGEST_IDENTIFIER).contains(&part.len()) && has_letter && (has_digit || hyphens >= 2 && words_are_long)
 }
 
-/// Whether a word is no word of a language: it has capitals or underscores inside, digits beside
-/// letters, only capitals, or it is a number of at least four digits.
+/// Whether a word is an identifier: it has capitals or underscores inside, digits beside letters or
+/// only capitals, or is a number of at least four digits.
 pub(super) fn is_identifier(word: &str) -> bool {
     let bytes = word.as_bytes();
-    if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) || !word.is_ascii() {
+    if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) {
         return false;
     }
-    let count = |is_one: fn(&u8) -> bool| bytes.iter().filter(|byte| is_one(byte)).count();
-    let (upper, digits) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_digit));
-    let letters = count(u8::is_ascii_alphabetic);
+    let (mut upper, mut lower, mut digits, mut has_hump) = (0, 0, 0, false);
+    // The marks of the two bytes before.
+    let mut before = [0_u8; 2];
+    for byte in bytes {
+        let mark = if byte.is_ascii() { MARKS[*byte as usize] } else { return false };
+        upper += usize::from(mark == UPPER);
+        lower += usize::from(mark == LOWER);
+        digits += usize::from(mark == DIGIT);
+        // `eT` in `setTheme`; `MLE` in `HTMLElement` ends with a small letter.
+        has_hump |=
+            before[1] == LOWER && mark == UPPER || bytes.len() >= 5 && before == [UPPER, UPPER] && mark == LOWER;
+        before = [before[1], mark];
+    }
+    let letters = upper + lower;
     if letters == 0 {
         return digits == bytes.len() && (4..=12).contains(&digits);
     }
-    let has_hump = bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
-        || bytes.len() >= 5 && bytes.windows(3).any(is_acronym_before_word);
-    let has_underscore = word.trim_matches('_').contains('_');
+    let has_underscore = || word.trim_matches('_').contains('_');
     let is_shouted = upper == letters && letters >= 4;
-    has_hump || has_underscore || digits > 0 || is_shouted
-}
-
-/// `MLE` in `HTMLElement`.
-fn is_acronym_before_word(three: &[u8]) -> bool {
-    three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase()
+    has_hump || digits > 0 || is_shouted || has_underscore()
 }
 
 #[cfg(test)]

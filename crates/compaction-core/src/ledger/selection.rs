@@ -1,86 +1,94 @@
-//! Selection: which statements are worth their room.
+//! Selection: which statements are worth their space.
 //!
-//! Statements are taken greedily by what they add for each unit of text: the weight of the terms
-//! that no chosen statement has told yet, multiplied by who speaks and how recent it is. A term
-//! weighs more the rarer it is in the conversation, and more where it is a name or a number. So no
-//! language and no topic has to be known.
+//! Statements are chosen greedily by their value for each unit of text: the weight of the terms that no
+//! chosen statement has yet, times factors for the speaker and for recency. A term weighs more the
+//! rarer it is in the conversation, and more if it is a name or a number. No knowledge of a language or
+//! topic is needed.
 
-use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BinaryHeap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use memchr::memmem;
 
+use super::Ledger;
 use super::statements::{Statement, Voice};
+use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
 use crate::text::utf16_len;
 
-/// UTF-16 units that a statement costs beside its words: what parts it from the one before it.
+/// UTF-16 units of the separator before a statement.
 const JOINT: usize = 2;
-/// UTF-16 units that the first statement of a message of a person costs, and that of another one.
+/// UTF-16 units of the label before the first statement of a message: of a person, and of others.
 const PERSON_LABEL: usize = 12;
 const LABEL: usize = 4;
-/// UTF-16 units that are added to each statement when what it tells is set against its room, so that
-/// fragments do not win by being short.
+/// UTF-16 units that are added to the length of each statement when its value for each unit is
+/// computed, so that fragments do not win only because they are short.
 const SHORTNESS: usize = 20;
-/// UTF-16 units in which no statement is looked for any more.
+/// Selection stops when fewer UTF-16 units than this are left.
 const LEAST_ROOM: usize = 24;
-/// Part of a term's weight that counts where the term was told before, and the same in what a person
-/// said: their wishes are told even in words that were used before.
+/// Part of a term's weight that counts if a chosen statement already has the term, and the same for
+/// statements of a person, whose requests matter even in repeated words.
 const TOLD: f32 = 0.12;
 const TOLD_BY_PERSON: f32 = 0.35;
-/// What a statement is worth without any term.
+/// The value of a statement without any terms.
 const LEAST_VALUE: f32 = 0.05;
-/// By how much what the caller wants to be told of weighs more.
+/// Factor for terms of the caller's focus.
 const FOCUS: f32 = 8.0;
 
-/// Bytes of an answer that says nothing without what it answers.
+/// Bytes of a short answer, which makes no sense without its question.
 const SHORT_ANSWER: usize = 60;
 
 /// How statements are chosen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selection<'a> {
-    /// UTF-16 units that the chosen ones may take, labels of their messages included.
+    /// UTF-16 units that the chosen statements may take, including labels.
     pub(crate) units: usize,
-    /// UTF-16 units of later statements after which one counts half.
+    /// UTF-16 units of later statements that halve the value of a statement.
     pub(crate) half_life: usize,
-    /// What the caller wants to be told of.
+    /// Text that the caller wants the selection to focus on.
     pub(crate) focus: Option<&'a str>,
 }
 
-/// A statement with what selection knows of it.
-struct Candidate {
-    terms: Vec<(u32, f32)>,
-    /// What its terms are multiplied by.
+/// A statement that may be chosen.
+struct Candidate<'a> {
+    terms: &'a [(u32, f32)],
+    /// The factor of its terms.
     factor: f32,
-    /// Part of a term's weight that counts where the term was told before.
+    /// Part of a term's weight that counts if the term is already covered.
     told: f32,
     cost: usize,
 }
 
 impl Selection<'_> {
-    /// The indexes of the chosen statements, in their order. `told` are texts that stand elsewhere in
-    /// the summary: their terms count as told, and a statement that one of them holds is left out.
-    pub(crate) fn choose(&self, statements: &[Statement], told: &[&str]) -> Vec<usize> {
-        self.choose_weighed(statements, told).into_iter().map(|(index, _)| index).collect()
+    /// The indexes of the chosen statements of `ledger`, in order. `told` are texts elsewhere in the
+    /// summary: their terms count as covered, and a statement that is contained in one of them is left
+    /// out.
+    pub(crate) fn choose(&self, ledger: &Ledger, told: &[&str]) -> Vec<usize> {
+        self.choose_weighed(ledger, told).into_iter().map(|(index, _)| index).collect()
     }
 
-    /// As [`Self::choose`], each with how much it told that no other had told before.
-    pub(super) fn choose_weighed(&self, statements: &[Statement], told: &[&str]) -> Vec<(usize, f32)> {
-        let mut vocabulary = Vocabulary::default();
-        let terms: Vec<Vec<Term>> = statements.iter().map(|statement| vocabulary.read(&statement.text)).collect();
-        let mut is_told = vec![false; vocabulary.count()];
+    /// As [`Self::choose`], each with the value that it added.
+    pub(super) fn choose_weighed(&self, ledger: &Ledger, told: &[&str]) -> Vec<(usize, f32)> {
+        let statements = &ledger.statements;
+        let vocabulary = ledger.vocabulary.of(statements);
+        let mut is_told = vec![false; vocabulary.counts.len()];
         for text in told {
-            vocabulary.known(text).for_each(|term| is_told[term as usize] = true);
+            vocabulary.known(text, |term| is_told[term as usize] = true);
         }
-        let focus: HashSet<u32> = vocabulary.known(self.focus.unwrap_or_default()).collect();
+        let mut focus: HashSet<u32> = HashSet::new();
+        vocabulary.known(self.focus.unwrap_or_default(), |term| {
+            if vocabulary.is_telling(term) {
+                focus.insert(term);
+            }
+        });
         let mut after = 0;
-        let mut candidates: Vec<Candidate> = Vec::with_capacity(statements.len());
-        for (index, (statement, terms)) in statements.iter().zip(&terms).enumerate().rev() {
-            let cost = utf16_len(&statement.text) + JOINT;
+        let mut candidates: Vec<Candidate<'_>> = Vec::with_capacity(statements.len());
+        for (index, statement) in statements.iter().enumerate().rev() {
+            let terms = vocabulary.terms_of(index);
+            let cost = vocabulary.statements[index].units + JOINT;
             let recency = self.half_life as f32 / (self.half_life + after) as f32;
             after += cost;
-            let is_wanted = terms.iter().any(|term| focus.contains(&term.number) && vocabulary.is_telling(term));
+            let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
             let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
-            let terms = terms.iter().map(|term| (term.number, vocabulary.weight(term))).collect();
             let told = if statement.voice == Voice::Person { TOLD_BY_PERSON } else { TOLD };
             candidates.push(Candidate { terms, factor, told, cost });
         }
@@ -88,12 +96,12 @@ impl Selection<'_> {
         self.take(statements, &candidates, told, is_told)
     }
 
-    /// Takes the best one for its room again and again. Worth only falls while others are taken, so
-    /// that a stale figure at the top is looked at again.
+    /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
+    /// value at the top of the heap is computed again.
     fn take(
         &self,
         statements: &[Statement],
-        candidates: &[Candidate],
+        candidates: &[Candidate<'_>],
         told: &[&str],
         mut is_told: Vec<bool>,
     ) -> Vec<(usize, f32)> {
@@ -136,7 +144,7 @@ impl Selection<'_> {
     }
 }
 
-/// What the voice of a statement and its place in the message make of it.
+/// The factor for the voice of a statement and its position in the message.
 fn weight_of(statements: &[Statement], index: usize) -> f32 {
     let statement = &statements[index];
     let next = statements.get(index + 1);
@@ -146,7 +154,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         Voice::Report => 1.5,
         Voice::Remark => 1.0,
         Voice::Announcement => 0.45,
-        Voice::Deed => 0.7,
+        Voice::Action => 0.7,
         Voice::Milestone => 1.1,
         Voice::Quote => 0.3,
         Voice::Summary => 1.6,
@@ -157,12 +165,12 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
         _ if is_last => 1.15,
         _ => 1.0,
     };
-    // A short answer says nothing without what it answers.
+    // A short answer makes no sense without its question.
     let answered = next.is_some_and(|next| next.voice == Voice::Person && next.text.len() <= SHORT_ANSWER);
     voice * place * if answered && statement.is_of_model() { 1.5 } else { 1.0 }
 }
 
-impl Candidate {
+impl Candidate<'_> {
     fn tell(&self, is_told: &mut [bool]) {
         self.terms.iter().for_each(|(term, _)| is_told[*term as usize] = true);
     }
@@ -193,101 +201,118 @@ impl PartialOrd for Ranked {
 }
 
 impl Ord for Ranked {
-    /// By worth, then the newest first.
+    /// By value, then the newest first.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.worth.total_cmp(&other.worth).then(self.index.cmp(&other.index))
     }
 }
 
-/// A hash that is taken as it is: the terms are hashed already.
-#[derive(Debug, Default)]
-pub(super) struct Taken(u64);
+/// The vocabulary of a ledger's statements, built when it is first needed. The summary, the stored form
+/// and the loss report share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedVocabulary(OnceLock<Arc<Vocabulary>>);
 
-impl Hasher for Taken {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| mixed(hash, (*byte).into()));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
+impl PartialEq for SharedVocabulary {
+    /// It is derived from the statements, so it does not affect equality of ledgers.
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
-/// A term of a statement.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    number: u32,
-    is_name: bool,
+impl SharedVocabulary {
+    fn of(&self, statements: &[Statement]) -> &Vocabulary {
+        self.0.get_or_init(|| Arc::new(Vocabulary::of(statements)))
+    }
 }
 
-/// The terms of all statements, and in how many of them each one stands.
+/// The terms of all statements, their weights, and how many statements have each of them.
 #[derive(Debug, Default)]
 struct Vocabulary {
-    numbers: HashMap<u64, u32, BuildHasherDefault<Taken>>,
+    numbers: ByTerm<u32>,
     counts: Vec<u32>,
-    statements: u32,
+    /// The terms of all statements with their weights, statement by statement.
+    terms: Vec<(u32, f32)>,
+    statements: Vec<Known>,
+}
+
+/// The terms and length of a statement.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// Where its terms end.
+    end: usize,
+    /// UTF-16 units of its text.
+    units: usize,
 }
 
 impl Vocabulary {
-    fn count(&self) -> usize {
-        self.counts.len()
+    fn of(statements: &[Statement]) -> Self {
+        let mut all = Self::default();
+        let mut names: Vec<bool> = Vec::new();
+        // For each term, the last statement that had it.
+        let mut last: Vec<usize> = Vec::new();
+        for (index, statement) in (1..).zip(statements) {
+            each_term(&statement.text, &mut |hash, is_name| {
+                let number = *all.numbers.entry(hash).or_insert(last.len() as u32);
+                if number as usize == last.len() {
+                    last.push(0);
+                    all.counts.push(0);
+                }
+                let last = &mut last[number as usize];
+                if *last != index {
+                    *last = index;
+                    all.counts[number as usize] += 1;
+                    all.terms.push((number, 0.0));
+                    names.push(is_name);
+                }
+            });
+            all.statements.push(Known { end: all.terms.len(), units: utf16_len(&statement.text) });
+        }
+        let rarity: Vec<f32> = all.counts.iter().map(|count| rarity(*count, statements.len())).collect();
+        for ((number, weight), is_name) in all.terms.iter_mut().zip(names) {
+            *weight = rarity[*number as usize] * if is_name { 1.7 } else { 1.0 };
+        }
+        all
     }
 
-    fn read(&mut self, text: &str) -> Vec<Term> {
-        self.statements += 1;
-        let mut terms: Vec<Term> = Vec::new();
-        each_term(text, &mut |hash, is_name| {
-            let next = self.counts.len() as u32;
-            let number = *self.numbers.entry(hash).or_insert(next);
-            if number == next {
-                self.counts.push(0);
-            }
-            if !terms.iter().any(|term| term.number == number) {
-                self.counts[number as usize] += 1;
-                terms.push(Term { number, is_name });
+    fn terms_of(&self, index: usize) -> &[(u32, f32)] {
+        let start = index.checked_sub(1).map_or(0, |before| self.statements[before].end);
+        &self.terms[start..self.statements[index].end]
+    }
+
+    /// Calls `found` with the numbers of the terms of `text` that statements have.
+    fn known(&self, text: &str, mut found: impl FnMut(u32)) {
+        each_term(text, &mut |hash, _| {
+            if let Some(number) = self.numbers.get(&hash) {
+                found(*number);
             }
         });
-        terms
     }
 
-    /// The numbers of those terms of `text` that statements have.
-    fn known(&self, text: &str) -> impl Iterator<Item = u32> {
-        let mut numbers = Vec::new();
-        each_term(text, &mut |hash, _| numbers.extend(self.numbers.get(&hash)));
-        numbers.into_iter()
+    /// Whether a term is in few enough statements to identify them.
+    fn is_telling(&self, term: u32) -> bool {
+        self.counts[term as usize] as usize * 10 <= self.statements.len().max(10)
     }
+}
 
-    /// Whether a term stands in few enough statements to tell them from others.
-    fn is_telling(&self, term: &Term) -> bool {
-        self.counts[term.number as usize] * 10 <= self.statements.max(10)
-    }
-
-    fn weight(&self, term: &Term) -> f32 {
-        let count = self.counts[term.number as usize] as f32;
-        let rarity = ((self.statements as f32 + 1.0) / (count + 0.5)).ln().max(0.0);
-        // What is said once is often by the way; what comes back is what it is about.
-        let recurrence = if count > 1.0 { 1.25 } else { 1.0 };
-        rarity.sqrt() * recurrence * if term.is_name { 1.7 } else { 1.0 }
-    }
+/// The weight of a term that is in `count` of `all` statements.
+fn rarity(count: u32, all: usize) -> f32 {
+    let rarity = ((all as f32 + 1.0) / (count as f32 + 0.5)).ln().max(0.0);
+    // A term that is used once is often incidental; a term that recurs is part of the topic.
+    let recurrence = if count > 1 { 1.25 } else { 1.0 };
+    rarity.sqrt() * recurrence
 }
 
 /// Calls `found` with the hash of each term of `text`, and whether it is a name or a number.
 fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
-    let is_part =
-        |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '#' | '@');
-    for token in text.split(|character: char| !is_part(character)) {
-        let token = token.trim_matches(['-', '.', '/', '@', '#']);
+    for Token { text, is_ascii, .. } in tokens(text) {
+        let token = trimmed(text, |byte| matches!(byte, b'-' | b'.' | b'/' | b'@' | b'#'));
         if token.is_empty() {
             continue;
         }
-        if token.is_ascii() {
+        if is_ascii {
             let name = is_name(token);
             if name || token.len() >= 3 {
-                found(token.bytes().fold(SEED, |hash, byte| mixed(hash, byte.to_ascii_lowercase().into())), name);
+                found(hash_of_ascii(token.as_bytes()), name);
             }
             continue;
         }
@@ -303,26 +328,15 @@ fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
     }
 }
 
-/// Where the hash of a term starts.
-pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The hash of a term with one more character. Terms that share one by chance count as one, which costs
-/// a statement a little of its worth.
-pub(super) fn mixed(hash: u64, character: u64) -> u64 {
-    (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
-}
-
 /// Whether a token is a name or a number: it has digits, marks or capitals inside.
 fn is_name(token: &str) -> bool {
     let bytes = token.as_bytes();
-    let inside = bytes.get(1..).unwrap_or_default();
-    let has_digit = bytes.iter().any(u8::is_ascii_digit);
-    has_digit && (bytes.len() > 1)
-        || inside.iter().any(|byte| matches!(byte, b'_' | b'/' | b'.' | b'#' | b'@'))
-        || inside.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase)
-}
-
-/// Characters of scripts that put no spaces between words.
-pub(super) fn is_unspaced(character: char) -> bool {
-    matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
+    let (mut has_digit, mut has_mark, mut has_capital, mut has_small) = (false, false, false, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        has_digit |= byte.is_ascii_digit();
+        has_small |= byte.is_ascii_lowercase();
+        has_mark |= at > 0 && matches!(byte, b'_' | b'/' | b'.' | b'#' | b'@');
+        has_capital |= at > 0 && byte.is_ascii_uppercase();
+    }
+    has_digit && bytes.len() > 1 || has_mark || has_capital && has_small
 }

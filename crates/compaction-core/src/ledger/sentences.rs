@@ -1,8 +1,8 @@
 //! Sentences of prose, in scripts with spaces and without.
 
-/// Marks that end a sentence wherever they stand.
+/// Marks that end a sentence in any position.
 const WIDE_ENDS: [&str; 6] = ["\u{3002}", "\u{ff01}", "\u{ff1f}", "\u{ff61}", "\u{61f}", "\u{964}"];
-/// What may close behind them.
+/// Closing marks that may follow them.
 const CLOSERS: [char; 7] = ['\u{300d}', '\u{300f}', '\u{201d}', '\u{2019}', '\u{ff09}', ')', '"'];
 /// Abbreviations that end no sentence.
 const ABBREVIATIONS: &[&str] = &[
@@ -29,11 +29,11 @@ const ABBREVIATIONS: &[&str] = &[
 ];
 /// Abbreviations of titles, which are written with a capital.
 const TITLES: &[&str] = &["Mr", "Mrs", "Ms", "Dr", "Prof", "Sr", "Sra", "Mme"];
-/// Abbreviations that end a sentence only where another begins.
+/// Abbreviations that end a sentence only if another one begins.
 const LAST_ABBREVIATIONS: &[&str] = &["etc", "usw", "a.m", "p.m", "al"];
-/// Abbreviations where a number follows, words elsewhere.
+/// Words that are abbreviations only before a number.
 const BEFORE_NUMBERS: &[&str] = &["no", "nr", "num", "fig", "figs", "sec", "ver", "vol", "ch", "eq", "p", "pp", "art"];
-/// Bytes of the longest abbreviation that is looked for.
+/// Bytes of the longest abbreviation.
 const LONGEST_ABBREVIATION: usize = 12;
 
 /// The sentences of `text`, without code between fences, headings and list markers.
@@ -45,7 +45,7 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) enum Part<'a> {
     /// A sentence.
     Said(&'a str),
-    /// What stands between fences.
+    /// Code between fences.
     Code(&'a str),
 }
 
@@ -92,7 +92,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Whether a sentence is made of words, not of code, data or the lines of a log.
+/// Whether a sentence consists of words and not of code, data or log lines.
 pub(crate) fn is_prose(sentence: &str) -> bool {
     let (mut marks, mut letters, mut all) = (0usize, 0usize, 0usize);
     for character in sentence.chars() {

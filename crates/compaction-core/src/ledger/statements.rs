@@ -1,44 +1,44 @@
-//! Statements: what was said in a conversation, sentence by sentence.
+//! Statements: the sentences of a conversation.
 //!
-//! They are what a summary is made of. Which of them are worth their room is decided by
-//! [`super::selection`], for a summary as for the stored form.
+//! Summaries are made from them. [`super::selection`] decides which of them are worth their space, both
+//! in a summary and in the stored form.
 
 use super::Sources;
 use super::cues::is_announcement;
-use super::notes::Place;
+use super::notes::SourcePosition;
 use super::sentences::{Part, is_prose, parts};
 use super::text::{clip_middle, one_line};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units of the longest statement.
 pub(super) const LONGEST: usize = 420;
-/// UTF-16 units of the longest message of a person that is one statement.
+/// UTF-16 units of the longest message of a person that becomes one statement.
 const LONGEST_MESSAGE: usize = 420;
-/// UTF-16 units of code where it is told.
+/// Most UTF-16 units of quoted code.
 const LONGEST_QUOTE: usize = 240;
-/// Bytes of all statements that are held while messages are read.
+/// Most bytes of all statements while messages are read.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// Statements of one message.
+/// Most statements of one message.
 const MOST_OF_ONE: usize = 160;
 
-/// Who made a statement, and what it does.
+/// Who made a statement, and what kind it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Voice {
     /// A person asked or answered.
     Person,
-    /// The model ended its work with it.
+    /// The model said it at the end of its work.
     Report,
-    /// The model said it on the way.
+    /// The model said it during its work.
     Remark,
-    /// The model said what it was about to do.
+    /// The model announced what it would do.
     Announcement,
-    /// A call or its result tells it.
-    Deed,
-    /// The result of a call tells that something was finished: a commit, a push, a run of tests.
+    /// It comes from a call or its result.
+    Action,
+    /// The result of a call shows that something was finished: a commit, a push, a run of tests.
     Milestone,
-    /// It is code, or was pasted: a log, a trace, data.
+    /// It is code or pasted text: a log, a trace, data.
     Quote,
-    /// An earlier summary told it.
+    /// It comes from an earlier summary.
     Summary,
 }
 
@@ -49,7 +49,7 @@ impl Voice {
         (Self::Report, "report"),
         (Self::Remark, "remark"),
         (Self::Announcement, "announcement"),
-        (Self::Deed, "deed"),
+        (Self::Action, "deed"),
         (Self::Milestone, "milestone"),
         (Self::Quote, "quote"),
         (Self::Summary, "summary"),
@@ -63,7 +63,7 @@ pub struct Statement {
     pub voice: Voice,
     /// The words, on one line.
     pub text: String,
-    /// Which sentence of its message it is, from 0.
+    /// Its number in the message, from 0.
     pub number: u64,
     /// Position of the message.
     pub position: u64,
@@ -95,7 +95,7 @@ impl Statements {
     }
 
     /// Adds what a person said.
-    pub(super) fn add_person(&mut self, place: Place<'_>, text: &str) {
+    pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str) {
         self.end_turn();
         let line = one_line(text);
         if line.is_empty() {
@@ -109,7 +109,7 @@ impl Statements {
     }
 
     /// Adds an answer of the model.
-    pub(super) fn add_model(&mut self, place: Place<'_>, text: &str, is_final: bool) {
+    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, text: &str, is_final: bool) {
         self.newest = self.list.len();
         let voice = |sentence: &str| match is_announcement(sentence) {
             true => Voice::Announcement,
@@ -119,15 +119,15 @@ impl Statements {
         self.add_parts(place, text, voice);
     }
 
-    /// Adds what a call or a result tells, or what an earlier summary told.
-    pub(super) fn add_line(&mut self, voice: Voice, place: Place<'_>, text: &str) {
+    /// Adds a line of a call, a result or an earlier summary.
+    pub(super) fn add_line(&mut self, voice: Voice, place: SourcePosition<'_>, text: &str) {
         let line = clip_middle(&one_line(text), LONGEST);
         if !line.is_empty() {
             self.push(voice, line, 0, place);
         }
     }
 
-    /// What the model said last before a person speaks is a report.
+    /// Makes the last message of the model before a person speaks a report.
     fn end_turn(&mut self) {
         for statement in self.list.iter_mut().skip(self.newest).filter(|statement| statement.voice == Voice::Remark) {
             statement.voice = Voice::Report;
@@ -135,12 +135,13 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    fn add_parts(&mut self, place: Place<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
+    fn add_parts(&mut self, place: SourcePosition<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
         let mut number = 0;
         for part in parts(text).take(MOST_OF_ONE) {
             let (own, line) = match part {
                 Part::Said(sentence) => {
-                    let line = one_line(sentence).replace("**", "");
+                    let line = one_line(sentence);
+                    let line = if line.contains('*') { line.replace("**", "") } else { line };
                     (voice(&line), line)
                 }
                 Part::Code(code) => (Voice::Quote, clip_middle(&one_line(code), LONGEST_QUOTE)),
@@ -156,9 +157,9 @@ impl Statements {
         }
     }
 
-    fn push(&mut self, voice: Voice, text: String, number: u64, place: Place<'_>) {
+    fn push(&mut self, voice: Voice, text: String, number: u64, place: SourcePosition<'_>) {
         self.bytes += text.len();
-        // A conversation of which this much is said is summarised from its end.
+        // A conversation with this much text is summarised from its end.
         if self.bytes > MOST_BYTES {
             let half = self.list.len() / 2;
             self.bytes -= self.list.drain(..half).map(|statement| statement.text.len()).sum::<usize>();
@@ -172,7 +173,7 @@ impl Statements {
     }
 }
 
-/// A line in pieces of [`LONGEST`] UTF-16 units at most, parted between words where that is possible.
+/// A line in pieces of at most [`LONGEST`] UTF-16 units, split between words where possible.
 fn pieces(line: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = line.trim();

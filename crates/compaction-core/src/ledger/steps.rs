@@ -1,10 +1,10 @@
-//! Which parts of an answer say what comes next.
+//! The next steps that an answer names.
 
 use super::cues::is_sized;
 use super::sentences::{prose, sentences, without_marker};
 use super::text::{has_any, normalised, starts_with_any};
 
-/// Words of sentences that name work that is left.
+/// Words of sentences about remaining work.
 const LEFT: &[&str] = &[
     "next",
     "todo",
@@ -29,9 +29,9 @@ const LEFT: &[&str] = &[
     "shall i",
     "pending",
 ];
-/// Beginnings of sentences that announce a deed.
+/// Beginnings of sentences that announce an action.
 const ANNOUNCED: &[&str] = &["i'll", "i will", "let me", "now i'll", "now let me", "let's", "then i'll"];
-/// Beginnings of a list of steps, in the line over it.
+/// Beginnings of the line above a list of steps.
 const TITLES: &[&str] = &[
     "next",
     "todo",
@@ -75,8 +75,8 @@ const TITLES: &[&str] = &[
     "남은",
 ];
 
-/// What an answer says is left: the open boxes of its lists, the lists under a line such as `Next
-/// steps:`, and sentences that name it.
+/// The remaining work in an answer: open check boxes, lists under a line such as `Next steps:`, and
+/// sentences about it.
 pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
     let mut steps = Vec::new();
     let mut in_list = false;

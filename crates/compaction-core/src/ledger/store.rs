@@ -1,4 +1,4 @@
-//! The stored form of a ledger: one JSON object, bounded in bytes (decision 0021).
+//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form").
 
 use std::cmp::Reverse;
 
@@ -13,14 +13,14 @@ use crate::json::write_string;
 use crate::text::utf16_len;
 use crate::tools::{PlanItem, PlanStatus};
 
-/// Bytes that names of members and brackets take.
+/// Bytes for member names and brackets.
 const FRAME: usize = 400;
 
-/// Bytes of the pinned entries.
+/// Bytes for the pinned entries.
 const PINNED_BYTES: usize = 64 * 16;
 
-/// Part of the bytes in percent that each list may use before what is left is given out, in the
-/// order in which it is given out.
+/// Percent of the bytes that each list may use at first. The remaining bytes are then given out in this
+/// order.
 pub(super) const SHARES: [(&str, usize); 14] = [
     ("requests", 8),
     ("statements", 58),
@@ -41,15 +41,15 @@ pub(super) const SHARES: [(&str, usize); 14] = [
 /// The items of one list as JSON.
 struct List {
     name: &'static str,
-    /// In the order in which they are stored.
+    /// In the order of storage.
     items: Vec<String>,
-    /// Their indexes, the most wanted first.
+    /// Their indexes, the most important first.
     preferred: Vec<usize>,
     /// How many of the preferred ones are stored.
     taken: usize,
-    /// How many further ones were never among the items.
+    /// How many more were never among the items.
     unchosen: usize,
-    /// How many of the items one can do without, so that they are not counted when they are left out.
+    /// Indexes of items that are not counted when they are left out.
     idle: Vec<usize>,
     /// How many earlier compactions left out.
     earlier: u64,
@@ -67,7 +67,7 @@ impl List {
         }
     }
 
-    /// How many items this compaction and earlier ones did not store, as a member.
+    /// A member with the number of items that this compaction and earlier ones did not store.
     fn left_out(&self) -> Option<String> {
         let left: &[usize] = &self.preferred[self.taken..];
         let count = left.iter().filter(|index| !self.idle.contains(index)).count().saturating_add(self.unchosen);
@@ -87,13 +87,13 @@ impl List {
 }
 
 impl Ledger {
-    /// The stored form in at most `max_bytes` bytes (a few hundred at least): what is most telling,
-    /// and the newest, of every list. The last request is whole unless it alone is too long.
+    /// The stored form in at most `max_bytes` bytes (a few hundred at least), with the most important
+    /// and newest items of every list. The last request is whole unless it alone is too long.
     pub fn to_json(&self, max_bytes: usize) -> String {
         let mut lists = self.lists(max_bytes);
         let plan = self.plan_json(max_bytes / 10);
         let mut room = max_bytes.saturating_sub(FRAME + plan.len());
-        // The last request, whatever it costs.
+        // The last request is stored at any cost.
         if let Some(requests) = lists.first_mut().filter(|list| !list.items.is_empty()) {
             let cost = requests.items[requests.preferred[0]].len() + 1;
             room = room.saturating_sub(cost);
@@ -135,7 +135,7 @@ impl Ledger {
         out
     }
 
-    /// The plan as a member, with as many of its tasks as `max_bytes` hold, those that are left first.
+    /// The plan as a member, with as many tasks as fit into `max_bytes`, remaining tasks first.
     fn plan_json(&self, max_bytes: usize) -> String {
         let state = |item: &PlanItem| STATES.iter().find(|(own, _)| *own == item.status).map_or("", |(_, name)| *name);
         let item = |item: &PlanItem| {
@@ -199,14 +199,14 @@ impl Ledger {
             .collect()
     }
 
-    /// The statements that are worth their bytes, message by message, and how many they are.
+    /// The selected statements, message by message, and their number.
     fn statement_items(&self, max_bytes: usize) -> (Vec<String>, usize) {
         let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
         let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
         let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
-        // Characters of some scripts take three bytes for a unit.
+        // Characters of some scripts take three bytes for one unit.
         let units = (room / 10 * 9).saturating_mul(units.max(1)) / bytes.max(1);
-        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(&self.statements, &[]);
+        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(self, &[]);
         let chosen: Vec<&Statement> = chosen.into_iter().map(|index| &self.statements[index]).collect();
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
@@ -215,13 +215,13 @@ impl Ledger {
         (items, chosen.len())
     }
 
-    /// The requests that ask for nothing.
+    /// The indexes of requests that ask for nothing.
     fn replies(&self) -> Vec<usize> {
         let is_reply = |(_, request): &(usize, &Request)| request.weight == RequestWeight::Reply;
         self.requests.iter().enumerate().filter(is_reply).map(|(index, _)| index).collect()
     }
 
-    /// The requests; the last is cut only where it alone would not fit.
+    /// The requests. The last one is cut only if it would not fit alone.
     fn request_items(&self, max_bytes: usize) -> Vec<String> {
         let mut items = all(&self.requests, request);
         let room = max_bytes.saturating_sub(FRAME) / 2;
@@ -240,7 +240,7 @@ fn share_of(name: &str) -> usize {
     SHARES.iter().find(|(own, _)| *own == name).map_or(0, |(_, percent)| *percent)
 }
 
-/// Statements of one message that follow each other.
+/// Consecutive statements of one message as JSON.
 fn said(statements: &[&Statement]) -> Option<String> {
     let first = statements.first()?;
     let voice = Voice::ALL.iter().find(|(voice, _)| *voice == first.voice).map_or("", |(_, name)| *name);
@@ -261,7 +261,7 @@ fn preferred_requests(count: usize) -> Vec<usize> {
     order
 }
 
-/// The newest first, those that `is_minor` calls so behind the others.
+/// The newest first, with minor items after the others.
 fn order<T>(items: &[T], is_minor: impl Fn(&T) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|index| (is_minor(&items[*index]), Reverse(*index)));
@@ -357,7 +357,7 @@ impl Members {
         if times == 1 { self } else { self.number("times", times) }
     }
 
-    /// The position and the entries, which end every item.
+    /// Adds the position and the entries, which end every item.
     fn at(self, position: u64, sources: &Sources) -> String {
         let mut members = self.number("at", position);
         if !sources.ids().is_empty() {

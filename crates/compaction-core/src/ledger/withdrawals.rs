@@ -1,8 +1,8 @@
-//! Withdrawals: what a person says that ends a constraint or a decision from before.
+//! Withdrawals: sentences of a person that end an earlier constraint or decision.
 //!
-//! They are made for precision: a constraint that is kept too long is told beside what ended it,
-//! one that is dropped by mistake is told no more. So an earlier sentence ends only where it says one
-//! thing, and the later one names that thing, with nothing beside it that could make it another.
+//! The rules aim at precision. A constraint that is kept too long is still shown beside the sentence
+//! that ended it, but one that is dropped by mistake is gone. So an earlier sentence ends only if it
+//! says one thing and the later one names exactly that thing.
 
 mod clauses;
 mod terms;
@@ -13,32 +13,31 @@ use clauses::{Clause, clauses};
 use terms::{are_in, has_start_of, is_same};
 use words::Cue;
 
-/// What a sentence takes back, permits or chooses.
+/// What a sentence withdraws, permits or chooses.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Withdrawal {
     acts: Vec<Act>,
 }
 
-/// One of the things that a sentence does to what was said before.
+/// One effect of a sentence on earlier ones.
 #[derive(Debug, PartialEq, Eq)]
 enum Act {
-    /// The terms are used or needed no more; within `scope`, where one is named.
+    /// The terms are no longer used or needed, within `scope` if there is one.
     End { terms: Vec<String>, scope: Vec<String> },
-    /// The terms are not wanted: this ends no more than their choice. Or they are not needed, which
-    /// ends what asks for just them.
+    /// The terms are not wanted, which ends only a choice of them. Or they are not needed, which ends a
+    /// request for exactly them.
     Refuse { terms: Vec<String>, scope: Vec<String>, is_need: bool },
-    /// `chosen` stands in place of the terms, or something else does for it.
+    /// `chosen` replaces the terms, or `chosen` is no longer used for them.
     Replace { terms: Vec<String>, scope: Vec<String>, chosen: Vec<String> },
     /// The terms are no longer forbidden.
     Permit { verb: Option<Cue>, terms: Vec<String>, scope: Vec<String> },
-    /// The terms are chosen for `scope`. Where they are no names, they are all that can stand there.
+    /// The terms are chosen for `scope`. If they are common words, they exclude all others.
     Choose { terms: Vec<String>, scope: Vec<String>, is_plain: bool },
-    /// What was said about the terms holds no more.
+    /// Whatever was said about the terms no longer holds.
     Lift { terms: Vec<String> },
 }
 
-/// What a sentence of a person could end; `None` where it takes nothing back, asks, or speaks of a
-/// condition.
+/// What a person's sentence may end; `None` if it withdraws nothing, asks, or states a condition.
 pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     if !is_sized(sentence) || sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return None;
@@ -47,7 +46,7 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     if clauses.iter().any(|clause| clause.has(Cue::Condition)) {
         return None;
     }
-    // What is permitted in part leaves the rest forbidden.
+    // A partial permission leaves the rest forbidden.
     let is_partial = clauses.iter().any(|clause| clause.has(Cue::Limit) || clause.has(Cue::Tail));
     let acts: Vec<Act> = clauses.into_iter().flat_map(|clause| clause.acts(sentence)).collect();
     let acts: Vec<Act> = acts.into_iter().filter(|act| !is_partial || !matches!(act, Act::Permit { .. })).collect();
@@ -66,9 +65,9 @@ impl Withdrawal {
     }
 }
 
-/// The one order that a sentence gives; `None` where it gives several, or with a condition.
+/// The only order of a sentence; `None` if it has several or a condition.
 fn order(sentence: &str) -> Option<Clause> {
-    // A decision stands before its reason.
+    // A decision comes before its reason.
     let decision = sentence.strip_prefix("**").and_then(|rest| rest.split_once("**:"));
     let clauses = clauses(decision.map_or(sentence, |(decision, _)| decision));
     if clauses.iter().any(|clause| clause.has(Cue::Condition)) {
@@ -76,7 +75,7 @@ fn order(sentence: &str) -> Option<Clause> {
     }
     let mut orders: Vec<Clause> = Vec::new();
     for clause in clauses {
-        // What was refused beside a choice is a part of it.
+        // A refusal beside a choice belongs to the choice.
         let is_aside = clause.starts_with_pronoun || clause.is_bare_denial();
         if clause.is_empty() || is_aside && !orders.is_empty() {
             continue;
@@ -87,7 +86,8 @@ fn order(sentence: &str) -> Option<Clause> {
     orders.is_empty().then_some(order)
 }
 
-/// Whether terms are common words: two tools may serve one purpose, tabs and spaces cannot.
+/// Whether terms are common words. Two tools may serve one purpose, but tabs and spaces exclude each
+/// other.
 fn are_plain(terms: &[String], sentence: &str) -> bool {
     terms.iter().all(|term| sentence.contains(term.as_str()))
 }
@@ -97,7 +97,7 @@ impl Clause {
         self.is_denied() && !self.has(Cue::Use) && !self.has(Cue::Change) && !self.has(Cue::Add)
     }
 
-    /// Whether it says that something must not be.
+    /// Whether it forbids something.
     fn forbids(&self) -> bool {
         self.is_denied() != (self.has(Cue::Forbid) || self.has(Cue::Drop))
     }
@@ -106,7 +106,7 @@ impl Clause {
         [Cue::Use, Cue::Change, Cue::Add].into_iter().find(|verb| self.has(*verb))
     }
 
-    /// What the clause does to what was said before.
+    /// The effects of the clause on earlier sentences.
     fn acts(self, sentence: &str) -> Vec<Act> {
         let verb = self.verb();
         let is_denied = self.is_denied();
@@ -193,14 +193,14 @@ impl Act {
 }
 
 impl Clause {
-    /// Whether its object is `terms`: they are most of it, or all of it where it is several things.
+    /// Whether its object is `terms`: most of it, or all of it if the object is several things.
     fn holds(&self, terms: &[String], scope: &[String]) -> bool {
         let is_most = if self.is_joined { are_in(&self.main, terms) } else { terms.len() * 2 >= self.main.len() };
         let is_scoped = scope.iter().all(|term| self.scope.iter().chain(&self.main).any(|own| is_same(own, term)));
         !terms.is_empty() && are_in(terms, &self.main) && is_most && is_scoped
     }
 
-    /// Whether what it forbids is just what is permitted.
+    /// Whether it forbids exactly what is permitted now.
     fn is_freed(&self, verb: Option<Cue>, terms: &[String], scope: &[String]) -> bool {
         let own = self.verb();
         let is_verb = match (own, verb) {
@@ -213,7 +213,7 @@ impl Clause {
         is_verb && !own.is_empty() && are_in(&own, &permitted) && are_in(&permitted, &own)
     }
 
-    /// Whether another choice for the same purpose takes its place.
+    /// Whether another choice for the same purpose replaces it.
     fn is_outdone(&self, terms: &[String], scope: &[String]) -> bool {
         let is_scope = !scope.is_empty() && are_in(scope, &self.scope) && are_in(&self.scope, scope);
         let is_other = !terms.iter().any(|term| self.main.iter().any(|own| is_same(own, term)));

@@ -1,10 +1,11 @@
-//! The outline of a message: what a walk over a context needs of each, read without taking texts
-//! apart.
+//! The outline of a message: the parts that a walk over a context needs. It is read without decoding
+//! texts.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::{Block, Body};
 use crate::json::Key;
@@ -24,18 +25,26 @@ pub(super) struct Outline {
     pub(super) has_failed: bool,
     /// Whether content is missing or null.
     pub(super) lacks_content: bool,
+    /// Whether it is an answer with the provider's usage.
+    pub(super) has_usage: bool,
+    /// Whether it is an answer that names its provider and model.
+    pub(super) names_model: bool,
 }
 
+/// Bytes of a message from which on the text of its content is passed over as it is: reading it would
+/// make a second text without escapes.
+const LONG_BYTES: usize = 1 << 20;
+
 impl Outline {
-    /// Reads the outline of a JSON text; `None` where only the whole of it tells.
+    /// Reads the outline of a JSON text. `None` if only a full parse can tell.
     pub(super) fn read(json: &str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
-        let members = Value.deserialize(&mut deserializer).ok()?;
+        let members = Value { is_long: json.len() > LONG_BYTES }.deserialize(&mut deserializer).ok()?;
         deserializer.end().ok()?;
         Some(members.into_outline())
     }
 
-    /// The outline of what was read wholly.
+    /// The outline of a fully parsed message.
     pub(super) fn of(timestamp: Option<i64>, body: &Body, lacks_content: bool) -> Self {
         let calls = match body {
             Body::Assistant(assistant) => assistant.content.iter().filter_map(call_id).collect(),
@@ -51,7 +60,12 @@ impl Outline {
         };
         let has_failed = is_failure(stop_reason);
         let role = body.role().map(|role| Cow::Owned(role.to_owned()));
-        Self { role, timestamp, calls, answered, has_failed, lacks_content }
+        let is_named = |name: &Option<String>| name.as_ref().is_some_and(|name| !name.is_empty());
+        let (has_usage, names_model) = match body {
+            Body::Assistant(answer) => (answer.usage.is_some(), is_named(&answer.provider) && is_named(&answer.model)),
+            _ => (false, false),
+        };
+        Self { role, timestamp, calls, answered, has_failed, lacks_content, has_usage, names_model }
     }
 }
 
@@ -66,7 +80,7 @@ fn call_id(block: &Block) -> Option<String> {
     }
 }
 
-/// The members of a message of which an outline is made. The last of equal names counts.
+/// The members of a message that an outline needs. The last of duplicate names counts.
 #[derive(Debug, Default)]
 struct Members {
     role: Scalar,
@@ -74,6 +88,9 @@ struct Members {
     tool_call_id: Scalar,
     stop_reason: Scalar,
     content: Content,
+    has_usage: bool,
+    has_provider: bool,
+    has_model: bool,
 }
 
 impl Members {
@@ -85,17 +102,21 @@ impl Members {
             _ => None,
         };
         let answered = is_role("toolResult").then(|| self.tool_call_id.text().unwrap_or_default());
-        let has_failed = is_role("assistant") && is_failure(self.stop_reason.text().as_deref());
+        let is_answer = is_role("assistant");
+        let has_failed = is_answer && is_failure(self.stop_reason.text().as_deref());
         let (calls, lacks_content) = match self.content {
             Content::Missing => (Vec::new(), true),
-            Content::Present(calls) if is_role("assistant") => (calls, false),
+            Content::Present(calls) if is_answer => (calls, false),
             Content::Present(_) => (Vec::new(), false),
         };
-        Outline { role: role.map(known_role), timestamp, calls, answered, has_failed, lacks_content }
+        let has_usage = is_answer && self.has_usage;
+        let names_model = is_answer && self.has_provider && self.has_model;
+        let role = role.map(known_role);
+        Outline { role, timestamp, calls, answered, has_failed, lacks_content, has_usage, names_model }
     }
 }
 
-/// Without memory of its own where the role is a usual one.
+/// Avoids an allocation for the usual roles.
 fn known_role(role: String) -> Cow<'static, str> {
     match role.as_str() {
         "user" => Cow::Borrowed("user"),
@@ -105,7 +126,7 @@ fn known_role(role: String) -> Cow<'static, str> {
     }
 }
 
-/// A value that is looked at if it is a string or a number.
+/// A value of interest if it is a string or a number.
 #[derive(Debug, Default)]
 enum Scalar {
     #[default]
@@ -131,12 +152,17 @@ enum Content {
     Present(Vec<String>),
 }
 
-struct Value;
+struct Value {
+    is_long: bool,
+}
+
 struct ScalarValue;
+struct IsObject;
+struct IsName;
 struct ContentValue;
 struct BlockValue;
 
-/// Visits what is none of the kinds that matter: gives `$other`, passing over what is inside.
+/// Visits values of all other kinds: returns `$other` and skips their content.
 macro_rules! other_kinds {
     ($value:ty, $other:expr; $($kind:ident),*) => { $(other_kinds!(@$kind $value, $other);)* };
     (@unit $value:ty, $other:expr) => {
@@ -180,6 +206,8 @@ macro_rules! seed {
 
 seed!(Value => Members);
 seed!(ScalarValue => Scalar);
+seed!(IsObject => bool);
+seed!(IsName => bool);
 seed!(ContentValue => Content);
 seed!(BlockValue => Option<String>);
 
@@ -198,7 +226,11 @@ impl<'de> Visitor<'de> for Value {
                 "timestamp" => members.timestamp = access.next_value_seed(ScalarValue)?,
                 "toolCallId" => members.tool_call_id = access.next_value_seed(ScalarValue)?,
                 "stopReason" => members.stop_reason = access.next_value_seed(ScalarValue)?,
+                "content" if self.is_long => members.content = read_long(access.next_value()?)?,
                 "content" => members.content = access.next_value_seed(ContentValue)?,
+                "usage" => members.has_usage = access.next_value_seed(IsObject)?,
+                "provider" => members.has_provider = access.next_value_seed(IsName)?,
+                "model" => members.has_model = access.next_value_seed(IsName)?,
                 _ => {
                     access.next_value::<IgnoredAny>()?;
                 }
@@ -208,6 +240,14 @@ impl<'de> Visitor<'de> for Value {
     }
 
     other_kinds!(Members, Members::default(); unit, scalars, text, list);
+}
+
+/// The content of a long message.
+fn read_long<E: Error>(content: &RawValue) -> Result<Content, E> {
+    if content.get().starts_with('"') {
+        return Ok(Content::Present(Vec::new()));
+    }
+    ContentValue.deserialize(&mut serde_json::Deserializer::from_str(content.get())).map_err(E::custom)
 }
 
 impl<'de> Visitor<'de> for ScalarValue {
@@ -238,6 +278,32 @@ impl<'de> Visitor<'de> for ScalarValue {
     }
 
     other_kinds!(Scalar, Scalar::Other; unit, list, object);
+}
+
+impl<'de> Visitor<'de> for IsObject {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    other_kinds!(bool, false; unit, scalars, text, list);
+    other_kinds!(bool, true; object);
+}
+
+/// Whether it is a text that is not empty.
+impl<'de> Visitor<'de> for IsName {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
+        Ok(!text.is_empty())
+    }
+
+    other_kinds!(bool, false; unit, scalars, list, object);
 }
 
 impl<'de> Visitor<'de> for ContentValue {
@@ -316,6 +382,10 @@ mod tests {
         ] {
             assert!(is_quick(json), "{json}");
         }
+        let long = "\\\"".repeat(LONG_BYTES);
+        assert!(is_quick(&format!(r#"{{"role":"user","content":"{long}","timestamp":7}}"#)));
+        let call = format!(r#"{{"type":"text","text":"{long}"}},{{"type":"toolCall","id":"c"}}"#);
+        assert!(is_quick(&format!(r#"{{"role":"assistant","content":[{call}],"timestamp":7}}"#)));
         assert_eq!(whole_outline(r#"{"role":"\ud83d"}"#).role.as_deref(), Some("\u{fffd}"));
     }
 
@@ -339,7 +409,21 @@ mod tests {
             "\"custom\"",
             "\"other\"",
         ]);
-        let names = ["role", "timestamp", "toolCallId", "content", "type", "id", "text", "\\ud83d", "r\\u006fle", "x"];
+        let names = [
+            "role",
+            "timestamp",
+            "toolCallId",
+            "content",
+            "type",
+            "id",
+            "text",
+            "\\ud83d",
+            "r\\u006fle",
+            "x",
+            "usage",
+            "provider",
+            "model",
+        ];
         leaf.prop_map(str::to_owned).prop_recursive(4, 48, 6, move |inner| {
             let member = (prop::sample::select(names.to_vec()), inner.clone());
             let object = prop::collection::vec(member, 0..7).prop_map(|members| {

@@ -24,20 +24,20 @@ fn call(case: &Value) -> ToolCall {
     ToolCall { id: "1".to_owned(), name: case["name"].as_str().unwrap().to_owned(), arguments }
 }
 
-fn deed(deed: FileDeed) -> String {
-    format!("{deed:?}").to_lowercase()
+fn name_of(access: FileAccess) -> String {
+    format!("{access:?}").to_lowercase()
 }
 
 fn of_files(files: &[FileUse]) -> BTreeMap<String, Vec<String>> {
     let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    files.iter().for_each(|file| shown.entry(deed(file.deed)).or_default().push(file.path.clone()));
+    files.iter().for_each(|file| shown.entry(name_of(file.access)).or_default().push(file.path.clone()));
     shown
 }
 
 fn shown(action: &ToolAction) -> Value {
     match action {
         ToolAction::Files(files) => json!(of_files(files)),
-        ToolAction::OpenFile(open) => json!({ "open": deed(*open) }),
+        ToolAction::OpenFile(open) => json!({ "open": name_of(*open) }),
         ToolAction::Run { command, files } => {
             let mut value = json!(of_files(files));
             value["run"] = json!(command);
@@ -66,9 +66,12 @@ fn results_tell_whether_the_call_failed_and_which_files_count() {
         let files = case.get("files").map(|should_be| {
             let action = classify(&call(case), &FileTools::default());
             (
-                json!(of_files(&files_done(&action, result, is_error, || Box::new(
-                    ["r.py", "/w/src/k.ts"].into_iter()
-                )))),
+                json!(of_files(&files_done(
+                    &action,
+                    result,
+                    || has_failed(&action, result, is_error),
+                    || Box::new(["r.py", "/w/src/k.ts"].into_iter())
+                ))),
                 should_be.clone(),
             )
         });

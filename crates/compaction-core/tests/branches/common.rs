@@ -34,7 +34,8 @@ pub(crate) fn leaf(branch: &[Arc<Entry>]) -> Option<&EntryId> {
 /// The compaction `entry` with a state among its details.
 pub(crate) fn carrying(entry: &Entry, state: &PathState) -> Arc<Entry> {
     let details = state.add_to(r#"{"readFiles":["a"],"compactd":{"summarizer":"x"}}"#);
-    let mut members = RawObject::parse(entry.line()).expect("an entry is an object");
+    let line = entry.line();
+    let mut members = RawObject::parse(&line).expect("an entry is an object");
     members.set("details", details);
     Arc::new(Entry::parse(&members.to_json()).expect("only details were added"))
 }

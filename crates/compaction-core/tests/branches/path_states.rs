@@ -57,7 +57,8 @@ fn a_state_of_another_path_is_not_believed() {
         (r#"["compactd"]"#.to_owned(), "high"),
     ] {
         let mut branch = stored.clone();
-        let mut members = RawObject::parse(branch[3].line()).unwrap();
+        let line = branch[3].line();
+        let mut members = RawObject::parse(&line).unwrap();
         members.set("details", details.as_str());
         branch[3] = Arc::new(Entry::parse(&members.to_json()).unwrap());
         assert_eq!(project(&branch).thinking_level(), expected, "{details}");

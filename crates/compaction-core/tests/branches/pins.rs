@@ -156,7 +156,8 @@ fn pins_that_are_told_of_another_path_are_not_believed() {
         (r#"{"compactd":{"pins":[]}}"#.to_owned(), 1),
     ] {
         let mut branch = stored.clone();
-        let mut members = RawObject::parse(branch[3].line()).unwrap();
+        let line = branch[3].line();
+        let mut members = RawObject::parse(&line).unwrap();
         members.set("details", details.as_str());
         branch[3] = Arc::new(Entry::parse(&members.to_json()).unwrap());
         assert_eq!(pins(&branch).entries().len(), expected, "{details}");

@@ -60,7 +60,8 @@ fn shown(projection: &Projection) -> Vec<String> {
 }
 
 fn members(entry: &Entry) -> Vec<(String, String)> {
-    let object = RawObject::parse(entry.line()).expect("the tests write whole entries");
+    let line = entry.line();
+    let object = RawObject::parse(&line).expect("the tests write whole entries");
     let own = |name: &str| !matches!(name, "id" | "parentId" | "timestamp");
     object.iter().filter(|(name, _)| own(name)).map(|(name, json)| (name.to_owned(), json.to_owned())).collect()
 }
@@ -136,7 +137,7 @@ fn copies_name_copies() {
     let path =
         branch("user 1\ncompaction keeps 0\nuser 2\nhide 2\nrewrite 0 3\npin 2\ncompaction keeps 2\nunpin 6\nuser 9");
     let result = undone(&path, 1);
-    let named: Vec<String> = result[2..].iter().map(|entry| entry.line().to_owned()).collect();
+    let named: Vec<String> = result[2..].iter().map(|entry| entry.line().into_owned()).collect();
     for (position, name) in [
         (1, "\"targetId\":\"n2\""),
         (2, "\"targetId\":\"0\""),

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use compaction_core::conversation::{self, LlmContext};
 use compaction_core::entry::{EntryBody, EntryId};
 use compaction_core::message::Message;
-use compaction_core::projection::{PathState, ProjectedEntry, Projection};
+use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::tokens;
-use session_store::Session;
+use compaction_engine::WindowUsage;
+use compaction_engine::context::project;
 
 use super::entries::branch_end;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::session::{OpenSession, SessionAccess};
-use crate::wire::{self, *};
+use crate::session::StoreErrors as _;
+use crate::wire::*;
 
 /// Gives what the model sees.
 pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
@@ -40,30 +41,6 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
         })
     })
     .await
-}
-
-/// What the model sees of the branch that ends at `leaf`.
-pub(crate) fn project(
-    session: &Session,
-    open: &OpenSession,
-    leaf: Option<&EntryId>,
-) -> Result<Arc<Projection>, RpcError> {
-    session.context(leaf).map(|context| context.projection).map_err(|error| open.store_error(&error))
-}
-
-/// The details of a compaction that will hang on `parent_id`, with model, thinking level and pins at
-/// the leaf.
-pub(crate) fn with_path_state(
-    access: &SessionAccess<'_>,
-    details: &str,
-    parent_id: Option<&EntryId>,
-    pinned: Vec<EntryId>,
-) -> Result<String, RpcError> {
-    let (Some(leaf), Some(parent_id)) = (access.session().leaf_id(), parent_id) else {
-        return Ok(details.to_owned());
-    };
-    let projection = project(access.session(), access.open(), Some(leaf))?;
-    Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
 }
 
 fn whole_context(projection: &Projection, format: ContextFormat) -> Vec<Arc<Message>> {
@@ -112,15 +89,10 @@ pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) 
     }
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
-        Ok(usage(tokens::known_context_tokens(&projection), context_window))
+        let tokens = tokens::known_context_tokens(&projection);
+        Ok(convert::usage(WindowUsage { tokens, context_window }))
     })
     .await
-}
-
-/// How full a window is with `tokens` in it, where they are known.
-pub(crate) fn usage(tokens: Option<u64>, context_window: u64) -> wire::ContextUsage {
-    let percent = tokens.map(|tokens| tokens as f64 / context_window as f64 * 100.0);
-    wire::ContextUsage { tokens, context_window, percent }
 }
 
 /// Estimates the tokens of messages or of a text.

@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
-use compaction_core::json::{self, RawObject};
+use compaction_core::json::RawObject;
+use compaction_engine::Engine;
 use session_store::{NewEntry, Parent, Precondition, Session};
 
 use super::new_entries;
-use crate::auto_compaction;
 use crate::call::CallContext;
 use crate::convert;
 use crate::errors::RpcError;
-use crate::session::{OpenSession, SessionAccess};
+use crate::session::{OpenSession, SessionAccess, StoreErrors as _};
 use crate::wire::{self, *};
 
 /// Bytes of a message that is written without a thread of its own.
@@ -22,18 +22,20 @@ pub(crate) async fn append_message(
     call: CallContext,
     params: AppendMessageParams,
 ) -> Result<AppendMessageResult, RpcError> {
-    let message = convert::read_message(&params.message, "message")?;
+    let message = convert::read_message(params.message, "message")?;
     if matches!(message.role(), "compactionSummary" | "branchSummary") {
         return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
     }
     new_entries::check_message(&message)?;
-    let is_short = message.raw().get().len() <= SHORT_BYTES;
+    let members = format!("{{\"message\":{}}}", message.raw().get());
+    let is_short = members.len() <= SHORT_BYTES;
+    drop(message);
     let due = Arc::new(Mutex::new(None));
     let begun = Arc::clone(&due);
     let append = move |access: &mut SessionAccess<'_>| {
-        let members = format!("{{\"message\":{}}}", message.raw().get());
         let entry = append(access, NewEntry::new("message", &members), params.expected_leaf_id)?;
-        let mut outcome = auto_compaction::after_append(access, &entry);
+        drop(members);
+        let mut outcome = Engine::after_append(access, &entry);
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
         Ok((appended(&entry), outcome))
     };
@@ -41,10 +43,12 @@ pub(crate) async fn append_message(
     // What was told to have started must end, also if the disk has refused the message since.
     let due = due.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(due) = due {
-        due.start(&call.server);
+        // Nobody waits for it, since its end is told by a notification.
+        drop(call.server.engine()?.start_compaction(due));
     }
     let (AppendedResult { entry_id, leaf_id }, outcome) = appended?;
-    Ok(AppendMessageResult { entry_id, leaf_id, context_usage: outcome.usage, compaction: outcome.told })
+    let context_usage = outcome.usage.map(convert::usage);
+    Ok(AppendMessageResult { entry_id, leaf_id, context_usage, compaction: outcome.compaction.map(convert::due) })
 }
 
 /// Appends an entry that is no message at the leaf.
@@ -70,7 +74,7 @@ fn append(
         Some(leaf_id) => Precondition::LeafIs(Some(EntryId::new(leaf_id))),
         None => Precondition::None,
     };
-    access.append(new, Parent::Leaf, &condition)
+    Ok(access.append(new, Parent::Leaf, &condition)?)
 }
 
 /// The result for an entry that was appended and so is the leaf.
@@ -189,9 +193,4 @@ pub(crate) async fn set_label(call: CallContext, params: SetLabelParams) -> Resu
         Ok(appended(&entry))
     })
     .await
-}
-
-/// A member of a JSON object that is being written.
-pub(crate) fn member(key: &str, json_text: &str) -> String {
-    format!("{}:{json_text}", json::encode_string(key))
 }

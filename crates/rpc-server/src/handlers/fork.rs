@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::navigation::Destination;
+use compaction_engine::EngineError;
+use compaction_engine::host::Decision;
 use session_store::{MemoryStore, SessionStore};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::sessions::add;
-use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
+use crate::client_host::{BEFORE_FORK, before_fork};
 use crate::errors::RpcError;
-use crate::hooks::{self, Decision};
-use crate::session::{OpenSession, Slot};
+use crate::session::{OpenSession, Slot, StoreErrors as _};
 use crate::ticket::OpeningTurn;
 use crate::wire::*;
 
@@ -22,7 +23,7 @@ pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result
     let forked = fork_claimed(call, params).await;
     // Messages that came while the hook thought may have made a compaction due.
     if let Some(session) = server.sessions.get(&session_id) {
-        auto_compaction::check_again(&server, &session).await;
+        server.engine()?.check_again(&session).await;
     }
     forked
 }
@@ -34,7 +35,7 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
     if call.was_aborted() {
         operation.cancel.cancel();
     }
-    let (turn, slot) = match call.server.has_hook(hooks::BEFORE_FORK) {
+    let (turn, slot) = match call.server.has_hook(BEFORE_FORK) {
         false => (turn, slot),
         true => {
             // The client may well open a session while it thinks about this one.
@@ -73,8 +74,9 @@ async fn allowed_by_hook(
         entry_id: params.entry_id.clone(),
         position: params.position,
     };
-    match hooks::before_fork(&call.server, &question).await? {
-        Decision::Cancel => Err(RpcError::CancelledByHook),
+    let limit = call.server.settings_now().await?.hook_timeout();
+    match before_fork(call.server.ask(BEFORE_FORK, &question, limit).await)? {
+        Decision::Cancel => Err(EngineError::CancelledByHook.into()),
         Decision::Go(()) => {
             let turn = OpeningTurn::again(&call.server).await;
             Ok((turn, Arc::clone(&open.slot).read_owned().await))

@@ -3,21 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use compaction_engine::settings::{SettingsLayers, summarizer_names};
+use compaction_engine::{EngineError, Settings};
 use rustix::process::{Resource, getrlimit};
 
-use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
+use crate::client_host;
 use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::sessions::auto_model;
-use crate::hooks;
-use crate::methods::{METHODS, NOTIFICATIONS};
-use crate::openrpc;
 use crate::params;
-use crate::server::{Configuration, Server, without_dots};
+use crate::paths::{check_path, expand_home, without_dots};
+use crate::server::{Catalog, Configuration, Server};
 use crate::session::OpenSession;
-use crate::settings::{Settings, SettingsLayers};
-use crate::summarizers;
 use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
@@ -28,19 +26,20 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
-    let (configuration, settings) = blocking(move || configure(&params)).await?;
-    let diagnostics = configuration.settings.diagnostics();
+    let server = Arc::clone(&call.server);
+    let (configuration, settings) = blocking(move || configure(&server, &params)).await?;
+    let diagnostics = configuration.engine.layers().diagnostics();
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
         server_info: ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        capabilities: capabilities(&settings),
+        capabilities: capabilities(call.server.catalog, &settings),
         settings: convert::free_object(settings.as_json()),
         diagnostics,
     })
 }
 
-fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>), RpcError> {
+fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuration, Arc<Settings>), RpcError> {
     let given = [("cwd", &params.cwd), ("agentDir", &params.agent_dir), ("sessionDir", &params.session_dir)];
     for (member, path) in given {
         path.as_ref().map_or(Ok(()), |path| check_path(member, path))?;
@@ -59,20 +58,24 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>)
     let given = given.map(read_settings).transpose()?;
     let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
     let first = settings.current();
+    let engine = server.engine_with(settings, &params.capabilities);
     let setting = first.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
     let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
-        wants_progress: params.capabilities.progress.unwrap_or(true),
-        client_summarizes: params.capabilities.summarize,
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
         max_line_bytes: first.max_line_bytes(getrlimit(Resource::As).current),
-        settings,
+        engine: Arc::new(engine.automatic(!is_switched_off())),
         cwd,
     };
     Ok((configuration, first))
+}
+
+/// Whether the environment switches automatic compaction off (compaction spec, Triggers).
+fn is_switched_off() -> bool {
+    std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
 
 /// Lays settings over those in force.
@@ -87,7 +90,7 @@ pub(crate) async fn update_settings(
     let server = Arc::clone(&call.server);
     let changed = session.as_ref().map(|(session, _)| Arc::clone(session));
     let updating = blocking(move || {
-        let layers = &call.server.configuration()?.settings;
+        let layers = call.server.engine()?.layers();
         let settings = match &params.settings {
             Some(layer) => layers.update(&read_settings(layer)?)?,
             None => layers.current(),
@@ -103,14 +106,14 @@ pub(crate) async fn update_settings(
     let updated = updating.await?;
     // The window of the model may be smaller than the context by now.
     if let Some(session) = changed {
-        auto_compaction::check_size(&server, &session).await;
+        server.engine()?.check_size(&session).await;
     }
     Ok(updated)
 }
 
 fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {
-    let wrong = |expected| RpcError::InvalidSettings { path: "settings".to_owned(), expected, file: None };
-    params::read_object(given.get()).map_err(wrong)
+    let wrong = |expected| EngineError::InvalidSettings { path: "settings".to_owned(), expected, file: None };
+    Ok(params::read_object(given.get()).map_err(wrong)?)
 }
 
 /// The open session that shall be compacted by itself, or no more.
@@ -123,29 +126,13 @@ async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -
     call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
 }
 
-/// Fails with `invalidParams` for a path that no system takes.
-pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
-    match path.contains('\0') {
-        true => Err(RpcError::invalid_params(member, "a path without a NUL")),
-        false => Ok(()),
-    }
-}
-
-/// A path with a leading `~` replaced by the home directory.
-pub(crate) fn expand_home(path: &str) -> PathBuf {
-    let rest = if path == "~" { Some("") } else { path.strip_prefix("~/") };
-    match rest.zip(std::env::home_dir()) {
-        Some((rest, home)) => home.join(rest),
-        None => PathBuf::from(path),
-    }
-}
-
-fn capabilities(settings: &Settings) -> ServerCapabilities {
+fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {
     ServerCapabilities {
-        methods: METHODS.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        notifications: NOTIFICATIONS.iter().map(|name| (*name).to_owned()).collect(),
-        hooks: hooks::NAMES.iter().map(|name| (*name).to_owned()).collect(),
-        summarizers: summarizers::names(settings.as_json()).into_iter().map(str::to_owned).collect(),
+        methods: (catalog.methods)().into_iter().map(str::to_owned).collect(),
+        notifications: catalog.notifications.iter().map(|name| (*name).to_owned()).collect(),
+        hooks: client_host::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
+        summarizers: summarizer_names(settings.as_json()).into_iter().map(str::to_owned).collect(),
+        summarize_modes: vec![SummarizeMode::Transcript, SummarizeMode::Continue],
     }
 }
 
@@ -156,6 +143,7 @@ pub(crate) async fn shutdown(call: CallContext, _: NoParams) -> Result<Null, Rpc
 }
 
 /// Gives the OpenRPC document.
-pub(crate) async fn discover(_: CallContext, _: NoParams) -> Result<FreeObject, RpcError> {
-    blocking(|| Ok(convert::free_object(&openrpc::document()))).await
+pub(crate) async fn discover(call: CallContext, _: NoParams) -> Result<FreeObject, RpcError> {
+    let document = call.server.catalog.document;
+    blocking(move || Ok(convert::free_object(&document()))).await
 }

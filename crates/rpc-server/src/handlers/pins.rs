@@ -2,13 +2,13 @@
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::pins::{self, Pins, pin_members};
-use compaction_core::projection::Branch;
-use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
+use compaction_engine::context::pins_of;
+use session_store::{NewEntry, Parent, Precondition};
 
 use super::entries::branch_end;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::session::{OpenSession, SessionAccess};
+use crate::session::{SessionAccess, StoreErrors as _};
 use crate::wire::{self, *};
 
 /// Pins an entry, so that every compaction keeps it verbatim, or unpins it.
@@ -70,45 +70,6 @@ pub(crate) async fn get(call: CallContext, params: GetPinsParams) -> Result<GetP
         Ok(GetPinsResult { tokens: pins.tokens(), pins: list(&pins), max_tokens })
     })
     .await
-}
-
-/// The pinned entries of the branch that ends at `leaf`.
-pub(crate) fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Pins, RpcError> {
-    let store_error = |error| open.store_error(&error);
-    Pins::of(&mut session.branch(leaf).map_err(store_error)?).map_err(store_error)
-}
-
-/// `summary` with those of the pinned entries that a compaction evicts which keeps the branch to the leaf from
-/// `first_kept` on; an id that is not on it keeps nothing. A summary that somebody gave gets only
-/// those that it does not have already, as it is.
-pub(crate) fn with_pinned_entries(
-    access: &SessionAccess<'_>,
-    summary: &str,
-    pins: &Pins,
-    first_kept: &EntryId,
-    is_given: bool,
-) -> Result<String, RpcError> {
-    let (session, open) = (access.session(), access.open());
-    if pins.entries().is_empty() {
-        return Ok(summary.to_owned());
-    }
-    let first_kept_depth = depth_of(session, first_kept).map_err(|error| open.store_error(&error))?;
-    let evicted = pins.evicted(first_kept_depth);
-    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(summary));
-    Ok(pins::add_pinned_entries(summary, missing))
-}
-
-/// Distance of an entry from the leaf; `None` if it is not on the path.
-fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError> {
-    let mut branch = session.branch(session.leaf_id())?;
-    let mut depth = 0;
-    while let Some(header) = branch.header(depth)? {
-        if header.id == *id {
-            return Ok(Some(depth));
-        }
-        depth += 1;
-    }
-    Ok(None)
 }
 
 fn list(pins: &Pins) -> Vec<wire::PinnedEntry> {

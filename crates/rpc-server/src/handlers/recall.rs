@@ -1,7 +1,7 @@
 //! `recall`.
 
 use compaction_core::entry::{Entry, EntryId};
-use compaction_core::recall::{Place, RecallQuery, choose, cut_to};
+use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
 use compaction_core::tokens::estimate_text;
 use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
 use session_store::{Recalled, Session};
@@ -9,7 +9,7 @@ use session_store::{Recalled, Session};
 use super::entries::branch_end;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::session::OpenSession;
+use crate::session::{OpenSession, StoreErrors as _};
 use crate::wire::*;
 
 const DEFAULT_TOKENS: u64 = 2000;
@@ -135,7 +135,7 @@ struct RecalledText {
     score: Option<f64>,
 }
 
-fn passage(place: &Place) -> Passage {
+fn passage(place: &PiecePosition) -> Passage {
     let part = match place.kind {
         PartKind::Text => PassagePart::Text,
         PartKind::ToolCall => PassagePart::ToolCall,

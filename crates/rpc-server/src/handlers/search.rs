@@ -7,7 +7,7 @@ use session_store::{SearchHits, SearchQuery};
 
 use crate::call::{CallContext, blocking};
 use crate::errors::RpcError;
-use crate::session::OpenSession;
+use crate::session::{OpenSession, StoreErrors as _};
 use crate::wire::{self, *};
 
 const DEFAULT_LIMIT: u64 = 50;

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
+use compaction_engine::session::AgentModel;
 use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::entries::appended;
-use super::lifecycle::check_path;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::run::GRACE;
-use crate::server::Server;
-use crate::session::{OpenSession, Slot};
+use crate::paths::check_path;
+use crate::server::{GRACE, Server};
+use crate::session::{OpenSession, Slot, StoreErrors as _};
 use crate::wire::{self, *};
 
 /// Creates a session and opens it.
@@ -82,8 +82,8 @@ pub(crate) async fn continue_recent(
 }
 
 /// The model that a session is compacted for, if the call names one; it must have a window.
-pub(crate) fn auto_model(options: Option<&AutoCompactionOptions>) -> Result<Option<Model>, RpcError> {
-    let model = options.map(|options| options.model.clone());
+pub(crate) fn auto_model(options: Option<&AutoCompactionOptions>) -> Result<Option<AgentModel>, RpcError> {
+    let model = options.map(|options| AgentModel::from(options.model.clone()));
     match model.as_ref().is_some_and(|model| model.context_window == 0) {
         true => Err(RpcError::invalid_params("autoCompaction.model.contextWindow", "a number of tokens above 0")),
         false => Ok(model),
@@ -91,7 +91,7 @@ pub(crate) fn auto_model(options: Option<&AutoCompactionOptions>) -> Result<Opti
 }
 
 /// Compacts an open session by itself from now on, if a model is given.
-fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<Model>) {
+fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<AgentModel>) {
     if let (Some(model), Some(session)) = (model, server.sessions.get(&opened.session_id)) {
         session.auto_compaction.set(Some(model));
     }
@@ -296,7 +296,8 @@ fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
     }
 }
 
-/// A name without line breaks, which programs that list sessions cannot show (field bug 25).
+/// A name without line breaks, which programs that list sessions cannot show (docs/session-format.md,
+/// "Labels and names").
 fn on_one_line(name: &str) -> String {
     name.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

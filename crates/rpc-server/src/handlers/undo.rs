@@ -1,13 +1,14 @@
 //! `undoCompaction`.
 
 use compaction_core::entry::EntryId;
+use compaction_engine::Event;
 use session_store::Undo;
 use tokio_util::sync::CancellationToken;
 
 use super::entries::entry_not_found;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::session::SessionAccess;
+use crate::session::{SessionAccess, StoreErrors as _};
 use crate::wire::*;
 
 /// Brings back the context that a compaction has made small.
@@ -21,22 +22,19 @@ fn undo_in_turn(
     compaction_id: Option<EntryId>,
     parent: &CancellationToken,
 ) -> Result<UndoCompactionResult, RpcError> {
-    access.check_writable()?;
-    access.refresh()?;
-    let _guard = access.open().begin_operation(parent)?;
+    let _guard = access.claim(parent)?;
     let undo = plan(access, compaction_id.as_ref())?;
     access.append_all_with(|session| session.undo(&undo))?;
-    let (leaf_id, old_leaf_id) = (access.leaf_id(), undo.leaf_id.to_string());
-    let moved = LeafChanged {
+    let leaf_id = access.leaf_id();
+    access.tell(Event::LeafChanged {
         session_id: access.open().id.clone(),
         leaf_id: leaf_id.clone(),
-        old_leaf_id: Some(old_leaf_id.clone()),
-    };
-    access.server().notify("leafChanged", &moved);
+        old_leaf_id: Some(undo.leaf_id.clone()),
+    });
     let replayed = undo.replayed.iter().map(|(from, to)| ReplayedEntry { from: from.to_string(), to: to.to_string() });
     Ok(UndoCompactionResult {
-        leaf_id: leaf_id.unwrap_or_default(),
-        old_leaf_id,
+        leaf_id: leaf_id.map(|id| id.to_string()).unwrap_or_default(),
+        old_leaf_id: undo.leaf_id.to_string(),
         undone_entry_id: undo.compaction_id.to_string(),
         replayed: replayed.collect(),
     })

@@ -25,11 +25,24 @@ impl Text {
             Self::Entry(entry) => entry.raw(),
         }
     }
+
+    fn into_raw(self) -> Box<RawValue> {
+        match self {
+            Self::Value(raw) => raw,
+            shared => shared.raw().to_owned(),
+        }
+    }
 }
 
 impl From<&Arc<message::Message>> for Message {
     fn from(message: &Arc<message::Message>) -> Self {
         Self(Text::Message(Arc::clone(message)))
+    }
+}
+
+impl From<Message> for Box<RawValue> {
+    fn from(message: Message) -> Self {
+        message.0.into_raw()
     }
 }
 
@@ -52,6 +65,11 @@ macro_rules! raw_json {
             /// The JSON text.
             pub fn get(&self) -> &str {
                 self.0.raw().get()
+            }
+
+            /// A copy of the JSON text.
+            pub fn to_raw(&self) -> Box<RawValue> {
+                self.0.raw().to_owned()
             }
         }
 
@@ -179,7 +197,7 @@ raw_json!(
 const USAGE: &str =
     "an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so is all of cost, an object";
 
-/// Whether a usage can be counted: readers of the format add up what they find (session spec, Lines).
+/// Whether a usage can be counted: readers of the format add up what they find (docs/session-format.md, "Messages").
 pub(crate) fn check_usage(json: &str) -> Result<(), &'static str> {
     let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
     let is_cost = |json: &str| RawObject::parse(json).is_ok_and(|cost| cost.iter().all(|(_, value)| is_number(value)));

@@ -65,13 +65,14 @@ fn from_spawn(bench: &Bench, session: &SessionFile, report: &mut Report) -> anyh
 
 /// Calls to fresh servers, each timed by itself.
 fn calls(bench: &Bench, session: &SessionFile, report: &mut Report) -> anyhow::Result<()> {
-    let mut times: [Vec<Duration>; 5] = Default::default();
-    let (mut sizes, mut peaks) = ([0; 5], Vec::new());
+    let mut times: [Vec<Duration>; 6] = Default::default();
+    let (mut sizes, mut peaks) = ([0; 6], Vec::new());
     let with_parts = |parts: Value| json!({ "sessionId": session.id, "include": parts });
     let calls = [
         ("openSession", json!({ "path": session.path })),
         ("getContext", of(session)),
         ("getContext", of(session)),
+        ("prepareCompaction", with_parts(json!(["messages", "requests"]))),
         ("prepareCompaction", of(session)),
         ("prepareCompaction", with_parts(json!([]))),
     ];
@@ -83,12 +84,17 @@ fn calls(bench: &Bench, session: &SessionFile, report: &mut Report) -> anyhow::R
         }
         peaks.extend(pipe.memory("VmHWM"));
     }
-    let remarks = ["fresh server", "first", "again", "messages and requests", "ids alone"];
-    for (at, times) in times.into_iter().enumerate() {
+    let remarks = ["fresh server", "first", "again", "messages and requests", "with the forecast", "ids alone"];
+    let times = times.map(Times::new);
+    for (at, times) in times.iter().enumerate() {
         let figure = format!("`{}` over pipes, {}, {}", calls[at].0, session.name, remarks[at]);
         let reply = format!("reply of {}", memory::shown(sizes[at] as u64));
-        report.add(Row::medians(figure, &Times::new(times), None).remark(reply));
+        report.add(Row::medians(figure, times, None).remark(reply));
     }
+    let factor = times[1].median().as_secs_f64() / times[2].median().as_secs_f64();
+    let row =
+        Row::value(format!("the first `getContext` against the next, {}", session.name), format!("{factor:.1} x"));
+    report.add(row.goal("≤ 2.5 x", factor <= 2.5));
     peaks.sort_unstable();
     let peak = peaks.get(peaks.len() / 2).map_or_else(|| "?".to_owned(), |peak| memory::shown(*peak));
     report.add(Row::value("peak memory of the server after these calls", peak).remark("VmHWM"));

@@ -17,6 +17,8 @@ pub(crate) struct Effort {
     pub(crate) syncs: usize,
     /// Sessions in a list, and their size together in millions of bytes.
     pub(crate) listed: (usize, u64),
+    /// Entries of the longest chain.
+    pub(crate) chain: usize,
 }
 
 impl Default for Effort {
@@ -30,6 +32,7 @@ impl Default for Effort {
             quick_calls: 20_000,
             syncs: 320,
             listed: (100, 34),
+            chain: 100_000,
         }
     }
 }
@@ -37,7 +40,7 @@ impl Default for Effort {
 impl Effort {
     /// All that the goals name.
     pub(crate) fn full() -> Self {
-        Self { megabytes: &[1, 10, 100, 1000], listed: (1000, 340), ..Self::default() }
+        Self { megabytes: &[1, 10, 100, 1000], listed: (1000, 340), chain: 1_000_000, ..Self::default() }
     }
 
     /// Enough to see that something went wrong.
@@ -50,6 +53,7 @@ impl Effort {
             quick_calls: 1_000,
             syncs: 48,
             listed: (20, 7),
+            chain: 10_000,
         }
     }
 

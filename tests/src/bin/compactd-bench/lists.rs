@@ -1,5 +1,6 @@
 //! Lists of many sessions.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -10,9 +11,12 @@ use crate::memory;
 use crate::pipe::Pipe;
 use crate::report::{Report, Row};
 use crate::sessions;
-use crate::times::Times;
+use crate::times::{Times, shown, timed};
 
 const MEMORY_GOAL: u64 = 40_000_000;
+
+/// A word that no generated session holds.
+const WORD: &str = "quixotically";
 
 /// Time after which a list remembers a file that was changed, and a little more.
 const SETTLING: Duration = Duration::from_secs(3);
@@ -48,7 +52,34 @@ pub(crate) fn measure(bench: &Bench, report: &mut Report) -> anyhow::Result<()> 
         report.add(row.at_most(times.median(), Duration::from_millis(goal)).remark("over pipes"));
     }
     add_memory(ours.peaks, peer.first().map(|run| memory::shown(run.peak)), report);
+    search(bench, &home, count, report)
+}
+
+/// A search of all sessions for what none of them holds, beside a bare scan of their bytes.
+fn search(bench: &Bench, home: &Path, count: usize, report: &mut Report) -> anyhow::Result<()> {
+    let mut pipe = Pipe::initialized(&bench.binary, home)?;
+    let params = json!({ "all": true, "query": WORD });
+    let (mut searches, mut scans) = (Vec::new(), Vec::new());
+    for _ in 0..bench.effort.processes.min(5) {
+        scans.push(timed(|| scan(&home.join("sessions").join("--project--")))?);
+        searches.push(pipe.timed("searchSession", &params)?);
+    }
+    let (searches, scans) = (Times::new(searches), Times::new(scans));
+    let factor = searches.median().as_secs_f64() / scans.median().as_secs_f64();
+    let row = Row::medians(format!("`searchSession` of all {count} sessions, a word that none has"), &searches, None);
+    let remark = format!("{factor:.2} x the bare scan of {}", shown(scans.median()));
+    report.add(row.goal("≤ 4 x a bare scan", factor <= 4.0).remark(remark));
     Ok(())
+}
+
+/// Looks for the word in the bytes of all files.
+fn scan(directory: &Path) -> anyhow::Result<usize> {
+    let finder = memchr::memmem::Finder::new(WORD);
+    let mut found = 0;
+    for file in std::fs::read_dir(directory)? {
+        found += finder.find_iter(&std::fs::read(file?.path())?).count();
+    }
+    Ok(found)
 }
 
 fn add_memory(mut peaks: Vec<u64>, peer: Option<String>, report: &mut Report) {
@@ -60,7 +91,7 @@ fn add_memory(mut peaks: Vec<u64>, peer: Option<String>, report: &mut Report) {
 }
 
 /// Each time a new server, without the cache that an earlier one may have left beside the sessions.
-fn ours(bench: &Bench, home: &std::path::Path, count: usize) -> anyhow::Result<Ours> {
+fn ours(bench: &Bench, home: &Path, count: usize) -> anyhow::Result<Ours> {
     let mut ours = Ours::default();
     for _ in 0..bench.effort.processes.min(7) {
         let _ = std::fs::remove_dir_all(home.join("cache"));

@@ -2,6 +2,7 @@
 //! this process where a figure is about the library. Prints one table; nothing here fails for being slow.
 
 mod appends;
+mod chains;
 mod contexts;
 mod effort;
 mod indexes;
@@ -111,6 +112,7 @@ impl Bench {
         indexes::measure(self, sessions, report)?;
         appends::measure(self, sessions, report)?;
         syncs::measure(self, report)?;
+        chains::measure(self, report)?;
         lists::measure(self, report)
     }
 }

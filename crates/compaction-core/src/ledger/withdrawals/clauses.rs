@@ -1,4 +1,4 @@
-//! Clauses: what a part of a sentence is about, and by which words it says so.
+//! Clauses: the terms of a part of a sentence, and the cues around them.
 
 use super::words::{Cue, Language, Word};
 
@@ -6,15 +6,15 @@ use super::words::{Cue, Language, Word};
 #[derive(Debug, Default)]
 pub(super) struct Clause {
     cues: Vec<Cue>,
-    /// What is used, changed, wanted or not.
+    /// The object that is used, changed, wanted or not.
     pub(super) main: Vec<String>,
-    /// For what, or where.
+    /// The purpose or place.
     pub(super) scope: Vec<String>,
-    /// What something else stands instead of.
+    /// The terms that something else replaces.
     pub(super) rejected: Vec<String>,
     /// Whether the object is several things.
     pub(super) is_joined: bool,
-    /// Whether it says more about what was named before.
+    /// Whether it begins with a pronoun for something named before.
     pub(super) starts_with_pronoun: bool,
     place: Place,
 }
@@ -28,7 +28,7 @@ enum Place {
     Rejected,
 }
 
-/// The clauses of a sentence, up to where it gives a reason.
+/// The clauses of a sentence, up to its reason.
 pub(super) fn clauses(sentence: &str) -> Vec<Clause> {
     let language = Language::of(sentence);
     let mut clauses = vec![Clause::default()];
@@ -58,7 +58,7 @@ impl Clause {
         self.main.is_empty() && self.scope.is_empty() && self.rejected.is_empty()
     }
 
-    /// Whether it denies what it says.
+    /// Whether it is negated.
     pub(super) fn is_denied(&self) -> bool {
         self.has(Cue::Not) || self.has(Cue::NoMore)
     }
@@ -94,7 +94,7 @@ impl Clause {
                 }
                 self.place = Place::Main;
             }
-            // "Use this, not that" chooses; at the end of its clause the word denies all of it.
+            // "Use this, not that" chooses. At the end of its clause the word negates all of it.
             Cue::Not if self.has(Cue::Use) && !self.main.is_empty() && !self.is_denied() => {
                 self.place = Place::Rejected
             }

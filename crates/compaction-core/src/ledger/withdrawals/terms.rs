@@ -1,11 +1,12 @@
-//! Terms: the words, paths and names that two sentences may have in common.
+//! Terms: words, paths and names that two sentences may share.
 
 /// Whether all of `terms` are among `others`.
 pub(super) fn are_in(terms: &[String], others: &[String]) -> bool {
     terms.iter().all(|term| others.iter().any(|other| is_same(term, other)))
 }
 
-/// Whether two terms mean the same: names and paths are spelled alike, words may end in another way.
+/// Whether two terms mean the same: names and paths must be spelled alike, words may have different
+/// endings.
 pub(super) fn is_same(left: &str, right: &str) -> bool {
     if left == right {
         return true;
@@ -17,9 +18,9 @@ pub(super) fn is_same(left: &str, right: &str) -> bool {
     let common = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
     let (left, right) = (left.chars().count(), right.chars().count());
     let (shorter, longer) = (left.min(right), left.max(right));
-    // A word that goes on in both is the same only where enough of it is common.
+    // If both words have further letters, more of the beginning must be common.
     let least = if common == shorter { 3 } else { 5 };
-    // Scripts with longer endings differ in more of a word.
+    // Scripts with longer endings may differ in more letters.
     let most = if term_is_latin { 3 } else { 2 };
     common >= least && common * (most + 1) >= longer * most
 }
@@ -34,9 +35,9 @@ fn ends_path(path: &str, name: &str) -> bool {
     path.strip_suffix(name).is_some_and(|before| before.ends_with(['/', '\\'])) && name.contains('.')
 }
 
-/// Whether `text` holds the beginning of `term`, in any case.
+/// Whether `text` contains the beginning of `term`, ignoring case.
 pub(super) fn has_start_of(text: &str, term: &str) -> bool {
-    // The last part of a path may stand alone.
+    // The last part of a path is enough.
     let name = term.rsplit(['/', '\\']).next().unwrap_or(term);
     let start: String = name.chars().take(3).collect();
     text.to_lowercase().contains(&start)

@@ -1,5 +1,5 @@
-//! Words by which sentences are taken apart, one table for each language: lower-case, without
-//! punctuation. Where phrases overlap, the longest holds.
+//! Words with a role in withdrawals, one table for each language, in lower case and without
+//! punctuation. If phrases overlap, the longest one counts.
 
 mod scripts;
 mod spaced;
@@ -7,7 +7,7 @@ mod spaced;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What a phrase does in a sentence.
+/// The role of a phrase in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cue {
     /// Verbs that choose something.
@@ -16,11 +16,11 @@ pub(super) enum Cue {
     Change,
     /// Verbs that bring something in.
     Add,
-    /// It goes over to something else.
+    /// It changes to something else.
     Switch,
-    /// It puts something in the place of something else.
+    /// It replaces something by something else.
     Replace,
-    /// What stands before it is replaced by what follows.
+    /// The terms before it are replaced by those after it.
     Becomes,
     /// It gives something up.
     Drop,
@@ -32,26 +32,26 @@ pub(super) enum Cue {
     Hold,
     /// It says that something is needed.
     Need,
-    /// It denies.
+    /// It negates.
     Not,
-    /// It denies only what stands after it, if anything does.
+    /// It negates only the terms after it, if there are any.
     LateNot,
-    /// It denies what held before.
+    /// It says that something no longer holds.
     NoMore,
-    /// It denies what held before, beside a word that denies.
+    /// It says so together with a negation.
     More,
-    /// Comes before what something stands instead of; and behind it.
+    /// Comes before the replaced terms; or after them.
     Instead,
     InsteadBefore,
-    /// Comes before a purpose or place; and behind it.
+    /// Comes before a purpose or place; or after it.
     For,
     ForBefore,
-    /// Where it goes from, and to.
+    /// The origin and the target of a change.
     From,
     To,
     /// It joins two things.
     And,
-    /// Something comes on top.
+    /// It adds something.
     Also,
     /// A condition.
     Condition,
@@ -59,7 +59,7 @@ pub(super) enum Cue {
     Limit,
     /// What follows is a reason or a time.
     Tail,
-    /// What was named before is meant.
+    /// It refers to something named before.
     Pronoun,
 }
 
@@ -74,15 +74,15 @@ pub(super) enum Word {
 /// The phrases of a language.
 pub(super) struct Table {
     cues: &'static [(Cue, &'static [&'static str])],
-    /// Words that name nothing.
+    /// Words without a meaning of their own.
     fillers: &'static [&'static str],
 }
 
-/// A language in which sentences are read.
+/// The prepared table of a language.
 pub(super) struct Language {
     /// Phrases by their first word; in scripts without spaces, by their first character.
     phrases: HashMap<String, Vec<Phrase>>,
-    /// Whether it puts no spaces between words.
+    /// Whether it has no spaces between words.
     pub(super) is_unspaced: bool,
     /// Whether its verbs come last.
     pub(super) is_verb_last: bool,
@@ -97,7 +97,7 @@ static SPACED: LazyLock<Vec<Language>> = LazyLock::new(|| spaced::TABLES.iter().
 static CHINESE: LazyLock<Language> = LazyLock::new(|| Language::unspaced(&scripts::CHINESE, false));
 static JAPANESE: LazyLock<Language> = LazyLock::new(|| Language::unspaced(&scripts::JAPANESE, true));
 
-/// Marks that part clauses.
+/// Marks between clauses.
 const MARKS: &[char] = &[
     ',', ';', ':', '!', '?', '(', ')', '\u{2014}', '\u{2013}', '\u{2026}', '\u{3001}', '\u{3002}', '\u{ff0c}',
     '\u{ff1b}', '\u{ff1a}', '\u{ff01}', '\u{ff1f}', '\u{ff08}', '\u{ff09}',
@@ -126,7 +126,7 @@ impl Language {
             (0..words.len()).filter(|at| is_known(*at)).count()
         };
         let counts = SPACED.iter().map(|language| (known(language), language));
-        // The first of equals.
+        // Among equals, the first.
         let best = counts.reduce(|best, other| if other.0 > best.0 { other } else { best });
         best.map_or(&CHINESE, |(_, language)| language)
     }

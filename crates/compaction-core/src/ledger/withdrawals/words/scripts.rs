@@ -1,4 +1,4 @@
-//! Languages that put no spaces between words: phrases are looked for as pieces of text.
+//! Languages without spaces between words. Phrases are searched for as pieces of text.
 
 use super::Cue::{
     Add, Also, And, Becomes, Change, Condition, Drop, For, ForBefore, Forbid, From, Hold, Instead, InsteadBefore,

@@ -1,4 +1,4 @@
-//! Languages that part their words.
+//! Languages with spaces between words.
 
 use super::Cue::{
     Add, Also, And, Change, Condition, Drop, For, Forbid, From, Hold, Instead, Limit, More, Need, NoMore, Not, Permit,
@@ -6,7 +6,7 @@ use super::Cue::{
 };
 use super::Table;
 
-/// The tables; of languages that know as many words of a sentence, the first is taken.
+/// The tables. If several languages match a sentence equally well, the first one counts.
 pub(super) const TABLES: &[Table] = &[ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, RUSSIAN];
 
 const ENGLISH: Table = Table {

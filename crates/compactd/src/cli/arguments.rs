@@ -1,0 +1,291 @@
+//! What can be asked of the program on its command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Bytes that a message may have by default: 64 MiB (protocol, Framing).
+pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// What the program is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Invocation {
+    /// Serve JSON-RPC on standard input and output.
+    Serve(ServerOptions),
+    /// Run one command and end.
+    Run(Command),
+}
+
+impl Invocation {
+    /// Reads the arguments of this process, the program's name first.
+    ///
+    /// Editors start the server without arguments and wait for it, so that this case does not pay
+    /// for building the parser.
+    ///
+    /// # Errors
+    /// The text that belongs on the terminal and the exit code: also for `--help` and `--version`.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        if arguments.len() < 2 {
+            return Ok(Self::Serve(ServerOptions::default()));
+        }
+        let arguments = Arguments::try_parse_from(arguments)?;
+        Ok(arguments.command.map_or(Self::Serve(arguments.server), Self::Run))
+    }
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  compactd                                    serve JSON-RPC on stdin and stdout
+  compactd demo                               watch a sample session being compacted
+  compactd compact session.jsonl --dry-run    what a compaction would do
+  compactd compact session.jsonl              do it
+  compactd tree session.jsonl                 draw the branches of a session
+
+Exit codes: 0 done, 1 the operation failed, 2 wrong usage.";
+
+/// Keeps an agent's conversation tree on disk and compacts it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "compactd",
+    version,
+    about = "Keeps an agent's conversation tree on disk and compacts it.",
+    long_about = "Keeps an agent's conversation tree on disk and compacts it.\n\n\
+                  Without a command it is a server that speaks JSON-RPC 2.0 on standard input and output.\n\
+                  The commands start such a server by themselves and talk to it.",
+    after_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+struct Arguments {
+    #[command(flatten)]
+    server: ServerOptions,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Options of the server.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Server options")]
+pub(crate) struct ServerOptions {
+    /// How messages are told apart; auto goes by the first byte
+    #[arg(long, value_enum, default_value_t = FramingOption::Auto, value_name = "FRAMING")]
+    pub(crate) framing: FramingOption,
+    /// Refuse larger messages; takes KiB, MiB and GiB
+    #[arg(long, value_parser = parse_bytes, default_value = "64MiB", value_name = "N")]
+    pub(crate) max_message_bytes: usize,
+    /// Append the log to a file instead of writing it to stderr
+    #[arg(long, value_name = "PATH")]
+    pub(crate) log_file: Option<PathBuf>,
+    /// How much to log
+    #[arg(long, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
+    pub(crate) log_level: LogLevel,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            framing: FramingOption::Auto,
+            max_message_bytes: DEFAULT_MAX_MESSAGE_BYTES,
+            log_file: None,
+            log_level: LogLevel::Warn,
+        }
+    }
+}
+
+/// How messages are told apart (protocol, Framing).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FramingOption {
+    /// By the first byte that is not white space.
+    Auto,
+    /// One JSON text per line.
+    Lines,
+    /// `Content-Length` headers, as LSP has them.
+    Headers,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl LogLevel {
+    /// The level's name, as filters of `tracing-subscriber` take it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// Commands that a person runs.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub(crate) enum Command {
+    /// Walk a sample session: open, compact, navigate, and watch the exchange
+    Demo(DemoOptions),
+    /// Compact a session file, or say what would happen
+    Compact(CompactOptions),
+    /// Draw the tree of a session file
+    Tree(TreeOptions),
+}
+
+/// Options of `demo`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Starts this program as a server, copies a sample session to a temporary directory and walks it:\n\
+                        open, context, dry run, compaction, navigation with a branch summary. No key, no network."
+)]
+pub(crate) struct DemoOptions {
+    /// Print every message of the exchange whole
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// Options of `compact`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Compacts the branch that a session file ends with. The entries stay in the file: one compaction entry\n\
+                  is added, and from then on the model sees its summary instead of what was summarised.",
+    after_help = "Examples:\n  \
+                  compactd compact session.jsonl --dry-run\n  \
+                  compactd compact session.jsonl --instructions 'keep every API name'\n  \
+                  compactd compact session.jsonl --keep-recent 8000 --summarizer extractive"
+)]
+pub(crate) struct CompactOptions {
+    /// The session file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Say what would be done and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// What the summary should look at in particular
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) instructions: Option<String>,
+    /// Who writes the summary, instead of the configured one: extractive
+    #[arg(long, value_name = "NAME")]
+    pub(crate) summarizer: Option<String>,
+    /// Tokens of recent context that stay as they are
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) keep_recent: Option<u64>,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `tree`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Draws the tree of a session file, which is opened for reading alone. Stretches without branches,\n\
+                        labels or summaries are folded into one line."
+)]
+pub(crate) struct TreeOptions {
+    /// The session file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Show every entry
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the nodes as JSON, as `getTree` returns them
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) json: bool,
+}
+
+/// Reads a number of bytes: `4096`, `64KiB`, `64MiB`, `1GiB`.
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let (digits, unit) = text.split_at(text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        _ => return Err("a number of bytes, with KiB, MiB or GiB if you like".to_owned()),
+    };
+    let number: usize = digits.parse().map_err(|error| format!("{error}"))?;
+    let bytes = number.checked_mul(1 << shift).ok_or("too large")?;
+    if bytes == 0 { Err("it must be at least 1".to_owned()) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Invocation, clap::Error> {
+        Invocation::read(std::iter::once("compactd").chain(arguments.iter().copied()).map(OsString::from))
+    }
+
+    fn server(arguments: &[&str]) -> ServerOptions {
+        match read(arguments) {
+            Ok(Invocation::Serve(options)) => options,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_way_without_the_parser_gives_what_the_parser_would() {
+        let parsed = Arguments::try_parse_from(["compactd"]).expect("no argument is right usage");
+        assert_eq!(parsed.server, server(&[]));
+        assert_eq!(parsed.command, None);
+    }
+
+    #[test]
+    fn server_options_are_read() {
+        let options = server(&["--framing", "headers", "--max-message-bytes", "2KiB", "--log-level", "debug"]);
+        assert_eq!(options.framing, FramingOption::Headers);
+        assert_eq!(options.max_message_bytes, 2048);
+        assert_eq!(options.log_level, LogLevel::Debug);
+    }
+
+    #[test]
+    fn bytes() {
+        let check = |text: &str, expected: Option<usize>| assert_eq!(parse_bytes(text).ok(), expected, "{text}");
+        check("1", Some(1));
+        check("4096", Some(4096));
+        check("64MiB", Some(DEFAULT_MAX_MESSAGE_BYTES));
+        check("64 mib", Some(DEFAULT_MAX_MESSAGE_BYTES));
+        check("3k", Some(3072));
+        check("0", None);
+        check("", None);
+        check("MiB", None);
+        check("-1", None);
+        check("1.5MiB", None);
+        check("1TiB", None);
+        check("99999999999999999999", None);
+        check("18446744073709551615GiB", None);
+    }
+
+    #[test]
+    fn wrong_usage_exits_with_2_and_help_with_0() {
+        let check = |arguments: &[&str], code: i32| {
+            assert_eq!(read(arguments).expect_err("refused").exit_code(), code, "{arguments:?}");
+        };
+        check(&["--help"], 0);
+        check(&["--version"], 0);
+        check(&["compact", "--help"], 0);
+        check(&["compact"], 2);
+        check(&["tree"], 2);
+        check(&["tree", "a.jsonl", "--all", "--json"], 2);
+        check(&["--framing", "morse"], 2);
+        check(&["--max-message-bytes", "0"], 2);
+        check(&["--framing", "lines", "demo"], 2);
+        check(&["demos"], 2);
+    }
+}

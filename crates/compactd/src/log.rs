@@ -1,0 +1,131 @@
+//! The log: lines are written by a thread of their own, so that nothing waits for who reads them.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Lines that wait to be written; more are dropped.
+const MOST_WAITING: usize = 1024;
+
+/// Where log lines go. Writing to it never waits and never fails: what finds no room is dropped, and the
+/// next line that is written tells how many were.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    lines: SyncSender<Line>,
+    dropped: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Text(Vec<u8>),
+    /// All lines before are written: the sender is told.
+    Flush(SyncSender<()>),
+}
+
+impl Log {
+    /// Starts the thread that writes to `output`. What it cannot write is lost.
+    ///
+    /// Fails where the system gives no thread.
+    pub(crate) fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
+        let (sender, receiver) = sync_channel(MOST_WAITING);
+        let log = Self { lines: sender, dropped: Arc::default() };
+        let dropped = Arc::clone(&log.dropped);
+        std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(output, &receiver, &dropped))?;
+        Ok(log)
+    }
+
+    /// Waits until what was logged is written, for at most `limit`.
+    pub(crate) fn flush(&self, limit: Duration) {
+        let (sender, receiver) = sync_channel(1);
+        if self.lines.try_send(Line::Flush(sender)).is_ok() {
+            // Late or not, there is no more to do.
+            let _ = receiver.recv_timeout(limit);
+        }
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.lines.try_send(Line::Text(line.to_vec())).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+fn write_lines(mut output: impl Write, lines: &Receiver<Line>, dropped: &AtomicU64) {
+    for line in lines {
+        match line {
+            Line::Text(text) => {
+                let lost = dropped.swap(0, Ordering::Relaxed);
+                if lost > 0 {
+                    let _ = writeln!(output, "{lost} lines of the log were dropped: nobody read them in time");
+                }
+                // Where the log is gone there is nobody to tell.
+                let _ = output.write_all(&text);
+            }
+            Line::Flush(sender) => drop(sender.send(())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, mpsc};
+
+    use super::*;
+
+    /// An output that takes a line when it is let.
+    struct Gate {
+        lets: mpsc::Receiver<()>,
+        taken: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Gate {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // Once nobody lets any more, all is taken.
+            let _ = self.lets.recv();
+            self.taken.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_nobody_takes_are_dropped_and_counted() {
+        let (lets, gate) = mpsc::channel();
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let mut log = Log::spawn(Gate { lets: gate, taken: Arc::clone(&taken) }).unwrap();
+        for number in 0..3 * MOST_WAITING {
+            log.write_all(format!("line {number}\n").as_bytes()).unwrap();
+        }
+        log.flush(Duration::from_millis(10));
+        drop(lets);
+        while log.dropped.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        log.flush(Duration::from_secs(60));
+        let text = String::from_utf8(taken.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("lines of the log were dropped"), "{text}");
+        assert!(text.contains("line 0\n") && text.lines().count() >= MOST_WAITING, "{text}");
+    }
+}

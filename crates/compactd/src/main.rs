@@ -1,0 +1,73 @@
+//! `compactd`: the server without arguments, a few commands for people with them.
+
+mod cli;
+mod log;
+
+use std::io::{Write as _, stderr, stdin, stdout};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rpc_server::run::{Options, serve};
+use rpc_server::transport::Framing;
+use session_store::append_to_regular_file;
+use tracing_subscriber::filter::LevelFilter;
+
+use cli::{FramingOption, Invocation, ServerOptions};
+use log::Log;
+
+/// How long the last lines of the log may take to be read.
+const LAST_LINES: Duration = Duration::from_millis(200);
+
+fn main() -> ExitCode {
+    match Invocation::read(std::env::args_os()) {
+        Ok(Invocation::Serve(options)) => run_server(&options),
+        Ok(Invocation::Run(command)) => cli::run(&command),
+        Err(error) => {
+            // Where the terminal is gone there is nobody to tell.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+fn run_server(options: &ServerOptions) -> ExitCode {
+    let log = match start_log(options) {
+        Ok(log) => log,
+        Err(error) => {
+            // There is no log to tell it, and where standard error is gone there is nobody to tell.
+            let _ = writeln!(stderr(), "error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let framing = match options.framing {
+        FramingOption::Auto => None,
+        FramingOption::Lines => Some(Framing::Lines),
+        FramingOption::Headers => Some(Framing::Headers),
+    };
+    let served = serve(stdin(), stdout(), Options { framing, max_message_bytes: options.max_message_bytes });
+    let code = served.unwrap_or_else(|error| {
+        tracing::error!("{error:#}");
+        ExitCode::FAILURE
+    });
+    log.flush(LAST_LINES);
+    code
+}
+
+/// Logs go to standard error or to a file: standard output is for the protocol alone. So do panics, whose
+/// usual report would wait for a standard error that nobody reads.
+fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
+    let level: LevelFilter = options.log_level.name().parse()?;
+    let log = match &options.log_file {
+        None => Log::spawn(stderr()),
+        Some(path) => {
+            let file = append_to_regular_file(path);
+            Log::spawn(file.with_context(|| format!("failed to open the log file {}", path.display()))?)
+        }
+    };
+    let log = log.context("failed to start the log")?;
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).log_internal_errors(false);
+    subscriber.with_writer(log.clone()).init();
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    Ok(log)
+}

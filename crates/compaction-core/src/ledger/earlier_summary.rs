@@ -1,0 +1,160 @@
+//! Facts from summaries without a ledger. They are parsed once, item by item, and stored as data from
+//! then on.
+
+use super::collect::Collector;
+use super::labels::{
+    COMMAND, FOCUS, GO_ON, IDENTIFIERS, LATEST, LEFT_BRANCH, NO_RESULT, PATHS, REPLIES, RESOLVED, WORKING_ON,
+};
+use super::notes::{NoteKind, SourcePosition, split_times};
+use super::subject::ActionKind;
+use super::{Places, Request, RequestWeight, Voice};
+use crate::summary::{Section, Sections, SummaryDocument};
+
+/// Whether an item is generated anew for every summary.
+fn is_of_its_time(item: &str) -> bool {
+    [FOCUS, GO_ON, IDENTIFIERS, PATHS, REPLIES, RESOLVED, COMMAND].iter().any(|start| item.starts_with(start))
+}
+
+/// An item without its citation of an entry.
+fn uncited(item: &str) -> &str {
+    let cited = item.strip_suffix(']').and_then(|item| item.rsplit_once(" [entry "));
+    cited.map_or(item, |(item, _)| item)
+}
+
+/// Adds the items of the summary that precedes the messages.
+pub(super) fn add_earlier<'a>(summary: &'a str, collector: &mut Collector<'a>) {
+    let document = SummaryDocument::parse(&super::remove_retained_facts(summary));
+    let mut latest = None;
+    for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
+        for section in Section::ALL {
+            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
+                match item.strip_prefix(LATEST) {
+                    Some(request) => latest = Some(request.to_owned()),
+                    None => add_item(section.in_history(), item, SourcePosition::EARLIER, collector),
+                }
+            }
+        }
+        add_other(part, SourcePosition::EARLIER, collector);
+    }
+    latest.into_iter().for_each(|request| push_request(&request, collector));
+    document
+        .files
+        .read_files
+        .iter()
+        .for_each(|path| collector.note_file(ActionKind::Read, path, SourcePosition::EARLIER));
+    document
+        .files
+        .modified_files
+        .iter()
+        .for_each(|path| collector.note_file(ActionKind::Edit, path, SourcePosition::EARLIER));
+    collector.names.read(summary, SourcePosition::EARLIER, Places::SUMMARY);
+}
+
+fn add_item(section: Section, item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) {
+    let kind = match section {
+        Section::Goal | Section::OriginalRequest => return push_request(item, collector),
+        Section::Done | Section::EarlyProgress if add_action(item, place, collector) => return,
+        Section::Blocked if add_error(item, place, collector) => return,
+        Section::Done | Section::EarlyProgress => NoteKind::Done,
+        Section::Blocked => NoteKind::Blocked,
+        Section::Constraints => NoteKind::Constraint,
+        Section::InProgress => NoteKind::Open,
+        Section::Decisions => NoteKind::Decision,
+        Section::NextSteps => NoteKind::Step,
+        Section::CriticalContext | Section::SuffixContext => {
+            return collector.statements.add_line(Voice::Summary, place, item);
+        }
+    };
+    collector.notes.add(kind, item, place, false);
+}
+
+fn push_request(text: &str, collector: &mut Collector<'_>) {
+    collector.statements.add_line(Voice::Person, SourcePosition::EARLIER, text);
+    let weight = RequestWeight::Topic;
+    collector.dialogue.push_request(Request {
+        text: text.to_owned(),
+        position: 0,
+        weight,
+        sources: Default::default(),
+    });
+}
+
+/// ``Edited `a` (2 times)``
+fn add_action(item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) -> bool {
+    let (text, times) = split_times(item);
+    let Some((kind, target)) = ActionKind::ALL.into_iter().find_map(|kind| {
+        let target = text.strip_prefix(kind.past())?.strip_prefix(" `")?.strip_suffix('`')?;
+        (!target.contains('`')).then(|| (kind, target.to_owned()))
+    }) else {
+        return false;
+    };
+    collector.note_success((kind, target), times.unwrap_or(1), place);
+    true
+}
+
+/// `` `make` failed: no rule ``
+fn add_error(item: &str, place: SourcePosition<'static>, collector: &mut Collector<'_>) -> bool {
+    let Some((subject, line)) = item.strip_prefix('`').and_then(|rest| rest.split_once("` failed: ")) else {
+        return false;
+    };
+    collector.errors.add(Some(super::commands::core_command(subject)), line, place, false);
+    true
+}
+
+fn add_other(sections: &Sections, place: SourcePosition<'_>, collector: &mut Collector<'_>) {
+    for other in &sections.other {
+        let heading = other.heading.trim_start_matches('#').trim();
+        for line in other.text.lines() {
+            let line = line.trim().trim_start_matches(['-', '*', '+']).trim_start();
+            if !line.contains(char::is_alphanumeric) {
+                continue;
+            }
+            let item = if heading.is_empty() { line.to_owned() } else { format!("{heading}: {line}") };
+            collector.statements.add_line(Voice::Summary, place, &item);
+        }
+    }
+}
+
+/// Adds the summary of a branch that was left. Its findings stay valid. Its goals are marked as such,
+/// since nobody works on them any more.
+pub(super) fn add_branch<'a>(summary: &'a str, place: SourcePosition<'a>, collector: &mut Collector<'a>) {
+    let document = SummaryDocument::parse(summary);
+    for part in std::iter::once(&document.body).chain(&document.turn_contexts) {
+        for section in Section::ALL {
+            for item in part[section].iter().map(|item| uncited(item)).filter(|item| !is_of_its_time(item)) {
+                add_item_of_branch(section.in_history(), item, place, collector);
+            }
+        }
+        add_other(part, place, collector);
+    }
+    document.files.read_files.iter().for_each(|path| collector.note_file(ActionKind::Read, path, place));
+    document.files.modified_files.iter().for_each(|path| collector.note_file(ActionKind::Edit, path, place));
+    collector.names.read(summary, place, Places::SUMMARY);
+}
+
+fn add_item_of_branch(section: Section, item: &str, place: SourcePosition<'_>, collector: &mut Collector<'_>) {
+    let kind = match section {
+        Section::Constraints => NoteKind::Constraint,
+        Section::Done | Section::EarlyProgress => NoteKind::Done,
+        Section::Decisions => NoteKind::Decision,
+        Section::CriticalContext | Section::SuffixContext => NoteKind::Fact,
+        _ => {
+            let item = item.strip_prefix(LATEST).unwrap_or(item);
+            let item = item.strip_prefix(WORKING_ON).unwrap_or(item).trim_end_matches(NO_RESULT);
+            let item = format!("{LEFT_BRANCH}{}", item.strip_prefix(LEFT_BRANCH).unwrap_or(item));
+            return collector.notes.add(branch_kind(section), &item, place, false);
+        }
+    };
+    collector.notes.add(kind, item, place, false);
+}
+
+/// Goals and blockers of a branch that was left become facts. The sections of a branch summary restore
+/// the difference.
+fn branch_kind(section: Section) -> NoteKind {
+    match section {
+        Section::Blocked => NoteKind::Blocked,
+        Section::NextSteps => NoteKind::Step,
+        Section::InProgress => NoteKind::Open,
+        _ => NoteKind::Fact,
+    }
+}

@@ -1,0 +1,424 @@
+//! Compactions that the engine begins by itself (docs/triggers.md): after each message of a
+//! person, each answer, each tool result, and after a change of the model, it asks whether one is due,
+//! before the next request could overflow.
+
+mod clip;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use compaction_core::entry::{Entry, EntryKind, Role};
+use compaction_core::message::Message;
+use compaction_core::overflow::Reported;
+use compaction_core::projection::{ProjectedEntry, Projection};
+use compaction_core::settings::CompactionSettings;
+use compaction_core::tokens::known_context_tokens;
+use compaction_core::trigger::{self, Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
+use compaction_core::undo::CopiedDepths;
+use tokio::task::JoinHandle;
+
+use crate::compactor::{self, BegunCompaction, Circumstances, Order};
+use crate::context::project;
+use crate::engine::Engine;
+use crate::error::{EngineError, ErrorKind};
+use crate::host::{ClippedResult, CompactionReason, OperationKind};
+use crate::operation::{self, Begun, Operation};
+use crate::session::{AgentModel, OpenSession, SessionAccess, change};
+use crate::settings::Settings;
+
+/// What an append brought about.
+#[derive(Debug, Default)]
+pub struct AppendOutcome {
+    /// How full the window is, where the model is known.
+    pub usage: Option<WindowUsage>,
+    /// What the caller is told of a compaction that is due.
+    pub compaction: Option<DueCompaction>,
+    /// A compaction that has begun, to be started once the turn is over.
+    pub begun: Option<BegunCompaction>,
+}
+
+/// How full a window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowUsage {
+    /// Tokens of the context, where they are known.
+    pub tokens: Option<u64>,
+    /// Tokens of the window.
+    pub context_window: u64,
+}
+
+/// A compaction that is due, and what came of it so far.
+#[derive(Debug, Clone)]
+pub struct DueCompaction {
+    /// Names the operation, where one has begun or runs already.
+    pub operation_id: Option<String>,
+    /// Why it is due.
+    pub reason: CompactionReason,
+    /// Whether the failed request is worth another try afterwards.
+    pub will_retry: bool,
+    /// Why nothing is done.
+    pub skipped: Option<&'static str>,
+    /// Until when nothing is done, after several failures in a row: an ISO 8601 time.
+    pub until: Option<String>,
+    /// Why it could not begin.
+    pub error: Option<EngineError>,
+    /// Tool results that were shortened.
+    pub clipped: Vec<ClippedResult>,
+    /// Tokens of the context.
+    pub context_tokens: u64,
+    /// Tokens above which the threshold is crossed.
+    pub threshold: u64,
+    /// What the provider named of the request that it refused.
+    pub reported: Reported,
+}
+
+/// Starts the work on an operation that was begun. Messages that came while it ran may have made a compaction
+/// due, which is begun then.
+pub(crate) fn start<O: Operation + 'static>(
+    engine: &Arc<Engine>,
+    begun: Begun<O>,
+) -> JoinHandle<Result<O::Done, EngineError>> {
+    let (running, session) = (Arc::clone(engine), Arc::clone(begun.session()));
+    engine.operations.spawn(async move {
+        let (outcome, is_cancelled) = operation::run(&running, begun).await;
+        match O::KIND {
+            // Who ends a compaction does not want the next one at once.
+            OperationKind::Compaction if is_cancelled => session.auto_compaction.forget_missed_check(),
+            OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
+        }
+        outcome
+    })
+}
+
+/// Asks, in the session's turn, whether `entry`, which was just appended, makes a compaction due,
+/// and begins it. What goes wrong here is no reason to fail the append.
+pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
+    let Some(model) = access.open().auto_compaction.model() else {
+        return AppendOutcome::default();
+    };
+    match look(access, entry, &model) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
+            AppendOutcome::default()
+        }
+    }
+}
+
+fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &AgentModel) -> Result<AppendOutcome, EngineError> {
+    let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
+    let settings = if is_asked { Some(access.engine().settings()) } else { None };
+    let auto_compaction = &access.open().auto_compaction;
+    if let Some(read) = entry.message().and_then(|message| trigger::read_tokens(message)) {
+        auto_compaction.learn_read(read);
+    }
+    let room = auto_compaction.room_of(model);
+    let may_be_due = |gauge: &Gauge| {
+        let compaction = settings.as_ref().map(|settings| access.engine().trigger_settings(model, settings));
+        compaction.is_some_and(|compaction| gauge.may_be_due(&model.for_trigger(room), &compaction))
+    };
+    if let Some(gauge) = auto_compaction.gauge_at(entry.id()).filter(|gauge| !may_be_due(gauge)) {
+        let usage = Some(usage(gauge.known_tokens(), model));
+        return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
+    }
+    let projection = project(access.session(), access.open(), access.session().leaf_id())?;
+    auto_compaction.remember_context(&projection);
+    let usage = Some(usage(known_context_tokens(&projection), model));
+    let Some(settings) = settings else {
+        return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
+    };
+    let message = entry.message().map(Arc::as_ref);
+    // The request that follows is the first one for this message, and has its own recovery.
+    let looks_at = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
+    let outcome = decide(access, &projection, message, model, (&settings, looks_at));
+    Ok(AppendOutcome { usage, ..outcome })
+}
+
+/// What may make a compaction due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reasons {
+    /// The size of the context alone.
+    Threshold,
+    /// That, and what the last answer shows.
+    All,
+}
+
+/// Decides with the context at hand, and begins what is due.
+fn decide(
+    access: &mut SessionAccess<'_>,
+    projection: &Arc<Projection>,
+    message: Option<&Message>,
+    model: &AgentModel,
+    (settings, reasons): (&Settings, Reasons),
+) -> AppendOutcome {
+    let decision = decision(access, projection, message, model, settings);
+    let decision = if reasons == Reasons::Threshold { decision.by_threshold() } else { decision };
+    if let Some(room) = decision.room {
+        access.open().auto_compaction.learn_room(room);
+    }
+    // Only the answer that failed says so; what comes after it asks about the same one.
+    let is_answer = message.is_some_and(|message| message.as_assistant().is_some());
+    if let Some(advice) = decision.advice.filter(|_| is_answer) {
+        return still_too_large(access, &decision, advice, projection, settings);
+    }
+    let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
+        return AppendOutcome { compaction: told_of_nothing(&decision, is_answer), ..AppendOutcome::default() };
+    };
+    let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
+    let reason = match reason {
+        TriggerReason::Threshold => CompactionReason::Threshold,
+        TriggerReason::Overflow => CompactionReason::Overflow,
+    };
+    let told = told(&decision, reason);
+    let skipped = |why: &'static str| AppendOutcome {
+        compaction: Some(DueCompaction { skipped: Some(why), ..told.clone() }),
+        ..AppendOutcome::default()
+    };
+    if is_undone {
+        return skipped("undone");
+    }
+    let open = access.open();
+    if let Some(running) = open.operation_id() {
+        open.auto_compaction.note_missed_check();
+        let outcome = skipped("operationInProgress");
+        let compaction = outcome.compaction.map(|told| DueCompaction { operation_id: Some(running), ..told });
+        return AppendOutcome { compaction, ..AppendOutcome::default() };
+    }
+    let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
+    let (clipped, projection) = match clip::clip(access, projection, &order) {
+        Ok(clip::Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
+        Ok(clip::Clipped::Enough { operation_id, clipped }) => {
+            let told = DueCompaction { operation_id: Some(operation_id), clipped, ..told };
+            return AppendOutcome { compaction: Some(told), ..AppendOutcome::default() };
+        }
+        Ok(clip::Clipped::Some { clipped, projection }) => (clipped, projection),
+        Err(error) => {
+            tracing::warn!(%error, session = access.open().id, "a tool result could not be shortened");
+            (Vec::new(), Arc::clone(projection))
+        }
+    };
+    let told = DueCompaction { clipped, ..told };
+    // A request that was refused has one recovery, and no other way out: there is nothing to pause for.
+    let is_paused = reason == CompactionReason::Threshold;
+    let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
+    if let Some(until) = paused {
+        let skipped = Some("failedRepeatedly");
+        let told = DueCompaction { skipped, until: Some(until), ..told };
+        return AppendOutcome { compaction: Some(told), ..AppendOutcome::default() };
+    }
+    begin_or_tell(access, order, told, &projection)
+}
+
+/// Begins the compaction that was ordered, or tells why it cannot.
+fn begin_or_tell(
+    access: &mut SessionAccess<'_>,
+    order: Arc<Order>,
+    told: DueCompaction,
+    projection: &Projection,
+) -> AppendOutcome {
+    let error = match begin(access, &order) {
+        Ok(begun) => {
+            let told = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..told };
+            return AppendOutcome { compaction: Some(told), begun: Some(begun), usage: None };
+        }
+        Err(error) => error,
+    };
+    // What cannot be compacted now may be at the next message, and has cost nothing.
+    if !matches!(error.kind(), ErrorKind::NothingToCompact | ErrorKind::AlreadyCompacted) {
+        access.open().breaker.failed(SystemTime::now());
+    }
+    compactor::note_recovery(access.open(), &order, Some(&error));
+    let is_unfinished = trigger::is_unfinished(projection);
+    let operation_id = tell_failure(access, &order, told.context_tokens, error.clone(), is_unfinished);
+    let told = DueCompaction { operation_id: Some(operation_id), error: Some(error), ..told };
+    AppendOutcome { compaction: Some(told), ..AppendOutcome::default() }
+}
+
+/// What the caller is told of a compaction that is due for `reason`, before anything is known of it.
+fn told(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
+    DueCompaction {
+        operation_id: None,
+        reason,
+        will_retry: decision.will_retry,
+        skipped: None,
+        until: None,
+        error: None,
+        clipped: Vec::new(),
+        context_tokens: decision.context_tokens,
+        threshold: decision.threshold,
+        reported: decision.reported,
+    }
+}
+
+/// What the caller is told where nothing is due: why a refused request, or a context over the threshold,
+/// is let be. Only the answer that was refused says so; what comes after it asks about the same one.
+fn told_of_nothing(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
+    let why = decision.skipped?;
+    let reason = match decision.has_overflowed && is_answer {
+        true => CompactionReason::Overflow,
+        false if why == "alreadyCompacted" => CompactionReason::Threshold,
+        false => return None,
+    };
+    Some(DueCompaction { skipped: Some(why), will_retry: false, ..told(decision, reason) })
+}
+
+/// Whether a compaction of this branch was undone and nobody has asked for anything since: who
+/// undoes one would not see it made again at the next message.
+fn was_undone(projection: &Projection) -> bool {
+    let Some(newest) = CopiedDepths::of(projection).newest() else {
+        return false;
+    };
+    let is_new = |entry: &&ProjectedEntry| entry.depth < newest && entry.entry.kind() != EntryKind::Compaction;
+    let new = projection.entries().iter().filter(is_new);
+    !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
+}
+
+/// Tells a person that compacting does not help (docs/triggers.md, "Guards").
+fn still_too_large(
+    access: &SessionAccess<'_>,
+    decision: &TriggerDecision,
+    advice: &'static str,
+    projection: &Projection,
+    settings: &Settings,
+) -> AppendOutcome {
+    let order = order(&access.open().id, CompactionReason::Overflow, decision, projection, settings);
+    let (context_tokens, threshold) = (decision.context_tokens, decision.threshold);
+    let error = EngineError::StillTooLarge { advice, context_tokens, threshold };
+    let operation_id = tell_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
+    let told = DueCompaction {
+        operation_id: Some(operation_id),
+        skipped: decision.skipped,
+        ..told(decision, CompactionReason::Overflow)
+    };
+    AppendOutcome { compaction: Some(told), ..AppendOutcome::default() }
+}
+
+fn decision(
+    access: &SessionAccess<'_>,
+    projection: &Projection,
+    message: Option<&Message>,
+    model: &AgentModel,
+    settings: &Settings,
+) -> TriggerDecision {
+    let message = message.filter(|message| message.as_assistant().is_some());
+    access.engine().check(access.open(), projection, message, model, settings)
+}
+
+impl Engine {
+    /// Decides whether a compaction is due for a context, for the next request to `model`; changes nothing.
+    /// `message` is the answer to judge, the last one of the context by default.
+    pub fn check(
+        &self,
+        open: &OpenSession,
+        projection: &Projection,
+        message: Option<&Message>,
+        model: &AgentModel,
+        settings: &Settings,
+    ) -> TriggerDecision {
+        let failed_recovery = open.auto_compaction.failed_recovery();
+        trigger::check_compaction(&TriggerInput {
+            projection,
+            model: model.for_trigger(open.auto_compaction.room_of(model)),
+            settings: self.trigger_settings(model, settings),
+            message,
+            failed_recovery: failed_recovery.as_ref(),
+        })
+    }
+
+    /// The settings for `model`, as the host leaves them.
+    fn trigger_settings(&self, model: &AgentModel, settings: &Settings) -> CompactionSettings {
+        let mut compaction = settings.compaction_for(&model.provider, &model.id);
+        compaction.enabled &= self.is_automatic;
+        compaction
+    }
+}
+
+fn usage(tokens: Option<u64>, model: &AgentModel) -> WindowUsage {
+    WindowUsage { tokens, context_window: model.context_window }
+}
+
+fn order(
+    session_id: &str,
+    reason: CompactionReason,
+    decision: &TriggerDecision,
+    projection: &Projection,
+    settings: &Settings,
+) -> Order {
+    let mut compaction = settings.compaction();
+    compaction.reserve_tokens = decision.limits.reserve_tokens;
+    compaction.keep_recent_tokens = decision.limits.keep_recent_tokens;
+    let overflowed = (reason == CompactionReason::Overflow).then(|| trigger::last_answer(projection)).flatten();
+    Order {
+        first_kept: None,
+        session_id: session_id.to_owned(),
+        reason,
+        will_retry: decision.will_retry,
+        force: false,
+        custom_instructions: None,
+        summary: None,
+        settings: settings.clone(),
+        compaction: Some(compaction),
+        threshold: Some(decision.threshold),
+        counted: decision.reported.input.filter(|_| decision.has_overflowed),
+        overflowed: overflowed.cloned(),
+    }
+}
+
+fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunCompaction, EngineError> {
+    let engine = Arc::clone(access.engine());
+    let chain = engine.summarizers(None, &order.settings)?;
+    compactor::begin(access, order, chain, &engine.closing)
+}
+
+/// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
+/// would learn why the context grows (docs/field-reports.md, "Requests and summaries").
+fn tell_failure(
+    access: &SessionAccess<'_>,
+    order: &Order,
+    tokens_before: u64,
+    error: EngineError,
+    is_unfinished: bool,
+) -> String {
+    let operation_id = uuid::Uuid::now_v7().to_string();
+    compactor::tell_start(access.engine(), order, &operation_id, tokens_before);
+    let paused_until = access.open().breaker.open_until(SystemTime::now());
+    let circumstances = Circumstances { is_unfinished, paused_until, is_cancelled: false };
+    compactor::tell_end(access.engine(), order, operation_id.clone(), Err(error), circumstances);
+    operation_id
+}
+
+/// Asks once more after an operation, if messages came while it ran.
+pub(crate) async fn check_again(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
+    if session.auto_compaction.take_missed_check() {
+        check(engine, session, Reasons::All).await;
+    }
+}
+
+/// Asks whether the context is too large, as another model may have a smaller window.
+pub(crate) async fn check_size(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
+    check(engine, session, Reasons::Threshold).await;
+}
+
+async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reasons) {
+    if engine.closing.is_cancelled() {
+        return;
+    }
+    let guard = Arc::clone(&session.slot).write_owned().await;
+    let look = move |access: &mut SessionAccess<'_>| {
+        let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
+        else {
+            return Ok(AppendOutcome::default());
+        };
+        let projection = project(access.session(), access.open(), Some(&leaf))?;
+        let settings = access.engine().settings();
+        Ok::<_, EngineError>(decide(access, &projection, None, &model, (&settings, reasons)))
+    };
+    match change(Arc::clone(engine), Arc::clone(session), guard, look).await {
+        Ok(outcome) => {
+            if let Some(begun) = outcome.begun {
+                // Nobody waits for it, since its end is told by an event.
+                drop(start(engine, begun));
+            }
+        }
+        Err(error) => tracing::warn!(%error, session = session.id, "whether a compaction is due could not be decided"),
+    }
+}

@@ -1,0 +1,109 @@
+//! What an operation needs to know of the branch that it works on.
+
+use std::sync::Arc;
+
+use compaction_core::entry::EntryId;
+use compaction_core::json;
+use compaction_core::pins::{self, Pins};
+use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
+use compaction_core::projection::{Branch as _, PathState, Projection};
+use session_store::{Session, StoreError};
+
+use crate::error::EngineError;
+use crate::session::{OpenSession, SessionAccess};
+
+/// What the model sees of the branch that ends at `leaf`.
+///
+/// # Errors
+/// Those of the store.
+pub fn project(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Arc<Projection>, EngineError> {
+    session.context(leaf).map(|context| context.projection).map_err(|error| open.store_failure(error))
+}
+
+/// The pinned entries of the branch that ends at `leaf`.
+///
+/// # Errors
+/// Those of the store.
+pub fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) -> Result<Pins, EngineError> {
+    let store_failure = |error| open.store_failure(error);
+    Pins::of(&mut session.branch(leaf).map_err(store_failure)?).map_err(store_failure)
+}
+
+/// A preparation at a cut that a caller chose. The outer error is about the cut.
+///
+/// # Errors
+/// [`EngineError::EntryNotFound`] and [`EngineError::InvalidArgument`] where the context cannot be cut there.
+pub(crate) fn chosen_cut(
+    session: &Session,
+    open: &OpenSession,
+    first_kept: &EntryId,
+    prepared: Result<Preparation, ChosenCutError>,
+) -> Result<Result<Preparation, Refusal>, EngineError> {
+    let invalid = match prepared {
+        Ok(preparation) => return Ok(Ok(preparation)),
+        Err(ChosenCutError::Refused(refusal)) => return Ok(Err(refusal)),
+        Err(ChosenCutError::Invalid(invalid)) => invalid,
+    };
+    let header = session.entry_header(first_kept).map_err(|error| open.store_failure(error))?;
+    header.ok_or_else(|| entry_not_found(open, first_kept))?;
+    let expected = format!("an entry where the context can be cut; cannot {invalid}");
+    Err(EngineError::invalid_argument("firstKeptEntryId", expected))
+}
+
+/// The error for an id that the session does not have.
+pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
+    EngineError::EntryNotFound { session_id: open.id.clone(), entry_id: id.clone() }
+}
+
+/// The details of a compaction that will hang on `parent_id`, with model, thinking level and pins at
+/// the leaf.
+pub(crate) fn with_path_state(
+    access: &SessionAccess<'_>,
+    details: &str,
+    parent_id: Option<&EntryId>,
+    pinned: Vec<EntryId>,
+) -> Result<String, EngineError> {
+    let (Some(leaf), Some(parent_id)) = (access.session().leaf_id(), parent_id) else {
+        return Ok(details.to_owned());
+    };
+    let projection = project(access.session(), access.open(), Some(leaf))?;
+    Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
+}
+
+/// `summary` with those of the pinned entries that a compaction evicts which keeps the branch to the leaf from
+/// `first_kept` on; an id that is not on it keeps nothing. A summary that somebody gave gets only
+/// those that it does not have already, as it is.
+pub(crate) fn with_pinned_entries(
+    access: &SessionAccess<'_>,
+    summary: &str,
+    pins: &Pins,
+    first_kept: &EntryId,
+    is_given: bool,
+) -> Result<String, EngineError> {
+    let (session, open) = (access.session(), access.open());
+    if pins.entries().is_empty() {
+        return Ok(summary.to_owned());
+    }
+    let first_kept_depth = depth_of(session, first_kept).map_err(|error| open.store_failure(error))?;
+    let evicted = pins.evicted(first_kept_depth);
+    let missing = evicted.filter(|pinned| !is_given || !pinned.is_in(summary));
+    Ok(pins::add_pinned_entries(summary, missing))
+}
+
+/// Distance of an entry from the leaf; `None` if it is not on the path.
+fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError> {
+    let mut branch = session.branch(session.leaf_id())?;
+    let mut depth = 0;
+    while let Some(header) = branch.header(depth)? {
+        if header.id == *id {
+            return Ok(Some(depth));
+        }
+        depth += 1;
+    }
+    Ok(None)
+}
+
+/// A member of a JSON object that is being written.
+pub(crate) fn member(key: &str, json_text: &str) -> String {
+    format!("{}:{json_text}", json::encode_string(key))
+}

@@ -1,0 +1,76 @@
+//! What all operations share: the host, the settings, and the way to end.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::EngineError;
+use crate::host::{Host, NoHost};
+use crate::models::MissedCaches;
+use crate::models::providers::PrintedKeys;
+use crate::settings::{Settings, SettingsLayers};
+use crate::threads::blocking;
+
+/// Compacts sessions on behalf of a host.
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) host: Arc<dyn Host>,
+    settings: SettingsLayers,
+    /// Keys that programs have printed for summarizers.
+    pub(crate) printed_keys: PrintedKeys,
+    /// Summarizers whose provider has kept nothing of conversations that they continued.
+    pub(crate) missed_caches: Arc<MissedCaches>,
+    /// Cancelled when nothing new shall begin and what runs shall end.
+    pub(crate) closing: CancellationToken,
+    /// Compactions and navigations that run.
+    pub(crate) operations: TaskTracker,
+    pub(crate) is_automatic: bool,
+}
+
+impl Engine {
+    /// An engine for `host` with these settings. Cancelling `closing` ends all operations.
+    pub fn new(host: Arc<dyn Host>, settings: SettingsLayers, closing: CancellationToken) -> Self {
+        let (printed_keys, operations) = (PrintedKeys::default(), TaskTracker::new());
+        let missed_caches = Arc::default();
+        Self { host, settings, printed_keys, missed_caches, closing, operations, is_automatic: true }
+    }
+
+    /// An engine with these settings that tells nobody and asks nobody.
+    pub fn without_host(settings: &Settings) -> Self {
+        Self::new(Arc::new(NoHost), SettingsLayers::without_files(settings), CancellationToken::new())
+    }
+
+    /// The same engine, which begins no compaction by itself unless `is_automatic`.
+    #[must_use]
+    pub fn automatic(self, is_automatic: bool) -> Self {
+        Self { is_automatic, ..self }
+    }
+
+    /// The layers of the settings.
+    pub fn layers(&self) -> &SettingsLayers {
+        &self.settings
+    }
+
+    /// The settings in force, with what the settings files hold now. Looks at files, so that it belongs on
+    /// a thread for blocking work; elsewhere there is [`Engine::settings_now`]. An operation asks once and
+    /// keeps what it got.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.current()
+    }
+
+    /// The same from a task.
+    ///
+    /// # Errors
+    /// [`EngineError::Internal`] where the thread that looks ends early.
+    pub async fn settings_now(self: &Arc<Self>) -> Result<Arc<Settings>, EngineError> {
+        let engine = Arc::clone(self);
+        blocking(move || Ok(engine.settings())).await
+    }
+
+    /// Waits until no operation runs.
+    pub async fn operations_ended(&self) {
+        self.operations.close();
+        self.operations.wait().await;
+    }
+}

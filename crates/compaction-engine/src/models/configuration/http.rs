@@ -1,0 +1,228 @@
+//! What the settings say of a model behind a server.
+
+use hyper::header::HeaderName;
+use serde_json::{Map, Value};
+
+use super::super::secret::Secret;
+use super::members::Members;
+use super::target::{GLOBAL, Target, place_name, target};
+use super::{
+    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Provider, Timeouts, program,
+    variable,
+};
+use crate::error::EngineError;
+
+/// Reads all of it.
+pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConfiguration, EngineError> {
+    let api = api(provider, members)?;
+    let model = model(provider, members)?;
+    let base_url = base_url(provider, members)?;
+    let Target { path, query } = target(provider, api, &base_url, model, members)?;
+    let key = key_source(provider, members)?;
+    Ok(HttpConfiguration {
+        api,
+        model: model.to_owned(),
+        path,
+        query,
+        is_own_server: is_own_server(provider, &base_url),
+        conversation_provider: conversation_provider(provider, &base_url, members)?,
+        key_header: key_header(provider, &key, members)?,
+        key,
+        headers: headers(&members.object("headers")?)?,
+        timeouts: timeouts(members)?,
+        extra_body: extra_body(members)?,
+        max_tokens_parameter: max_tokens_parameter(provider, members, &base_url)?,
+        base_url,
+    })
+}
+
+fn api(provider: Provider, members: &Members<'_>) -> Result<Api, EngineError> {
+    match provider {
+        Provider::Anthropic => Ok(Api::Messages),
+        Provider::Gemini => Ok(Api::Gemini),
+        Provider::Vertex => Ok(Api::VertexMessages),
+        Provider::Bedrock => {
+            const NAMES: [(&str, Api); 2] = [("converse", Api::Converse), ("messages", Api::Messages)];
+            Ok(members.word("api", &NAMES)?.unwrap_or(Api::Converse))
+        }
+        Provider::OpenAi | Provider::Azure | Provider::Command => {
+            const NAMES: [(&str, Api); 2] = [("chat", Api::Chat), ("responses", Api::Responses)];
+            Ok(members.word("api", &NAMES)?.unwrap_or(Api::Chat))
+        }
+    }
+}
+
+const BASE_URL: &str = "an http or https address without user, password and fragment";
+
+/// The address that the settings give, or the provider's own.
+fn base_url(provider: Provider, members: &Members<'_>) -> Result<BaseUrl, EngineError> {
+    if let Some(given) = members.text("baseUrl", BASE_URL)? {
+        return BaseUrl::parse(given).ok_or_else(|| members.wrong("baseUrl", BASE_URL));
+    }
+    let own = match provider {
+        Provider::Anthropic => "https://api.anthropic.com".to_owned(),
+        Provider::Gemini => "https://generativelanguage.googleapis.com/v1beta".to_owned(),
+        Provider::OpenAi | Provider::Command => "https://api.openai.com/v1".to_owned(),
+        Provider::Azure => {
+            return Err(members.wrong("baseUrl", "the address of the resource: https://NAME.openai.azure.com"));
+        }
+        Provider::Bedrock => {
+            let region = place_name(members, "region")?;
+            let region = region.ok_or_else(|| members.wrong("region", "the name of a region, or a baseUrl"))?;
+            format!("https://bedrock-runtime.{region}.amazonaws.com")
+        }
+        Provider::Vertex => match place_name(members, "region")?.unwrap_or(GLOBAL) {
+            GLOBAL => "https://aiplatform.googleapis.com".to_owned(),
+            // The two regions that are many have servers of their own.
+            region @ ("us" | "eu") => format!("https://aiplatform.{region}.rep.googleapis.com"),
+            region => format!("https://{region}-aiplatform.googleapis.com"),
+        },
+    };
+    BaseUrl::parse(&own).ok_or_else(|| members.wrong("baseUrl", BASE_URL))
+}
+
+fn is_own_server(provider: Provider, base_url: &BaseUrl) -> bool {
+    let domains: &[&str] = match provider {
+        Provider::Anthropic => &["api.anthropic.com"],
+        Provider::Gemini => &["generativelanguage.googleapis.com"],
+        Provider::OpenAi | Provider::Command => &["api.openai.com"],
+        Provider::Azure => &["openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"],
+        Provider::Bedrock => &["amazonaws.com", "api.aws"],
+        Provider::Vertex => &["googleapis.com"],
+    };
+    let host = base_url.host();
+    domains.iter().any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+        || provider == Provider::Vertex && host.ends_with("-aiplatform.googleapis.com")
+}
+
+/// The name that answers of the same server carry in sessions: the settings give it, or the server is the
+/// provider's own.
+fn conversation_provider(
+    provider: Provider,
+    base_url: &BaseUrl,
+    members: &Members<'_>,
+) -> Result<Option<String>, EngineError> {
+    const NAME: &str = "the provider's name in the answers of conversations that this server had";
+    if let Some(given) = members.text("conversationProvider", NAME)? {
+        return Ok(Some(given.to_owned()));
+    }
+    let own = match provider {
+        Provider::Anthropic => Some("anthropic"),
+        Provider::OpenAi => Some("openai"),
+        _ => None,
+    };
+    Ok(own.filter(|_| is_own_server(provider, base_url)).map(str::to_owned))
+}
+
+/// The model's name. Where it becomes a part of the address, it has to look like one.
+fn model<'a>(provider: Provider, members: &Members<'a>) -> Result<&'a str, EngineError> {
+    const NAME: &str = "the name of a model";
+    let model = members.text("model", NAME)?.ok_or_else(|| members.wrong("model", NAME))?;
+    let is_in_address = matches!(provider, Provider::Gemini | Provider::Azure | Provider::Bedrock | Provider::Vertex);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-._/:@".contains(character);
+    match is_in_address && !model.chars().all(is_plain) {
+        true => Err(members.wrong("model", NAME)),
+        false => Ok(model),
+    }
+}
+
+/// The variable, or the program, that gives the key.
+fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, EngineError> {
+    const NAME: &str = "the name of an environment variable, or null";
+    if members.value("apiKeyCommand").is_some() {
+        if members.value("apiKeyEnv").is_some() {
+            return Err(members.wrong("apiKeyCommand", "no such member beside apiKeyEnv: a key has one source"));
+        }
+        let command = program(members, "apiKeyCommand")?;
+        let timeout = members.milliseconds("apiKeyTimeoutMs", 30_000)?;
+        let lifetime = members.value("apiKeyLifetimeMs").map(|_| members.milliseconds("apiKeyLifetimeMs", 1));
+        return Ok(KeySource::Command(KeyCommand { command, timeout, lifetime: lifetime.transpose()? }));
+    }
+    if members.has("apiKeyEnv") && members.value("apiKeyEnv").is_none() {
+        return Ok(KeySource::None);
+    }
+    let default = match provider {
+        Provider::Anthropic => "ANTHROPIC_API_KEY",
+        Provider::Gemini => "GEMINI_API_KEY",
+        Provider::OpenAi | Provider::Command => "OPENAI_API_KEY",
+        Provider::Azure => "AZURE_OPENAI_API_KEY",
+        Provider::Bedrock => "AWS_BEARER_TOKEN_BEDROCK",
+        Provider::Vertex => "GOOGLE_OAUTH_ACCESS_TOKEN",
+    };
+    let name = members.text("apiKeyEnv", NAME)?.unwrap_or(default);
+    let source = variable(name).map(|name| KeySource::Variable(name.to_owned()));
+    source.ok_or_else(|| members.wrong("apiKeyEnv", NAME))
+}
+
+/// The header that carries the key. What a program prints for Azure is a token of Entra.
+fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Result<KeyHeader, EngineError> {
+    let (own, default) = match provider {
+        Provider::Anthropic => (KeyHeader::Plain("x-api-key"), KeyHeader::Plain("x-api-key")),
+        Provider::Gemini => (KeyHeader::Plain("x-goog-api-key"), KeyHeader::Plain("x-goog-api-key")),
+        Provider::Azure if matches!(key, KeySource::Command(_)) => (KeyHeader::Plain("api-key"), KeyHeader::Bearer),
+        Provider::Azure => (KeyHeader::Plain("api-key"), KeyHeader::Plain("api-key")),
+        _ => (KeyHeader::Bearer, KeyHeader::Bearer),
+    };
+    Ok(members.word("auth", &[("key", own), ("bearer", KeyHeader::Bearer)])?.unwrap_or(default))
+}
+
+/// Headers that the protocol itself sets: another value would break it.
+const OWN_HEADERS: [&str; 6] =
+    ["host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"];
+
+fn headers(members: &Members<'_>) -> Result<Vec<(HeaderName, HeaderText)>, EngineError> {
+    let given = members.all().filter(|(_, value)| !value.is_null());
+    given
+        .map(|(name, value)| {
+            let text = header_text(value).ok_or_else(|| {
+                members.wrong(name, "a text, or {\"env\": the name of an environment variable, \"prefix\"?: text}")
+            })?;
+            let header = HeaderName::try_from(name.as_str()).ok();
+            let header = header.filter(|header| !OWN_HEADERS.contains(&header.as_str()));
+            header.map(|header| (header, text)).ok_or_else(|| members.wrong(name, "the name of a header of your own"))
+        })
+        .collect()
+}
+
+fn header_text(value: &Value) -> Option<HeaderText> {
+    if let Some(text) = value.as_str() {
+        let text = Secret::new(text);
+        return text.header("").map(|_| HeaderText::Text(text));
+    }
+    let name = variable(value.get("env")?.as_str()?)?.to_owned();
+    let prefix = value.get("prefix").map_or(Some(""), Value::as_str)?.to_owned();
+    Secret::new("").header(&prefix).map(|_| HeaderText::Variable { name, prefix })
+}
+
+fn timeouts(members: &Members<'_>) -> Result<Timeouts, EngineError> {
+    Ok(Timeouts {
+        connect: members.milliseconds("connectTimeoutMs", 10_000)?,
+        first_byte: members.milliseconds("firstByteTimeoutMs", 300_000)?,
+        idle: members.milliseconds("idleTimeoutMs", 60_000)?,
+    })
+}
+
+/// A summary is written without tools (docs/field-reports.md, "Requests and summaries"), and what is read
+/// is a stream of the model that the settings name.
+const OWN_MEMBERS: [&str; 8] =
+    ["tools", "tool_choice", "toolConfig", "functions", "function_call", "stream", "model", "n"];
+
+fn extra_body(members: &Members<'_>) -> Result<Map<String, Value>, EngineError> {
+    let extra = members.object("extraBody")?;
+    match OWN_MEMBERS.into_iter().find(|name| extra.has(name)) {
+        Some(name) => Err(extra.wrong(name, "no such member: requests have no tools, one answer and a stream of it")),
+        None => Ok(extra.all().map(|(name, value)| (name.clone(), value.clone())).collect()),
+    }
+}
+
+/// OpenAI's own server and Azure want `max_completion_tokens`; most others know the older name alone.
+fn max_tokens_parameter(
+    provider: Provider,
+    members: &Members<'_>,
+    base_url: &BaseUrl,
+) -> Result<&'static str, EngineError> {
+    const NAMES: [(&str, &str); 2] = [("max_tokens", "max_tokens"), ("max_completion_tokens", "max_completion_tokens")];
+    let is_newer = provider == Provider::Azure || base_url.host() == "api.openai.com";
+    let of_host = if is_newer { "max_completion_tokens" } else { "max_tokens" };
+    Ok(members.word("maxTokensParameter", &NAMES)?.unwrap_or(of_host))
+}

@@ -1,0 +1,231 @@
+//! The parts of an answer out of its body: server-sent events, frames of Amazon, or JSON as it is,
+//! which some servers and gateways send although a stream was asked for.
+
+mod frames;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{Stream, StreamExt, unfold};
+use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+use sse_stream::{Error, Sse, SseByteStream};
+
+use super::draft::BROKEN_OFF;
+use super::failure::Failure;
+use super::http::{Exchange, HttpError};
+use crate::models::FailureKind;
+use frames::Frames;
+
+/// Most bytes of one event. The largest in earnest is the last of a `responses` stream, which holds
+/// the whole answer once more.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
+/// Most bytes of an answer that is one JSON text.
+const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, HttpError>> + Send>>;
+
+/// The body of an answer, as far as its first byte tells what it is.
+pub(super) enum Body {
+    /// Something to read events from.
+    Events(Box<Events>),
+    /// Something else: a page, or a text. Its first bytes and the rest.
+    Other(Vec<u8>, Box<Exchange>),
+}
+
+/// A part of an answer.
+#[derive(Debug, PartialEq)]
+pub(super) enum Event {
+    /// What the provider tells.
+    Data(Value),
+    /// The event without data that ends every answer.
+    Done,
+}
+
+/// The events of one answer.
+pub(super) struct Events {
+    source: Source,
+    /// Since when events are read without letting others work.
+    busy_since: Instant,
+}
+
+enum Source {
+    Sse {
+        events: SseByteStream<Chunks>,
+        /// Bytes since the last event: the parser itself would read on for ever.
+        pending: Arc<AtomicUsize>,
+        /// Whether the body has ended: an event after that may be one that was cut off.
+        is_at_end: Arc<AtomicBool>,
+    },
+    Frames(Box<Frames>),
+    Json(std::vec::IntoIter<Value>),
+}
+
+impl Body {
+    /// Reads until the kind of the body is known. White space before it keeps a connection alive.
+    pub(super) async fn open(mut exchange: Exchange) -> Result<Self, Failure> {
+        let content_type = exchange.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+        if content_type.starts_with("application/vnd.amazon.eventstream") {
+            return Ok(Self::Events(Box::new(Events::of(Source::Frames(Box::new(Frames::new(exchange)))))));
+        }
+        let mut first = Vec::new();
+        while without_space(&first).len() < "event".len() {
+            match exchange.chunk().await? {
+                Some(chunk) => first = without_space(&[&first, &chunk[..]].concat()).to_vec(),
+                None => break,
+            }
+        }
+        let is_declared_stream = content_type.is_empty() || content_type.starts_with("text/event-stream");
+        match first.first() {
+            Some(b'{' | b'[') => Events::json(first, exchange).await.map(|events| Self::Events(Box::new(events))),
+            Some(b'<') => Ok(Self::Other(first, Box::new(exchange))),
+            _ if is_declared_stream || is_event_field(&first) => {
+                Ok(Self::Events(Box::new(Events::sse(first, exchange))))
+            }
+            _ => Ok(Self::Other(first, Box::new(exchange))),
+        }
+    }
+}
+
+/// The bytes behind a byte order mark and white space.
+fn without_space(bytes: &[u8]) -> &[u8] {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    // What may still become the mark is none of the answer yet.
+    if bytes.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(bytes) {
+        return bytes;
+    }
+    bytes.trim_ascii_start()
+}
+
+/// Whether a stream of events begins like this, whatever its content type says.
+fn is_event_field(first: &[u8]) -> bool {
+    ["data:", "event", ":", "id:", "retry"].iter().any(|field| first.starts_with(field.as_bytes()))
+}
+
+/// How long events are read before others have their turn: what has come already is never waited for.
+const TURN: Duration = Duration::from_millis(5);
+/// How long the others have it.
+const PAUSE: Duration = Duration::from_millis(1);
+
+impl Events {
+    fn of(source: Source) -> Self {
+        Self { source, busy_since: Instant::now() }
+    }
+
+    /// The server-sent events of a body of which `first` has been read.
+    fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
+        let (pending, is_at_end) = (Arc::new(AtomicUsize::new(first.len())), Arc::new(AtomicBool::new(false)));
+        let state = Some((exchange, Arc::clone(&pending), Arc::clone(&is_at_end)));
+        let chunks = unfold(state, |state| async {
+            let (mut exchange, counted, is_at_end) = state?;
+            match exchange.chunk().await {
+                Ok(Some(chunk)) if counted.fetch_add(chunk.len(), Ordering::Relaxed) > MAX_EVENT_BYTES => {
+                    Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None))
+                }
+                Ok(Some(chunk)) => Some((Ok(chunk), Some((exchange, counted, is_at_end)))),
+                // Servers leave out the line that ends their last event.
+                Ok(None) => {
+                    is_at_end.store(true, Ordering::Relaxed);
+                    Some((Ok(Bytes::from_static(b"\n\n")), None))
+                }
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        let first = futures_util::stream::iter([Ok(Bytes::from(first))]);
+        let events = SseByteStream::new(Box::pin(first.chain(chunks)) as Chunks);
+        Self::of(Source::Sse { events, pending, is_at_end })
+    }
+
+    /// The JSON texts of a body: one, a list of several, or one on each line.
+    async fn json(first: Vec<u8>, mut exchange: Exchange) -> Result<Self, Failure> {
+        let mut body = first;
+        while let Some(chunk) = exchange.chunk().await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_JSON_BYTES {
+                return Err(HttpError::TooLarge { limit: MAX_JSON_BYTES }.into());
+            }
+        }
+        let mut values = Vec::new();
+        for value in serde_json::Deserializer::from_slice(&body).into_iter::<Value>() {
+            match value {
+                Ok(Value::Array(several)) => values.extend(several),
+                Ok(value) => values.push(value),
+                Err(error) if error.is_eof() => {
+                    return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
+                }
+                Err(error) => {
+                    return Err(Failure::new(FailureKind::Server, format!("the answer is no JSON: {error}")));
+                }
+            }
+        }
+        Ok(Self::of(Source::Json(values.into_iter())))
+    }
+
+    /// The next event; `None` at the end of the answer. An event that the end cuts off is none.
+    pub(super) async fn next(&mut self) -> Result<Option<Event>, Failure> {
+        take_turn(&mut self.busy_since).await;
+        match &mut self.source {
+            Source::Json(values) => Ok(values.next().map(Event::Data)),
+            Source::Frames(frames) => Ok(frames.next().await?.map(Event::Data)),
+            Source::Sse { events, pending, is_at_end } => {
+                while let Some(event) = events.next().await {
+                    take_turn(&mut self.busy_since).await;
+                    pending.store(0, Ordering::Relaxed);
+                    match of_sse(event.map_err(cause)?) {
+                        Ok(None) => {}
+                        Err(_) if is_at_end.load(Ordering::Relaxed) => return Ok(None),
+                        event => return event,
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Lets others work after a while.
+async fn take_turn(busy_since: &mut Instant) {
+    if busy_since.elapsed() >= TURN {
+        // To yield is not enough: the connection wakes this task at once, and the loop then looks for input and
+        // signals once in 61 turns.
+        tokio::time::sleep(PAUSE).await;
+        *busy_since = Instant::now();
+    }
+}
+
+/// What an event says; nothing if it has no data. Some gateways wrap the comments of others.
+fn of_sse(event: Sse) -> Result<Option<Event>, Failure> {
+    let data = event.data.unwrap_or_default();
+    let data = data.trim();
+    if data.is_empty() || data.starts_with(':') {
+        return Ok(None);
+    }
+    if data == "[DONE]" {
+        return Ok(Some(Event::Done));
+    }
+    let is_error = event.event.as_deref() == Some("error");
+    match serde_json::from_str::<Value>(data) {
+        Ok(value) if is_error && value["type"].is_null() && value["error"].is_null() => {
+            Ok(Some(Event::Data(json!({ "error": value }))))
+        }
+        Ok(value) => Ok(Some(Event::Data(value))),
+        Err(_) if is_error => Ok(Some(Event::Data(json!({ "error": { "message": data } })))),
+        Err(error) => Err(Failure::new(FailureKind::Server, format!("an event of the answer is no JSON: {error}"))),
+    }
+}
+
+fn cause(error: Error) -> HttpError {
+    match error {
+        Error::Body(source) => match source.downcast::<HttpError>() {
+            Ok(error) => *error,
+            Err(other) => HttpError::Broken(other.to_string()),
+        },
+        other => HttpError::Broken(format!("the stream of events cannot be read: {other}")),
+    }
+}

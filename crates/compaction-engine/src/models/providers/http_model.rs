@@ -1,0 +1,433 @@
+//! A model behind a server: one request, and the events of its answer.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use async_trait::async_trait;
+use compaction_core::prompts::SummaryRequest;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::{StatusCode, Uri};
+use serde_json::{Map, Value};
+
+use super::super::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
+use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta};
+use super::super::secret::{Scrubber, Secret};
+use super::super::{ContinuedRequest, Continues, RequestContext, configuration::Timeouts};
+use super::Environment;
+use super::changes::{Change, change};
+use super::draft::{BROKEN_OFF, Draft};
+use super::events::{Body, Event, Events};
+use super::failure::Failure;
+use super::http::{Exchange, HttpClient};
+use super::printed_keys::{PrintedKey, PrintedKeys};
+use super::wire::{RequestBody, Wire};
+use crate::threads::blocking;
+
+/// Most bytes of the body of an error.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+/// How often one request is changed for a server that refuses a member of it.
+const MAX_CHANGES: usize = 4;
+/// Members by which the settings say how a model thinks.
+const THINKING_MEMBERS: [&str; 2] = ["thinking", "output_config"];
+/// The members of a request for a stream.
+const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
+
+/// A model behind a server.
+#[derive(Debug)]
+pub(super) struct HttpModel {
+    name: String,
+    limits: ModelLimits,
+    wire: Arc<dyn Wire>,
+    uri: Uri,
+    headers: HeaderMap,
+    extra_body: Map<String, Value>,
+    /// The program that prints the key, where one does, and the keys that it has printed.
+    key_command: Option<(KeyCommand, PrintedKeys)>,
+    key_header: KeyHeader,
+    /// What is wrong with the key: told when the model is asked, so that a chain can go on.
+    key_problem: Option<String>,
+    /// The variable that should hold a key and does not, although the server may want none.
+    missing_key: Option<String>,
+    /// Secrets of the headers.
+    secrets: Vec<Secret>,
+    /// What the server has refused of earlier requests.
+    changes: Mutex<Vec<Change>>,
+    timeouts: Timeouts,
+    client: OnceLock<HttpClient>,
+    /// The model's name at the provider.
+    model: String,
+    /// The provider's name in the answers of its conversations.
+    conversation_provider: Option<String>,
+    is_own_server: bool,
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    Prompt(&'a SummaryRequest),
+    /// The body, made once since it may be long.
+    Continued(&'a RequestBody),
+}
+
+/// An answer with a status other than 2xx.
+struct Refusal {
+    failure: Failure,
+    status: StatusCode,
+    /// The body, which names what is wrong.
+    body: String,
+}
+
+impl HttpModel {
+    /// The model that `configuration` describes; opens, runs and looks up nothing.
+    pub(super) fn new(
+        name: &str,
+        limits: ModelLimits,
+        configuration: &HttpConfiguration,
+        wire: Box<dyn Wire>,
+        uri: Uri,
+        environment: &Environment,
+    ) -> Self {
+        let mut model = Self {
+            name: name.to_owned(),
+            limits,
+            headers: common_headers(wire.as_ref()),
+            wire: Arc::from(wire),
+            uri,
+            extra_body: configuration.extra_body.clone(),
+            key_command: None,
+            key_header: configuration.key_header,
+            key_problem: None,
+            missing_key: None,
+            secrets: Vec::new(),
+            changes: Mutex::default(),
+            timeouts: configuration.timeouts,
+            client: OnceLock::new(),
+            model: configuration.model.clone(),
+            conversation_provider: configuration.conversation_provider.clone(),
+            is_own_server: configuration.is_own_server,
+        };
+        model.add_headers(configuration, environment);
+        model.add_key(configuration, environment);
+        model
+    }
+
+    fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
+        // A header of the settings takes the place of the key.
+        if self.headers.contains_key(header_of(self.key_header).0) {
+            return;
+        }
+        match &configuration.key {
+            KeySource::None => {}
+            KeySource::Command(command) => {
+                self.key_command = Some((command.clone(), environment.printed_keys().clone()));
+                self.secrets.extend(environment.secrets());
+            }
+            KeySource::Variable(variable) => match environment.secret(variable) {
+                Some(key) => {
+                    let mut headers = std::mem::take(&mut self.headers);
+                    if !put_key(&mut headers, self.key_header, &key) {
+                        self.key_problem = Some(format!("the key in {variable} cannot be sent in a header"));
+                    }
+                    self.headers = headers;
+                    self.secrets.push(key);
+                }
+                None if configuration.is_own_server => {
+                    self.key_problem = Some(format!("the environment variable {variable} holds no key"));
+                }
+                None => self.missing_key = Some(variable.clone()),
+            },
+        }
+    }
+
+    fn add_headers(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
+        for (header, text) in &configuration.headers {
+            let (secret, prefix) = match text {
+                HeaderText::Text(text) => (Some(text.clone()), ""),
+                HeaderText::Variable { name, prefix } => (environment.secret(name), prefix.as_str()),
+            };
+            if let HeaderText::Variable { name, .. } = text
+                && secret.is_none()
+            {
+                self.missing_key = Some(name.clone());
+            }
+            if let Some(value) = secret.as_ref().and_then(|secret| secret.header(prefix)) {
+                self.headers.insert(header.clone(), value);
+            }
+            if matches!(text, HeaderText::Variable { .. }) || sounds_secret(header) {
+                self.secrets.extend(secret);
+            }
+        }
+    }
+
+    /// Makes the request. A key that a program printed before and that is refused is asked for once
+    /// more, and a member that the server does not know is left out or gets its other name. `key` holds
+    /// the printed key, so that whoever tells of a failure can take it out.
+    async fn ask(
+        &self,
+        asked: Asked<'_>,
+        on_delta: OnDelta<'_>,
+        key: &mut Option<PrintedKey>,
+    ) -> Result<Answer, Failure> {
+        if let Some(problem) = &self.key_problem {
+            return Err(Failure::new(FailureKind::Authentication, problem.as_str()));
+        }
+        if let Some((command, keys)) = &self.key_command {
+            *key = Some(keys.get(command).await?);
+        }
+        let mut changes_left = MAX_CHANGES;
+        let mut is_streamed = true;
+        loop {
+            let mut body = self.body(asked);
+            if !is_streamed {
+                let remove = |name: &&str| drop(body.members.as_object_mut().and_then(|body| body.remove(*name)));
+                STREAM_MEMBERS.iter().for_each(remove);
+            }
+            let exchange = self.post(&body, key.as_ref()).await?;
+            if exchange.status.is_success() {
+                let mut draft = Draft::default();
+                match self.read(exchange, &mut draft, on_delta).await {
+                    Ok(()) => return draft.into_answer(),
+                    // Some servers begin a stream before they look at the request, and then only close
+                    // it. Asked for the whole answer, they say what is wrong.
+                    Err(failure)
+                        if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body.members) =>
+                    {
+                        is_streamed = false;
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+            let refusal = self.refusal(exchange).await;
+            if let (Some((command, keys)), Some(printed)) = (&self.key_command, &key)
+                && refusal.is_about_key()
+            {
+                keys.forget(command, printed);
+                if printed.is_remembered {
+                    *key = Some(keys.get(command).await?);
+                    continue;
+                }
+            }
+            if changes_left == 0 || !self.learn(&refusal, &body.members) {
+                return Err(refusal.failure);
+            }
+            changes_left -= 1;
+        }
+    }
+
+    fn body(&self, asked: Asked<'_>) -> RequestBody {
+        let mut body = match asked {
+            Asked::Prompt(request) => self.wire.body(request).into(),
+            Asked::Continued(body) => body.clone(),
+        };
+        merge(&mut body.members, &self.extra_body);
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.iter().for_each(|change| change.apply(&mut body.members, self.wire.changeable()));
+        body
+    }
+
+    async fn post(&self, body: &RequestBody, key: Option<&PrintedKey>) -> Result<Exchange, Failure> {
+        let mut headers = self.headers.clone();
+        if let Some(key) = key
+            && !put_key(&mut headers, self.key_header, &key.secret)
+        {
+            let text = "the key that the program of apiKeyCommand printed cannot be sent in a header";
+            return Err(Failure::new(FailureKind::Authentication, text));
+        }
+        let client = self.client.get_or_init(|| HttpClient::new(self.timeouts));
+        Ok(client.post(&self.uri, headers, body.to_json().into_bytes()).await?)
+    }
+
+    async fn refusal(&self, exchange: Exchange) -> Refusal {
+        let (status, headers) = (exchange.status, exchange.headers.clone());
+        let body = exchange.text(MAX_ERROR_BYTES).await;
+        let failure = Failure::from_response(&self.name, status, &headers, &body);
+        Refusal { failure, status, body: String::from_utf8_lossy(&body).into_owned() }
+    }
+
+    /// Takes in what a refusal says of a member of the request; `false` if it says nothing that can be
+    /// changed.
+    fn learn(&self, refusal: &Refusal, body: &Value) -> bool {
+        let is_about_request = matches!(refusal.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
+        // "extra_forbidden" is the word for a member, and sounds like one for a key.
+        let is_final = !matches!(refusal.failure.kind, FailureKind::Refused | FailureKind::Authentication);
+        if !is_about_request || is_final {
+            return false;
+        }
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let change = change(&refusal.body, body, self.wire.changeable(), &self.extra_body, &changes);
+        let is_found = change.is_some();
+        changes.extend(change);
+        is_found
+    }
+
+    /// Whether the whole answer can be asked for after a stream that ended before it began.
+    fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
+        let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
+        failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
+    }
+
+    async fn read(&self, exchange: Exchange, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
+        let headers = exchange.headers.clone();
+        let mut events = match Body::open(exchange).await? {
+            Body::Events(events) => events,
+            Body::Other(first, exchange) => {
+                let mut body = first;
+                body.extend(exchange.text(MAX_ERROR_BYTES).await);
+                if body.is_empty() {
+                    return Err(Failure::new(FailureKind::Connection, BROKEN_OFF));
+                }
+                let failure = Failure::from_response(&self.name, StatusCode::OK, &headers, &body);
+                let text = format!("the answer is no stream of events: {}", failure.text);
+                return Err(Failure::new(FailureKind::Refused, text));
+            }
+        };
+        self.read_events(&mut events, draft, on_delta).await?;
+        let told = draft.text().len();
+        draft.close();
+        if draft.text().len() > told {
+            on_delta(&draft.text()[told..]);
+        }
+        match draft.is_untouched() {
+            true => Err(Failure::new(FailureKind::Connection, BROKEN_OFF)),
+            false => Ok(()),
+        }
+    }
+
+    async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
+        while !draft.is_done() {
+            let told = draft.text().len();
+            match events.next().await {
+                Ok(Some(Event::Done)) => draft.finish(),
+                Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
+                    Ok(()) => {}
+                    // What went wrong behind the end changes nothing of the answer.
+                    Err(_) if draft.is_whole() => return Ok(()),
+                    Err(failure) => return Err(failure),
+                },
+                Ok(None) => return Ok(()),
+                // At most what the answer cost was still to come.
+                Err(_) if draft.has_stopped() => return Ok(()),
+                Err(failure) => return Err(failure),
+            }
+            if draft.text().len() > told {
+                on_delta(&draft.text()[told..]);
+            }
+        }
+        Ok(())
+    }
+
+    fn told(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
+        let mut cause = format!("{}: {}", self.name, failure.text);
+        if let (FailureKind::Authentication, Some(variable)) = (failure.kind, &self.missing_key) {
+            cause = format!("{cause}; no key was sent, since the environment variable {variable} holds none");
+        }
+        let secrets = self.secrets.iter().cloned().chain(key.map(|key| key.secret));
+        let cause = Scrubber::new(secrets).scrub(&cause);
+        ModelError { cause, kind: failure.kind, retry_after: failure.retry_after }
+    }
+}
+
+impl Refusal {
+    fn is_about_key(&self) -> bool {
+        matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+    }
+}
+
+#[async_trait]
+impl Model for HttpModel {
+    fn limits(&self) -> ModelLimits {
+        self.limits
+    }
+
+    async fn complete(
+        &self,
+        request: &SummaryRequest,
+        _: &RequestContext,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        let mut key = None;
+        let outcome = self.ask(Asked::Prompt(request), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.told(&failure, key))
+    }
+
+    fn model_name(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn continues(&self) -> Option<Continues> {
+        self.wire.continues().map(|interface| Continues::OfModel {
+            interface,
+            provider: self.conversation_provider.clone(),
+            model: self.model.clone(),
+            sets_thinking: THINKING_MEMBERS.iter().any(|name| self.extra_body.contains_key(*name)),
+            cache: self.wire.cache(),
+        })
+    }
+
+    async fn continue_conversation(
+        &self,
+        request: &ContinuedRequest,
+        context: &RequestContext,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        let mut key = None;
+        // A long conversation takes a while to write.
+        let (wire, request) = (Arc::clone(&self.wire), request.clone());
+        let writing = blocking(move || Ok(wire.continued(&request))).await;
+        let Ok(Some(mut body)) = writing else {
+            let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
+            return Err(self.told(&failure, key));
+        };
+        if let Some(member) = self.wire.session_member().filter(|_| self.is_own_server) {
+            body.members[member] = Value::from(context.session_id.as_str());
+        }
+        let outcome = self.ask(Asked::Continued(&body), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.told(&failure, key))
+    }
+}
+
+fn common_headers(wire: &dyn Wire) -> HeaderMap {
+    const AGENT: &str = concat!("compactd/", env!("CARGO_PKG_VERSION"));
+    let mut headers: HeaderMap = wire.headers().into_iter().collect();
+    headers.insert(ACCEPT, HeaderValue::from_static(wire.accepted()));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    headers
+}
+
+/// Whether what stands in a header is likely a key, also where the settings hold its text.
+fn sounds_secret(header: &HeaderName) -> bool {
+    ["auth", "key", "token", "secret"].iter().any(|word| header.as_str().contains(word))
+}
+
+/// The header that carries the key, and what stands before the key in it.
+fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
+    match header {
+        KeyHeader::Bearer => (AUTHORIZATION, "Bearer "),
+        KeyHeader::Plain(name) => (HeaderName::from_static(name), ""),
+    }
+}
+
+/// Puts a key among the headers; `false` if no header can carry it.
+fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
+    let (name, prefix) = header_of(header);
+    let value = key.header(prefix);
+    let is_sent = value.is_some();
+    headers.extend(value.map(|value| (name, value)));
+    is_sent
+}
+
+/// Puts `over` over `base`: objects merge, `null` takes a member away, other values replace. The
+/// settings are no deeper than the parser of JSON allows, which bounds the recursion.
+fn merge(base: &mut Value, over: &Map<String, Value>) {
+    let Value::Object(base) = base else {
+        return;
+    };
+    for (key, value) in over {
+        match (base.get_mut(key), value) {
+            (_, Value::Null) => drop(base.remove(key)),
+            (Some(inner @ Value::Object(_)), Value::Object(value)) => merge(inner, value),
+            _ => drop(base.insert(key.clone(), value.clone())),
+        }
+    }
+}

@@ -1,0 +1,520 @@
+//! A navigation from the call to its entries (docs/summaries.md, "Branch summaries").
+
+mod route;
+mod told;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use compaction_core::conversation::Thinking;
+use compaction_core::entry::{Entry, EntryId, EntryKind};
+use compaction_core::file_operations::FileOperations;
+use compaction_core::json;
+use compaction_core::navigation::{BranchPreparation, branch_budget};
+use compaction_core::prompts::{self, OutputLimits, PromptTexts};
+use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
+use serde_json::json;
+use session_store::{NewEntry, Parent, Precondition, Session};
+use tokio::sync::OwnedRwLockWriteGuard;
+use tokio_util::sync::CancellationToken;
+
+use crate::compactor::prompt_texts;
+use crate::context::member;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::host::{
+    BeforeNavigation, Event, GivenBranchSummary, Navigation, NavigationChanges, OperationKind, Question,
+};
+use crate::models::sum_usage;
+use crate::operation::{self, Begun, Commit, EndedClaim, Operation, SummaryOperation};
+use crate::redaction::Redactions;
+use crate::session::{OpenSession, OperationGuard, SessionAccess, Slot, change};
+use crate::settings::Settings;
+use crate::summarizers::{Chain, SummaryJob};
+use crate::threads::blocking;
+pub use route::Route;
+use told::{Start, Started, tell_end};
+
+/// What a caller wants of a navigation.
+#[derive(Debug, Clone)]
+pub struct NavigationRequest {
+    /// The entry to go to.
+    pub target_id: EntryId,
+    /// Whether to summarise the branch that is left.
+    pub summarize: bool,
+    /// What the summary should look at.
+    pub custom_instructions: Option<String>,
+    /// Whether `custom_instructions` stand in place of the usual ones.
+    pub replace_instructions: bool,
+    /// A label for the summary, or for the target if there is none.
+    pub label: Option<String>,
+    /// A summary that the caller wrote.
+    pub summary: Option<GivenBranchSummary>,
+    /// Whether the caller waits for the end. One that does not learns of it by events in any case.
+    pub waits: bool,
+}
+
+impl NavigationRequest {
+    /// Checks the summary that the caller wrote, if it did.
+    ///
+    /// # Errors
+    /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where what belongs to it is
+    /// wrong.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let Some(given) = &self.summary else {
+            return Ok(());
+        };
+        operation::checked(&given.summary)?;
+        operation::details(&FileOperations::default(), "{}", given.details.as_deref(), "summary.details").map(|_| ())
+    }
+
+    /// A navigation to an entry, without a summary.
+    pub fn to(target_id: EntryId) -> Self {
+        Self {
+            target_id,
+            summarize: false,
+            custom_instructions: None,
+            replace_instructions: false,
+            label: None,
+            summary: None,
+            waits: true,
+        }
+    }
+}
+
+/// A navigation that has claimed its session. It may have moved the leaf already.
+pub type BegunNavigation = Begun<NavigationOperation>;
+
+/// A navigation that was begun.
+#[derive(Debug)]
+pub struct NavigationOperation {
+    /// What the caller wants, with what the host has changed of it.
+    request: NavigationRequest,
+    /// The entry that the caller named.
+    target_id: EntryId,
+    old_leaf_id: Option<EntryId>,
+    step: Step,
+    /// Whether the host gave the summary.
+    is_from_hook: bool,
+    started: Started,
+    /// Cancelled when the caller cancels its request.
+    request_cancel: CancellationToken,
+}
+
+#[async_trait]
+impl Operation for NavigationOperation {
+    const KIND: OperationKind = OperationKind::Navigation;
+
+    type Done = Navigation;
+
+    async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError> {
+        if let Step::Ask(question) = &self.step {
+            let (question, expected) = ((**question).clone(), question.old_leaf_id.clone());
+            let given = run.decision(|limit| run.engine.host.before_navigation(question, limit)).await?;
+            self.is_from_hook = accept(&mut self.request, given)?;
+            self.step = go_after_hook(run, self.request.clone(), expected, self.started.clone()).await?;
+        }
+        match &self.step {
+            Step::Moved(navigation) => Ok(Some(navigation.clone())),
+            Step::Ask(_) => Err(EngineError::internal("the hook was asked twice")),
+            Step::Summarize(_) => Ok(None),
+        }
+    }
+
+    async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError> {
+        let Step::Summarize(plan) = &self.step else {
+            return Err(EngineError::internal("there is nothing to summarise"));
+        };
+        let members = match &self.request.summary {
+            Some(given) => by_caller(plan, given, self.is_from_hook)?,
+            None => by_summarizer(run, plan, &self.request).await?,
+        };
+        let (route, label) = (plan.route.clone(), self.request.label.clone());
+        Ok(Box::new(move |access| commit(access, &route, &members, label.as_deref())))
+    }
+
+    /// The host is told of the end where it was told of a start; a caller that does not wait gets both in any
+    /// case, as they are its reply. That somebody else ends the operation is a result, that the caller cancels
+    /// its request is an error.
+    fn end(
+        self,
+        engine: &Engine,
+        ended: EndedClaim,
+        outcome: Result<Self::Done, EngineError>,
+    ) -> Result<Self::Done, EngineError> {
+        let Self { request, target_id, old_leaf_id, started, request_cancel, .. } = self;
+        let EndedClaim { session, operation_id, is_cancelled } = ended;
+        let is_aborted = outcome.is_err() && is_cancelled;
+        let outcome = match outcome {
+            Err(EngineError::Cancelled) if is_aborted && !request_cancel.is_cancelled() => {
+                Ok(Navigation { is_aborted: true, ..cancelled(old_leaf_id.clone()) })
+            }
+            Err(EngineError::CancelledByHook) => Ok(cancelled(old_leaf_id.clone())),
+            outcome => outcome,
+        };
+        if !request.waits {
+            let start = Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 };
+            started.tell(engine, &session.id, &target_id, start);
+        }
+        if started.operation_id().is_some() {
+            tell_end(engine, &session.id, operation_id, &outcome, is_aborted);
+        }
+        outcome
+    }
+}
+
+/// Begins a navigation in a turn of its session. `parent` cancels it, and so does its caller by
+/// `request_cancel`.
+pub(crate) async fn begin(
+    engine: &Arc<Engine>,
+    (session, turn): (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>),
+    request: NavigationRequest,
+    settings: &Settings,
+    chain: Chain,
+    (parent, request_cancel): (CancellationToken, CancellationToken),
+) -> Result<BegunNavigation, EngineError> {
+    request.check()?;
+    let started = Started::default();
+    let (telling, wanted, settings_now) = (started.clone(), request.clone(), settings.clone());
+    let (window, session_id) = (smallest_window(&chain), session.id.clone());
+    let begin = move |access: &mut SessionAccess<'_>| claim(access, &wanted, &settings_now, &parent, window, &telling);
+    let begun = change(Arc::clone(engine), session, turn, begin).await;
+    let (guard, old_leaf_id, step) = begun.inspect_err(|error| {
+        // What was told to have started must end, also if the disk has refused the move since.
+        if let Some(operation_id) = started.operation_id() {
+            tell_end(engine, &session_id, operation_id, &Err(error.clone()), false);
+        }
+    })?;
+    let (target_id, is_from_hook) = (request.target_id.clone(), false);
+    let operation =
+        NavigationOperation { request, target_id, old_leaf_id, step, is_from_hook, started, request_cancel };
+    Ok(Begun { guard, chain, settings: settings.clone(), operation })
+}
+
+/// The window that every summarizer of the chain can read.
+fn smallest_window(chain: &Chain) -> Option<u64> {
+    chain.iter().filter_map(|summarizer| summarizer.limits().context_window).min()
+}
+
+/// What is to be done next.
+#[derive(Debug)]
+enum Step {
+    /// Nothing: the leaf is where it should be.
+    Moved(Navigation),
+    /// The host has a say first.
+    Ask(Box<BeforeNavigation>),
+    /// A summary is to be written.
+    Summarize(Box<Plan>),
+}
+
+#[derive(Debug)]
+struct Plan {
+    route: Route,
+    preparation: BranchPreparation,
+    texts: Arc<PromptTexts>,
+    thinking: Thinking,
+    /// Tokens that are reserved for branch summaries.
+    reserve_tokens: u64,
+}
+
+/// Claims the session. Without a hook, and where nothing is to be summarised, the leaf moves at
+/// once, in the turn of the call.
+fn claim(
+    access: &mut SessionAccess<'_>,
+    params: &NavigationRequest,
+    settings: &Settings,
+    parent: &CancellationToken,
+    window: Option<u64>,
+    started: &Started,
+) -> Result<(OperationGuard, Option<EntryId>, Step), EngineError> {
+    let guard = access.claim(parent)?;
+    let (session, open) = (access.session(), access.open());
+    let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
+    let old_leaf_id = route.old_leaf_id.clone();
+    let step = if route.is_there(session).map_err(|error| open.store_failure(error))? {
+        tell_start_of_move(access, params, &guard.id, &route, started);
+        Step::Moved(stayed(&route))
+    } else if access.engine().host.answers(Question::BeforeNavigation) {
+        Step::Ask(Box::new(question(&open.id, params, &route, &guard)))
+    } else {
+        go(access, params, settings, route, &guard.id, window, started)?
+    };
+    Ok((guard, old_leaf_id, step))
+}
+
+/// Moves the leaf, or prepares the summary that has to be written first.
+fn go(
+    access: &mut SessionAccess<'_>,
+    params: &NavigationRequest,
+    settings: &Settings,
+    route: Route,
+    operation_id: &str,
+    window: Option<u64>,
+    started: &Started,
+) -> Result<Step, EngineError> {
+    if params.summarize || params.summary.is_some() {
+        let budget = window.filter(|_| params.summary.is_none());
+        let budget = budget.map(|window| branch_budget(window, settings.branch_reserve_tokens()));
+        let preparation = route.branch_preparation(access.session(), access.open(), budget, &settings.file_tools())?;
+        if !preparation.messages.is_empty() {
+            let old_leaf_id = route.old_leaf_id.clone();
+            let start = Start { operation_id, old_leaf_id, estimated_tokens: preparation.tokens };
+            started.tell(access.engine(), &access.open().id, &params.target_id, start);
+            let texts = Arc::new(prompt_texts(settings));
+            let reserve_tokens = settings.branch_reserve_tokens();
+            let thinking = settings.thinking();
+            let plan = Plan { route, preparation, texts, thinking, reserve_tokens };
+            return Ok(Step::Summarize(Box::new(plan)));
+        }
+    }
+    tell_start_of_move(access, params, operation_id, &route, started);
+    move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
+}
+
+/// A caller that does not wait learns of the end by an event, whose start comes before all else.
+fn tell_start_of_move(
+    access: &SessionAccess<'_>,
+    params: &NavigationRequest,
+    operation_id: &str,
+    route: &Route,
+    started: &Started,
+) {
+    if !params.waits {
+        let start = Start { operation_id, old_leaf_id: route.old_leaf_id.clone(), estimated_tokens: 0 };
+        started.tell(access.engine(), &access.open().id, &params.target_id, start);
+    }
+}
+
+fn question(session_id: &str, params: &NavigationRequest, route: &Route, guard: &OperationGuard) -> BeforeNavigation {
+    BeforeNavigation {
+        session_id: session_id.to_owned(),
+        operation_id: guard.id.clone(),
+        target_id: params.target_id.clone(),
+        old_leaf_id: route.old_leaf_id.clone(),
+        common_ancestor_id: route.common_ancestor_id.clone(),
+        abandoned: route.abandoned.clone(),
+        wants_summary: params.summarize,
+        custom_instructions: params.custom_instructions.clone(),
+        replace_instructions: params.replace_instructions,
+        label: params.label.clone(),
+    }
+}
+
+/// The result of a navigation to where the session is already.
+fn stayed(route: &Route) -> Navigation {
+    Navigation {
+        leaf_id: route.old_leaf_id.clone(),
+        old_leaf_id: route.old_leaf_id.clone(),
+        editor_text: route.editor_text(),
+        summary_entry: None,
+        is_cancelled: false,
+        is_aborted: false,
+    }
+}
+
+/// Moves the leaf without a summary; a mark in the file keeps the move.
+fn move_plainly(access: &mut SessionAccess<'_>, route: &Route, label: Option<&str>) -> Result<Navigation, EngineError> {
+    let members = access.session().navigation_members();
+    let condition = Precondition::LeafIs(route.old_leaf_id.clone());
+    let mark = NewEntry::new("custom", &members);
+    append_labelled(access, route, mark, &condition, label.map(|label| (route.target.id(), label)))?;
+    Ok(tell_moved(access, route, None))
+}
+
+/// Appends what makes the move, and the label with it: both are in the file, or the leaf is where it
+/// was (docs/durability.md, "Append").
+fn append_labelled(
+    access: &mut SessionAccess<'_>,
+    route: &Route,
+    entry: NewEntry<'_>,
+    condition: &Precondition,
+    label: Option<(&EntryId, &str)>,
+) -> Result<Arc<Entry>, EngineError> {
+    let label = label.filter(|(_, label)| !label.is_empty());
+    let label = label.map(|(target, label)| Session::label_members(target, Some(label)));
+    let label = label.as_deref().map(|members| NewEntry::new("label", members));
+    let new: Vec<NewEntry<'_>> = std::iter::once(entry).chain(label).collect();
+    let parent = Parent::At(route.destination.new_leaf_id.clone());
+    let appended = access.append_all_with(|session| session.append_all(&new, parent, condition))?;
+    let first = appended.into_iter().next();
+    first.ok_or_else(|| EngineError::internal("nothing was appended"))
+}
+
+/// Tells of a move that was made.
+fn tell_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> Navigation {
+    let (leaf_id, old_leaf_id) = (access.leaf_id(), route.old_leaf_id.clone());
+    access.tell(Event::LeafChanged {
+        session_id: access.open().id.clone(),
+        leaf_id: leaf_id.clone(),
+        old_leaf_id: old_leaf_id.clone(),
+    });
+    Navigation {
+        leaf_id,
+        old_leaf_id,
+        editor_text: route.destination.editor_text.clone(),
+        summary_entry: summary.cloned(),
+        is_cancelled: false,
+        is_aborted: false,
+    }
+}
+
+/// The result of a navigation that somebody called off.
+fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
+    Navigation {
+        old_leaf_id: leaf_id.clone(),
+        leaf_id,
+        editor_text: None,
+        summary_entry: None,
+        is_cancelled: true,
+        is_aborted: false,
+    }
+}
+
+/// Puts what the hook gives in the place of what the caller gave; whether the summary is the
+/// hook's.
+fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bool, EngineError> {
+    params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
+    params.replace_instructions = given.replace_instructions.unwrap_or(params.replace_instructions);
+    params.label = given.label.or(params.label.take());
+    // A summary that nobody asked for would be a surprise in the conversation.
+    let Some(summary) = given.summary.filter(|_| params.summarize) else {
+        return Ok(false);
+    };
+    params.summary = Some(summary);
+    params.check().map_err(|error| match error {
+        EngineError::InvalidArgument { path, expected } => EngineError::invalid_hook_result(path, expected),
+        error => error,
+    })?;
+    Ok(true)
+}
+
+/// Goes on once the hook has answered, if the leaf is still the one that it was asked about.
+async fn go_after_hook(
+    operation: &SummaryOperation,
+    params: NavigationRequest,
+    expected: Option<EntryId>,
+    started: Started,
+) -> Result<Step, EngineError> {
+    let settings = operation.engine.settings_now().await?;
+    let id = operation.guard.id.clone();
+    let window = smallest_window(&operation.chain);
+    let go = move |access: &mut SessionAccess<'_>| {
+        access.refresh()?;
+        let actual = access.leaf_id();
+        if actual != expected {
+            return Err(EngineError::LeafMoved { expected, actual });
+        }
+        let (session, open) = (access.session(), access.open());
+        let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
+        go(access, &params, &settings, route, &id, window, &started)
+    };
+    operation.in_turn(go).await
+}
+
+fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, EngineError> {
+    let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
+    let files = &plan.preparation.file_operations;
+    let details = operation::details(files, &own.to_string(), given.details.as_deref(), "summary.details")?;
+    let usage = operation::usage(given.usage.as_deref());
+    let mut members = summary_members(plan, &given.summary, &details, usage);
+    if is_from_hook {
+        members.push(member("fromHook", "true"));
+    }
+    Ok(members)
+}
+
+async fn by_summarizer(
+    operation: &SummaryOperation,
+    plan: &Plan,
+    params: &NavigationRequest,
+) -> Result<Vec<String>, EngineError> {
+    let (mut messages, mut operations) = (plan.preparation.messages.clone(), plan.preparation.file_operations.clone());
+    let mut redactions = Redactions::new();
+    if let Some(redactor) = operation.redactor.clone() {
+        let redacting = blocking(move || {
+            let redactions = redactor.messages(&mut messages);
+            Ok((messages, redactor.file_operations(operations), redactions))
+        });
+        (messages, operations, redactions) = operation.unless_cancelled(redacting).await?;
+    }
+    let job = SummaryJob {
+        kind: prompts::RequestKind::Branch,
+        messages,
+        previous_summary: None,
+        previous_ledger: None,
+        file_tools: plan.preparation.file_tools.clone(),
+        citations: false,
+        custom_instructions: params.custom_instructions.clone(),
+        replace_instructions: params.replace_instructions,
+        texts: Arc::clone(&plan.texts),
+        limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
+        local_tokens: prompts::BRANCH_MAX_TOKENS,
+        thinking: plan.thinking,
+        collected: None,
+        conversation: None,
+    };
+    let written = operation.summarize(&[job]).await?;
+    operation::add_redactions(&mut redactions, &written.summaries);
+    let summarizer = written.summarizer;
+    let failed_usage = written.failed_usage;
+    let Some(written) = written.summaries.into_iter().next() else {
+        return Err(EngineError::internal("there is no summary"));
+    };
+    let usage = sum_usage(failed_usage, written.usage);
+    let text = remove_file_blocks(&written.text).into_owned();
+    operation::checked(&text)?;
+    let files = operations.lists();
+    let shown = ShownFiles::within(&files, &operations.last_touched(), plan.reserve_tokens);
+    let summary = append_shown_files(&text, &shown);
+    let mut own = json!({ "summarizer": summarizer });
+    if !redactions.is_empty() {
+        own["redactions"] = json!(redactions);
+    }
+    let details = operation::details(&operations, &own.to_string(), None, "details")?;
+    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string())))
+}
+
+fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>) -> Vec<String> {
+    let from_id = plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str);
+    let mut members = vec![
+        member("fromId", &json::encode_string(from_id)),
+        member("summary", &json::encode_string(summary)),
+        member("details", details),
+    ];
+    members.extend(usage.map(|usage| member("usage", &usage)));
+    members
+}
+
+/// The leaf, if nothing that the model sees was appended since the summary was begun: messages that
+/// came meanwhile would be in neither the summary nor the context. A label or a name is no reason to
+/// throw a summary away.
+fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<EntryId>, EngineError> {
+    let session = access.session();
+    let leaf = session.leaf_id().cloned();
+    if leaf == route.old_leaf_id {
+        return Ok(leaf);
+    }
+    let branch = session.branch_entries(leaf.as_ref()).map_err(|error| access.open().store_failure(error))?;
+    let old = branch.iter().rposition(|entry| Some(entry.id()) == route.old_leaf_id.as_ref());
+    let is_silent = |entry: &Arc<Entry>| !entry.has_context_messages() && entry.kind() != EntryKind::ContextEdit;
+    match old {
+        Some(old) if branch[old + 1..].iter().all(is_silent) => Ok(leaf),
+        _ => Err(EngineError::LeafMoved { expected: route.old_leaf_id.clone(), actual: leaf }),
+    }
+}
+
+/// Writes the summary under the new leaf, if the branch that it tells of is still the current one.
+fn commit(
+    access: &mut SessionAccess<'_>,
+    route: &Route,
+    members: &[String],
+    label: Option<&str>,
+) -> Result<Navigation, EngineError> {
+    access.refresh()?;
+    let members = format!("{{{}}}", members.join(","));
+    let condition = Precondition::LeafIs(unchanged_leaf(access, route)?);
+    let id = access.session().new_entry_id();
+    let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", &members) };
+    let entry = append_labelled(access, route, summary, &condition, label.map(|label| (&id, label)))?;
+    Ok(tell_moved(access, route, Some(&entry)))
+}

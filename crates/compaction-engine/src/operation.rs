@@ -1,0 +1,394 @@
+//! The one way of an operation that has a summary written: it claims a session, asks the host, has the summary
+//! written, commits it, and ends.
+//!
+//! Compactions and navigations are such operations. Claiming and committing happen in turns of the session; between
+//! them it is free, and appends go on.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use compaction_core::file_operations::FileOperations;
+use compaction_core::json::RawObject;
+use compaction_core::tokens::estimate_text;
+use futures_util::FutureExt as _;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::engine::Engine;
+use crate::error::{EngineError, SummarizerFailure};
+use crate::host::{Decision, OperationKind};
+use crate::models::RequestContext;
+use crate::progress::Progress;
+use crate::redaction::{Redactions, Redactor};
+use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
+use crate::settings::Settings;
+use crate::summarizers::{Chain, Occasion, Summarizer, SummaryJob, SummaryText};
+
+/// What is done to a session in the turn that commits.
+pub(crate) type Commit<T> = Box<dyn FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send>;
+
+/// An operation, once it has claimed its session.
+#[async_trait]
+pub(crate) trait Operation: Send {
+    /// What it is.
+    const KIND: OperationKind;
+
+    /// What comes of it.
+    type Done: Clone + Send + Sync + 'static;
+
+    /// Asks the host, if it has a say, and takes over what it gives. `Some` where nothing is left to be written.
+    async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError>;
+
+    /// Has the summary written; gives what commits it.
+    async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError>;
+
+    /// Takes note of the outcome while the session is still claimed.
+    async fn note(&mut self, _run: &SummaryOperation, _outcome: &Result<Self::Done, EngineError>) {}
+
+    /// Tells the host of the end. The session is free, so that the host may start the next operation at once.
+    /// Gives what the caller learns.
+    fn end(
+        self,
+        engine: &Engine,
+        ended: EndedClaim,
+        outcome: Result<Self::Done, EngineError>,
+    ) -> Result<Self::Done, EngineError>;
+}
+
+/// An operation that has claimed its session and waits for its start.
+#[derive(Debug)]
+#[must_use = "what was told to have started must be started, since every start has an end"]
+pub struct Begun<O> {
+    pub(crate) guard: OperationGuard,
+    pub(crate) chain: Chain,
+    pub(crate) settings: Settings,
+    pub(crate) operation: O,
+}
+
+impl<O> Begun<O> {
+    /// Names the operation.
+    pub fn operation_id(&self) -> &str {
+        &self.guard.id
+    }
+
+    /// Ends the operation as soon as it is started, if anything is left to be done then.
+    pub fn cancel(&self) {
+        self.guard.cancel.cancel();
+    }
+
+    /// The session.
+    pub(crate) fn session(&self) -> &Arc<OpenSession> {
+        &self.guard.session
+    }
+}
+
+/// A claim that has ended.
+#[derive(Debug)]
+pub(crate) struct EndedClaim {
+    /// The session.
+    pub(crate) session: Arc<OpenSession>,
+    /// Named the operation.
+    pub(crate) operation_id: String,
+    /// Whether somebody has ended the operation.
+    pub(crate) is_cancelled: bool,
+}
+
+/// Runs an operation to its end and tells the host, whatever the end is. Whether somebody has ended it
+/// comes second.
+pub(crate) async fn run<O: Operation>(engine: &Arc<Engine>, begun: Begun<O>) -> (Result<O::Done, EngineError>, bool) {
+    let Begun { guard, chain, settings, mut operation } = begun;
+    let (session, operation_id, cancel) = (Arc::clone(&guard.session), guard.id.clone(), guard.cancel.clone());
+    let run = SummaryOperation::new(engine, O::KIND, guard, chain, &settings);
+    let working = AssertUnwindSafe(work(&run, &mut operation)).catch_unwind();
+    let outcome = working.await.unwrap_or_else(|_| {
+        let what = match O::KIND {
+            OperationKind::Compaction => "compaction",
+            OperationKind::Navigation => "navigation",
+        };
+        Err(EngineError::internal(format!("the {what} panicked")))
+    });
+    operation.note(&run, &outcome).await;
+    drop(run);
+    let is_cancelled = cancel.is_cancelled();
+    (operation.end(engine, EndedClaim { session, operation_id, is_cancelled }, outcome), is_cancelled)
+}
+
+async fn work<O: Operation>(run: &SummaryOperation, operation: &mut O) -> Result<O::Done, EngineError> {
+    if let Some(done) = operation.ask(run).await? {
+        return Ok(done);
+    }
+    let commit = operation.write(run).await?;
+    let cancel = run.guard.cancel.clone();
+    let committing = move |access: &mut SessionAccess<'_>| match cancel.is_cancelled() {
+        true => Err(EngineError::Cancelled),
+        false => commit(access),
+    };
+    run.in_turn(committing).await
+}
+
+/// A summary operation that runs: who writes, until when, and how the host hears of it.
+pub(crate) struct SummaryOperation {
+    /// The engine.
+    pub(crate) engine: Arc<Engine>,
+    /// The claim on the session.
+    pub(crate) guard: OperationGuard,
+    /// Who writes; the next one where one fails.
+    pub(crate) chain: Chain,
+    /// Takes secrets out of what is told, unless the settings say otherwise.
+    pub(crate) redactor: Option<Arc<Redactor>>,
+    kind: OperationKind,
+    deadline: Instant,
+    time: Duration,
+}
+
+/// Summaries that were written, one for each job.
+pub(crate) struct WrittenSummaries {
+    /// In the order of the jobs.
+    pub(crate) summaries: Vec<SummaryText>,
+    /// Name of the summarizer that wrote them.
+    pub(crate) summarizer: String,
+    /// Those that were asked before it, and why they did not.
+    pub(crate) failures: Vec<SummarizerFailure>,
+    /// What these cost.
+    pub(crate) failed_usage: Option<Value>,
+}
+
+impl SummaryOperation {
+    /// The operation that `guard` claims a session for.
+    pub(crate) fn new(
+        engine: &Arc<Engine>,
+        kind: OperationKind,
+        guard: OperationGuard,
+        chain: Chain,
+        settings: &Settings,
+    ) -> Self {
+        let time = settings.deadline();
+        // Made once in the life of the process, which is no time of this operation.
+        let redactor = settings.redaction().redactor();
+        let deadline = Instant::now() + time;
+        Self { engine: Arc::clone(engine), guard, chain, redactor, kind, deadline, time }
+    }
+
+    /// Writes the summaries of `jobs` by the first summarizer of the chain that can, in order: one
+    /// after the other, because some servers of models take one request at a time.
+    pub(crate) async fn summarize(&self, jobs: &[SummaryJob]) -> Result<WrittenSummaries, EngineError> {
+        let context = RequestContext { session_id: self.guard.session.id.clone(), operation_id: self.guard.id.clone() };
+        let requests = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        let progress = Progress::new(&self.engine.host, self.kind, &context, requests);
+        let progress = match &self.redactor {
+            Some(redactor) => progress.without_secrets(Arc::clone(redactor)),
+            None => progress,
+        };
+        let occasion = self.occasion(context, Arc::new(progress));
+        let mut failures = Vec::new();
+        let mut last = None;
+        for summarizer in &self.chain {
+            let (requests, failed_usage) = (occasion.progress.requests_begun(), occasion.progress.usage());
+            match self.summarize_by(&**summarizer, jobs, &occasion).await {
+                Ok(summaries) => {
+                    occasion.progress.committing();
+                    return Ok(WrittenSummaries {
+                        summaries,
+                        summarizer: summarizer.name().to_owned(),
+                        failures,
+                        failed_usage,
+                    });
+                }
+                Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
+                Err(error) => {
+                    let requests = occasion.progress.requests_begun() - requests;
+                    let error = error.with_attempts(requests);
+                    failures.push(failure(summarizer.name(), &error, requests));
+                    last = Some(error);
+                }
+            }
+        }
+        Err(match last {
+            Some(error) if failures.len() == 1 => error,
+            last => {
+                let retryable = last.is_some_and(|error| error.is_retryable());
+                EngineError::EverySummarizerFailed { failures, retryable }
+            }
+        })
+    }
+
+    async fn summarize_by(
+        &self,
+        summarizer: &dyn Summarizer,
+        jobs: &[SummaryJob],
+        occasion: &Occasion,
+    ) -> Result<Vec<SummaryText>, EngineError> {
+        if summarizer.is_local() {
+            return self.summarize_here(summarizer, jobs, occasion).await;
+        }
+        let mut summaries = Vec::new();
+        for job in jobs {
+            let summary = self.in_time(summarizer.summarize(job.clone(), occasion)).await?;
+            checked(&summary.text)?;
+            summaries.push(summary);
+        }
+        Ok(summaries)
+    }
+
+    /// As [`Self::summarize_by`], by what works here: it needs no time from others, and is the way out when theirs
+    /// is over. The beginning of a turn is told first, so that the history takes the room that it leaves.
+    async fn summarize_here(
+        &self,
+        summarizer: &dyn Summarizer,
+        jobs: &[SummaryJob],
+        occasion: &Occasion,
+    ) -> Result<Vec<SummaryText>, EngineError> {
+        let mut summaries = Vec::new();
+        let mut left = 0;
+        for job in jobs.iter().rev() {
+            let room = job.local_tokens.saturating_add(left);
+            let job = SummaryJob { local_tokens: room, ..job.clone() };
+            let summary = self.unless_cancelled(summarizer.summarize(job, occasion)).await?;
+            checked(&summary.text)?;
+            left = room.saturating_sub(estimate_text(&summary.text));
+            summaries.push(summary);
+        }
+        summaries.reverse();
+        Ok(summaries)
+    }
+
+    /// Runs `work`, or drops it and fails with [`EngineError::Cancelled`] when the operation is
+    /// cancelled, with [`EngineError::DeadlinePassed`] when its time is over.
+    pub(crate) async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<T, EngineError> {
+        let passed = || EngineError::DeadlinePassed { milliseconds: self.time.as_millis(), attempts: 0 };
+        let limited = async { tokio::time::timeout_at(self.deadline, work).await.unwrap_or_else(|_| Err(passed())) };
+        self.unless_cancelled(limited).await
+    }
+
+    /// Runs `work`, or drops it and fails with [`EngineError::Cancelled`] when the operation is
+    /// cancelled.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<T, EngineError> {
+        self.guard.unless_cancelled(work).await
+    }
+
+    /// Does `work` in a turn of the session, unless the operation is cancelled before.
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let session = Arc::clone(&self.guard.session);
+        let slot = Arc::clone(&session.slot);
+        let turn = self.unless_cancelled(async { Ok(slot.write_owned().await) }).await?;
+        change(Arc::clone(&self.engine), session, turn, work).await
+    }
+
+    /// The decision of the host, which has the time of a hook for it.
+    pub(crate) async fn decision<T, A>(&self, ask: impl FnOnce(Duration) -> A) -> Result<T, EngineError>
+    where
+        A: Future<Output = Result<Decision<T>, EngineError>>,
+    {
+        let asking = async {
+            let limit = self.engine.settings_now().await?.hook_timeout();
+            ask(limit).await
+        };
+        match self.in_time(asking).await? {
+            Decision::Cancel => Err(EngineError::CancelledByHook),
+            Decision::Go(given) => Ok(given),
+        }
+    }
+
+    fn occasion(&self, context: RequestContext, progress: Arc<Progress>) -> Occasion {
+        Occasion { context, cancel: self.guard.cancel.clone(), deadline: self.deadline, progress }
+    }
+}
+
+/// Why a summarizer did not write, after at least so many `requests`.
+fn failure(summarizer: &str, error: &EngineError, requests: u32) -> SummarizerFailure {
+    SummarizerFailure {
+        summarizer: summarizer.to_owned(),
+        kind: error.kind(),
+        cause: error.to_string(),
+        attempts: error.attempts().unwrap_or(1).max(requests),
+    }
+}
+
+/// A summary that says nothing must never stand in the place of what was said.
+pub(crate) fn checked(summary: &str) -> Result<(), EngineError> {
+    match summary.trim().is_empty() {
+        true => Err(EngineError::SummaryRejected { reason: "it is empty".to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// Adds the secrets that were taken out on the way to summaries.
+pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryText]) {
+    for (rule, count) in summaries.iter().flat_map(|summary| &summary.redactions) {
+        *redactions.entry(rule.clone()).or_default() += count;
+    }
+}
+
+/// The `details` of a summary entry as JSON: files, what the project adds, what the caller gave, as
+/// it was written. Files that the lists have no room for are counted. The caller's own members win, but for lists of files that are none, which later
+/// summaries build on.
+pub(crate) fn details(
+    operations: &FileOperations,
+    own: &str,
+    given: Option<&RawValue>,
+    path: &str,
+) -> Result<String, EngineError> {
+    let files = operations.stored_lists();
+    let mut details = RawObject::default();
+    match RawObject::parse(own) {
+        Ok(mut own) if files.left_out > 0 => {
+            own.set("filesLeftOut", files.left_out.to_string());
+            details.set("compactd", own.to_json());
+        }
+        _ => details.set("compactd", own),
+    }
+    let given = given.map(|given| RawObject::parse(given.get())).transpose();
+    let given = given.map_err(|_| EngineError::invalid_argument(path, "an object"))?.unwrap_or_default();
+    let members: Vec<(String, String)> = given.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    for (key, value) in &members {
+        details.set(key, value.as_str());
+    }
+    for (key, paths) in [("readFiles", &files.read_files), ("modifiedFiles", &files.modified_files)] {
+        if !details.get(key).is_some_and(|list| list.starts_with('[')) {
+            details.set(key, json!(paths).to_string());
+        }
+    }
+    Ok(details.to_json())
+}
+
+/// The usage that a caller gave, as it was written.
+pub(crate) fn usage(given: Option<&RawValue>) -> Option<String> {
+    given.map(|usage| usage.get().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::entry::FileLists;
+    use compaction_core::file_operations::MAX_LISTED_FILES;
+
+    use super::*;
+
+    #[test]
+    fn details_count_the_files_that_they_leave_out() {
+        let mut operations = FileOperations::default();
+        let paths = |count: usize| (0..count).map(|number| format!("src/{number:05}.rs")).collect::<Vec<_>>();
+        let own = r#"{"summarizer":"extractive"}"#;
+        operations.add_lists(&FileLists { read_files: paths(MAX_LISTED_FILES), ..FileLists::default() });
+        let whole = details(&operations, own, None, "details").unwrap();
+        assert_eq!(RawObject::parse(&whole).unwrap().get("compactd"), Some(own));
+        operations.add_lists(&FileLists { read_files: paths(MAX_LISTED_FILES + 3), ..FileLists::default() });
+        let bounded = details(&operations, own, None, "details").unwrap();
+        let value: Value = serde_json::from_str(&bounded).unwrap();
+        assert_eq!(value["readFiles"].as_array().unwrap().len(), MAX_LISTED_FILES);
+        assert_eq!(value["compactd"], json!({ "summarizer": "extractive", "filesLeftOut": 3 }));
+        let read = FileLists::from_details(&bounded);
+        assert_eq!((read.left_out, read.read_files), (3, paths(MAX_LISTED_FILES + 3).split_off(3)));
+    }
+}

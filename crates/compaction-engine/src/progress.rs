@@ -1,0 +1,187 @@
+//! How the host hears of an operation while it runs, with the text of the summary as it comes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use compaction_core::text::utf16_len;
+use serde_json::Value;
+
+use crate::host::{Event, Host, OperationKind, OperationPhase, OperationProgress};
+use crate::models::{RequestContext, sum_usage};
+use crate::redaction::{RedactedStream, Redactor};
+
+/// Text is gathered for this long, so that a fast model does not become a flood of messages.
+const GATHER: Duration = Duration::from_millis(40);
+
+/// Tells the host of one operation.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    host: Arc<dyn Host>,
+    operation: OperationKind,
+    context: RequestContext,
+    is_wanted: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    request: u32,
+    requests: u32,
+    /// What all answers cost.
+    usage: Option<Value>,
+    /// UTF-16 units of the answer so far.
+    units: usize,
+    untold: Untold,
+    told: Instant,
+}
+
+/// Text that is gathered.
+#[derive(Debug)]
+enum Untold {
+    Plain(String),
+    Redacted(RedactedStream),
+}
+
+impl Untold {
+    fn push(&mut self, text: &str) {
+        match self {
+            Self::Plain(untold) => untold.push_str(text),
+            Self::Redacted(untold) => untold.push(text),
+        }
+    }
+
+    /// What can be told; all of it at the end.
+    fn take(&mut self, is_end: bool) -> String {
+        match self {
+            Self::Plain(untold) => std::mem::take(untold),
+            Self::Redacted(untold) => untold.take(is_end),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Plain(untold) => untold.clear(),
+            Self::Redacted(untold) => untold.clear(),
+        }
+    }
+}
+
+impl Progress {
+    /// Progress of an operation that makes `requests` requests, as far as is known.
+    pub(crate) fn new(host: &Arc<dyn Host>, operation: OperationKind, context: &RequestContext, requests: u32) -> Self {
+        Self {
+            host: Arc::clone(host),
+            operation,
+            context: context.clone(),
+            is_wanted: host.wants_progress(),
+            state: Mutex::new(State {
+                request: 0,
+                requests,
+                usage: None,
+                units: 0,
+                untold: Untold::Plain(String::new()),
+                told: Instant::now(),
+            }),
+        }
+    }
+
+    /// The same, which tells no secrets: a line is told when the next ones are there.
+    pub(crate) fn without_secrets(self, redactor: Arc<Redactor>) -> Self {
+        self.lock().untold = Untold::Redacted(RedactedStream::new(redactor));
+        self
+    }
+
+    /// There will be more requests than was thought.
+    pub(crate) fn add_requests(&self, more: u32) {
+        let mut state = self.lock();
+        state.requests = state.requests.saturating_add(more);
+    }
+
+    /// How many requests were begun.
+    pub(crate) fn requests_begun(&self) -> u32 {
+        self.lock().request
+    }
+
+    /// An answer has cost this, whatever becomes of it.
+    pub(crate) fn spent(&self, usage: Option<Value>) {
+        let mut state = self.lock();
+        state.usage = sum_usage(state.usage.take(), usage);
+    }
+
+    /// What all answers have cost so far.
+    pub(crate) fn usage(&self) -> Option<Value> {
+        self.lock().usage.clone()
+    }
+
+    /// The next request begins.
+    pub(crate) fn begin_request(&self) {
+        let mut state = self.lock();
+        state.request = state.request.saturating_add(1);
+        state.requests = state.requests.max(state.request);
+        state.units = 0;
+        state.untold.clear();
+        self.tell(&mut state, OperationPhase::Summarizing, None);
+    }
+
+    /// A piece of the answer has come. It is told a little later, or with the next one, so that a
+    /// host that does not read gets no queue of pieces.
+    pub(crate) fn delta(&self, text: &str) {
+        if !self.is_wanted || text.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        state.units += utf16_len(text);
+        state.untold.push(text);
+        if state.told.elapsed() >= GATHER && self.host.has_room() {
+            let delta = state.untold.take(false);
+            if !delta.is_empty() {
+                self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+            }
+        }
+    }
+
+    /// The answer is whole: what was not told yet is told.
+    pub(crate) fn end_request(&self) {
+        let mut state = self.lock();
+        let delta = state.untold.take(true);
+        if !delta.is_empty() {
+            self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+        }
+    }
+
+    /// The operation waits before it tries again.
+    pub(crate) fn waiting(&self) {
+        self.tell(&mut self.lock(), OperationPhase::Waiting, None);
+    }
+
+    /// The entry is being written.
+    pub(crate) fn committing(&self) {
+        let mut state = self.lock();
+        state.request = state.requests;
+        state.units = 0;
+        self.tell(&mut state, OperationPhase::Committing, None);
+    }
+
+    fn tell(&self, state: &mut State, phase: OperationPhase, delta: Option<String>) {
+        if !self.is_wanted {
+            return;
+        }
+        state.told = Instant::now();
+        let RequestContext { session_id, operation_id } = self.context.clone();
+        let progress = OperationProgress {
+            operation: self.operation,
+            session_id,
+            operation_id,
+            phase,
+            request: state.request.max(1),
+            requests: state.requests,
+            output_tokens: state.units.div_ceil(4) as u64,
+            delta,
+        };
+        self.host.tell(Event::Progress(progress));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

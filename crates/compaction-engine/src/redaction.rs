@@ -1,0 +1,273 @@
+//! Secrets are taken out of what goes to a summarizer and of what comes back, since a summary
+//! lives longer and travels further than the conversation that it is made from.
+//!
+//! Secrets are known by their form: what issuers document (`rules`), and values that are
+//! assigned to names like `password`. What has no form is not found. Nothing is stored changed
+//! but the summary itself: entries keep what they hold.
+
+mod check;
+mod conversations;
+mod keys;
+mod plain;
+mod rules;
+mod settings;
+mod stream;
+mod texts;
+mod tokens;
+mod values;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::{Captures, Regex};
+
+use check::{Check, Found};
+use plain::Plain;
+use rules::rules;
+pub use settings::{ExtraRule, RedactionSettings};
+pub(crate) use stream::RedactedStream;
+pub(crate) use texts::RedactedTexts;
+
+/// Replacing one secret can free another that it touched. Texts that would need more rounds than
+/// this are made for it.
+const MOST_ROUNDS: usize = 8;
+/// Bytes behind the beginning of a form in which it has to be seen; what is found may be longer. It keeps
+/// texts without line breaks from being read again at every keyword.
+const TOKEN_REACH: usize = 1024;
+const VALUE_REACH: usize = 256;
+const MARK: &str = "[redacted:";
+
+/// Finds secrets in texts and puts marks in their place.
+#[derive(Debug)]
+pub struct Redactor {
+    rules: Vec<Compiled>,
+    /// Finds the keywords of all rules at once.
+    keywords: Option<AhoCorasick>,
+    /// What is tried where each keyword stands.
+    trials: Vec<Trial>,
+}
+
+/// What is tried where a keyword stands.
+#[derive(Debug)]
+struct Trial {
+    /// Index of the rule.
+    rule: usize,
+    /// How many bytes before the keyword the form may begin.
+    before: &'static [usize],
+}
+
+#[derive(Debug)]
+struct Compiled {
+    name: Cow<'static, str>,
+    pattern: Cow<'static, str>,
+    /// Whether the form is tried at keywords alone, so that it costs nothing elsewhere.
+    needs_keyword: bool,
+    check: Check,
+    /// Made when a text first holds one of the keywords.
+    regex: OnceLock<Option<Regex>>,
+}
+
+/// Numbers of secrets that were found, by the name of the rule.
+pub type Redactions = BTreeMap<String, u32>;
+
+/// A text without secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redacted<'t> {
+    /// The text, with `[redacted:<rule>]` where secrets stood.
+    pub text: Cow<'t, str>,
+    /// How many secrets were found, by rule.
+    pub counts: Redactions,
+}
+
+impl Redactor {
+    /// The one with the bundled rules, made once.
+    pub fn shared() -> Arc<Self> {
+        static SHARED: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::new(&[], &[])));
+        Arc::clone(&SHARED)
+    }
+
+    /// One with the bundled rules but those that `disabled` names, and with `extra` ones.
+    pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
+        let mut compiled: Vec<Compiled> = Vec::new();
+        let (mut keywords, mut trials) = (Vec::<&str>::new(), Vec::new());
+        for rule in rules().filter(|rule| !disabled.iter().any(|name| name == rule.name)) {
+            keywords.extend(rule.keywords);
+            trials.extend(rule.keywords.iter().map(|_| Trial { rule: compiled.len(), before: rule.before }));
+            compiled.push(Compiled::new(Cow::Borrowed(rule.name), Cow::Borrowed(rule.pattern), true, rule.check));
+        }
+        for ExtraRule { name, pattern } in extra {
+            compiled.push(Compiled::new(Cow::Owned(name.clone()), Cow::Owned(pattern.clone()), false, Check::None));
+        }
+        let automaton =
+            AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(keywords);
+        Self { rules: compiled, keywords: automaton.ok(), trials }
+    }
+
+    /// `text` with marks in the place of secrets. Redacting a second time changes nothing more; the
+    /// time is in proportion to the text.
+    pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
+        let mut redacted = Redacted { text: Cow::Borrowed(text), counts: BTreeMap::new() };
+        for _ in 0..MOST_ROUNDS {
+            let found = self.find(&redacted.text);
+            if found.is_empty() {
+                break;
+            }
+            redacted.text = Cow::Owned(self.replace(&redacted.text, &found));
+            for (rule, _) in found {
+                *redacted.counts.entry(self.rules[rule].name.to_string()).or_default() += 1;
+            }
+        }
+        redacted
+    }
+
+    /// Secrets with their rules, in the order of the text, none overlapping another.
+    fn find(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+        let plain = Plain::of(text);
+        let marks = marks(&plain.text);
+        let is_free = |range: &Range<usize>| {
+            let at = marks.partition_point(|mark| mark.end <= range.start);
+            marks.get(at).is_none_or(|mark| mark.start >= range.end)
+        };
+        let mut found = self.find_at_keywords(&plain.text);
+        for (rule, compiled) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.needs_keyword) {
+            found.extend(compiled.find(&plain.text).into_iter().map(|range| (rule, range)));
+        }
+        found.retain(|(_, range)| is_free(range));
+        found.sort_by_key(|(rule, range)| (range.start, *rule));
+        found.dedup_by(|(_, later), (_, earlier)| {
+            let overlaps = later.start < earlier.end;
+            if overlaps {
+                earlier.end = earlier.end.max(later.end);
+            }
+            overlaps
+        });
+        for (_, range) in &mut found {
+            *range = plain.to_escaped(range);
+        }
+        found
+    }
+
+    /// What the bundled rules find in a text without escapes.
+    fn find_at_keywords(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+        let mut found = Vec::new();
+        // Where a rule has found something, it is not tried again before the end of that.
+        let mut done = vec![0; self.rules.len()];
+        for hit in self.keywords.iter().flat_map(|keywords| keywords.find_overlapping_iter(text)) {
+            let Trial { rule, before } = self.trials[hit.pattern().as_usize()];
+            for start in before.iter().filter_map(|before| hit.start().checked_sub(*before)) {
+                if start < done[rule] {
+                    continue;
+                }
+                if let Some(range) = self.rules[rule].find_at(text, start, hit.start()) {
+                    done[rule] = range.end;
+                    found.push((rule, range));
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// What stands in the place of a secret that the rule has found.
+    fn mark(&self, rule: usize) -> String {
+        format!("{MARK}{}]", self.rules[rule].name)
+    }
+
+    fn replace(&self, text: &str, found: &[(usize, Range<usize>)]) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        for (rule, range) in found {
+            out.push_str(&text[done..range.start]);
+            out.push_str(&self.mark(*rule));
+            done = range.end;
+        }
+        out.push_str(&text[done..]);
+        out
+    }
+}
+
+impl Compiled {
+    fn new(name: Cow<'static, str>, pattern: Cow<'static, str>, needs_keyword: bool, check: Check) -> Self {
+        Self { name, pattern, needs_keyword, check, regex: OnceLock::new() }
+    }
+
+    /// Where a secret stands whose form begins at `start`, near the keyword.
+    fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
+        if self.check == Check::PrivateKey {
+            return keys::block(text, keyword);
+        }
+        if self.check == Check::Issued && begins_within_word(text, start) {
+            return None;
+        }
+        // Bundled patterns are compiled by a test.
+        let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.pattern)).ok()).as_ref()?;
+        let text_from_start = text.get(start..)?;
+        let mut reach = if self.check == Check::Issued { TOKEN_REACH } else { VALUE_REACH };
+        loop {
+            let near = &text_from_start[..text_from_start.floor_char_boundary(reach)];
+            // Nearly all trials find nothing, and need no memory for groups.
+            if !regex.is_match(near) {
+                return None;
+            }
+            let captures = regex.captures(near)?;
+            let secret = secret_of(&captures)?;
+            let found = Found { text, keyword, secret: start + secret.start..start + secret.end };
+            let is_cut =
+                near.len() < text_from_start.len() && captures.get(0).is_some_and(|all| all.end() == near.len());
+            if !self.check.passes(&found, is_cut) {
+                return None;
+            }
+            if !is_cut {
+                return Some(found.secret);
+            }
+            // What goes on behind the end of what was looked at is looked at again.
+            reach *= 8;
+        }
+    }
+
+    /// Where the secrets of a rule of the settings stand in `text`.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        // Patterns of the settings are compiled when they are read.
+        let Some(regex) = self.regex.get_or_init(|| Regex::new(&self.pattern).ok()) else {
+            return Vec::new();
+        };
+        regex.captures_iter(text).filter_map(|found| secret_of(&found)).collect()
+    }
+}
+
+/// Whether a letter, digit or underscore stands before `start`.
+fn begins_within_word(text: &str, start: usize) -> bool {
+    text.get(..start)
+        .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
+}
+
+/// The part of a match that is the secret.
+fn secret_of(found: &Captures<'_>) -> Option<Range<usize>> {
+    let group = found.iter().skip(1).flatten().next();
+    let range = group.or_else(|| found.get(0))?.range();
+    (!range.is_empty()).then_some(range)
+}
+
+/// Where marks stand in `text`.
+fn marks(text: &str) -> Vec<Range<usize>> {
+    let mark = |(at, _): (usize, &str)| {
+        let name = at + MARK.len();
+        let length = text[name..].find(|character| !is_name_part(character))?;
+        text[name + length..].starts_with(']').then_some(at..name + length + 1)
+    };
+    text.match_indices(MARK).filter_map(mark).collect()
+}
+
+fn is_name_part(character: char) -> bool {
+    character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-'
+}
+
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod yardstick;

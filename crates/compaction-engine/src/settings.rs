@@ -1,0 +1,460 @@
+//! Settings: layers of JSON objects, merged and checked (docs/preparation.md, "Settings").
+//!
+//! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
+//! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
+//! Objects merge, other values replace. A wrong value is an error with its path; a file that cannot
+//! be read as JSON counts as empty and is told of; unknown keys are kept. The file of a project sets only
+//! what is harmless, unless the host trusts it.
+
+mod layers;
+mod project;
+
+use std::time::Duration;
+
+use compaction_core::conversation::Thinking;
+use compaction_core::file_operations::FileTools;
+use compaction_core::ledger::STORED_BYTES;
+use compaction_core::projection::ModelName;
+use compaction_core::settings::CompactionSettings;
+use serde_json::{Value, json};
+use session_store::Durability;
+
+use crate::error::EngineError;
+use crate::models::{RequestChoice, RetryPolicy, configuration};
+use crate::redaction::RedactionSettings;
+
+pub use layers::SettingsLayers;
+
+/// Fewest bytes of a stored ledger: room for the last request.
+const LEAST_LEDGER_BYTES: usize = 1024;
+
+/// Settings in force.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    merged: Value,
+    /// Members of the `compaction` object that the call gave.
+    of_call: Value,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            merged: json!({
+                "compaction": { "enabled": true, "reserveTokens": 16384, "keepRecentTokens": 20000, "modelOverrides": {} },
+                "branchSummary": { "reserveTokens": 16384 },
+                "compactd": { "durability": "checkpoint", "summarizer": "extractive" },
+            }),
+            of_call: Value::Null,
+        }
+    }
+}
+
+impl Settings {
+    /// These settings with another layer over them.
+    ///
+    /// Fails with [`EngineError::InvalidSettings`] at the first wrong value.
+    pub fn with(&self, layer: &Value) -> Result<Self, EngineError> {
+        if !layer.is_object() {
+            return Err(invalid("settings", "an object"));
+        }
+        let mut merged = self.merged.clone();
+        merge(&mut merged, layer);
+        let settings = Self { merged, of_call: self.of_call.clone() };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// These settings with members of the `compaction` object over them, as calls take them.
+    pub fn with_compaction(&self, compaction: Option<Value>) -> Result<Self, EngineError> {
+        let Some(layer) = compaction else {
+            return Ok(self.clone());
+        };
+        let settings = self.with(&json!({ "compaction": layer }))?;
+        Ok(Self { of_call: layer, ..settings })
+    }
+
+    /// Whether the call itself gave the tokens that the member `key` of the `compaction` object stands for.
+    pub(crate) fn are_of_call(&self, key: &str) -> bool {
+        self.of_call.get(key).is_some_and(Value::is_u64)
+    }
+
+    /// The merged object.
+    pub fn as_json(&self) -> &Value {
+        &self.merged
+    }
+
+    /// When to compact and how much to keep.
+    pub fn compaction(&self) -> CompactionSettings {
+        self.overridden(None)
+    }
+
+    /// The same for one model, with its entry of `compaction.modelOverrides`. What the call gave
+    /// itself counts more.
+    pub fn compaction_for(&self, provider: &str, model_id: &str) -> CompactionSettings {
+        let name = format!("{provider}/{model_id}");
+        self.overridden(self.merged["compaction"]["modelOverrides"].get(&name))
+    }
+
+    /// The same for the model that a branch was last answered by or set to, if there is one.
+    pub fn compaction_at(&self, model: Option<&ModelName>) -> CompactionSettings {
+        model.map_or_else(|| self.compaction(), |model| self.compaction_for(&model.provider, &model.model_id))
+    }
+
+    fn overridden(&self, model: Option<&Value>) -> CompactionSettings {
+        let compaction = &self.merged["compaction"];
+        let default = CompactionSettings::default();
+        let number = |key: &str| {
+            let layers = [Some(&self.of_call), model, Some(compaction)];
+            layers.into_iter().flatten().find_map(|layer| layer.get(key)).and_then(Value::as_u64)
+        };
+        CompactionSettings {
+            enabled: compaction["enabled"].as_bool().unwrap_or(default.enabled),
+            reserve_tokens: number("reserveTokens").unwrap_or(default.reserve_tokens),
+            keep_recent_tokens: number("keepRecentTokens").unwrap_or(default.keep_recent_tokens),
+            threshold_percent: number("thresholdPercent"),
+        }
+    }
+
+    /// Tokens that a branch summary leaves free.
+    pub fn branch_reserve_tokens(&self) -> u64 {
+        self.merged["branchSummary"]["reserveTokens"].as_u64().unwrap_or(16_384)
+    }
+
+    /// The summarizers that are used where a call names none, in the order in which they are asked
+    /// (`compactd.summarizer`: a name or a list of names).
+    pub fn summarizers(&self) -> Vec<String> {
+        match &self.merged["compactd"]["summarizer"] {
+            Value::String(name) => vec![name.clone()],
+            Value::Array(names) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => vec!["extractive".to_owned()],
+        }
+    }
+
+    /// Whether lines of summaries name the entries that they come from (`compaction.citations`).
+    pub fn citations(&self) -> bool {
+        self.merged["compaction"]["citations"] == true
+    }
+
+    /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
+    pub fn thinking(&self) -> Thinking {
+        match self.merged["compactd"]["summarizeThinking"] == true {
+            true => Thinking::Included,
+            false => Thinking::Excluded,
+        }
+    }
+
+    /// How failed requests to models are made again (`retry`).
+    pub fn retries(&self) -> RetryPolicy {
+        let retry = &self.merged["retry"];
+        if retry["enabled"] == false {
+            return RetryPolicy::NONE;
+        }
+        let milliseconds = |key: &str, default| Duration::from_millis(retry[key].as_u64().unwrap_or(default));
+        RetryPolicy {
+            max_retries: retry["maxRetries"].as_u64().map_or(3, |retries| u32::try_from(retries).unwrap_or(u32::MAX)),
+            base_delay: milliseconds("baseDelayMs", 2_000),
+            max_delay: milliseconds("maxDelayMs", 60_000),
+        }
+    }
+
+    /// How long a whole operation may take, the host's hook and all requests included
+    /// (`compactd.deadlineMs`).
+    pub fn deadline(&self) -> Duration {
+        // A day is for ever here, and no sum of it overflows a clock.
+        let milliseconds = self.merged["compactd"]["deadlineMs"].as_u64().unwrap_or(600_000);
+        Duration::from_millis(milliseconds).min(Duration::from_secs(24 * 60 * 60))
+    }
+
+    /// When the store waits for the disk.
+    pub fn durability(&self) -> Durability {
+        match self.merged["compactd"]["durability"].as_str() {
+            Some("always") => Durability::Always,
+            Some("none") => Durability::None,
+            _ => Durability::Checkpoint,
+        }
+    }
+
+    /// Bytes of a line of a session file that are held at most (`compactd.maxLineBytes`). A line is held
+    /// several times while it is served, so that there are never more than a sixteenth of `memory`, the
+    /// bytes that this process may use: without that room it would end, with all its sessions.
+    pub fn max_line_bytes(&self, memory: Option<u64>) -> usize {
+        let set = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or(MAX_LINE_BYTES);
+        let room = memory.map_or(u64::MAX, |memory| (memory / 16).max(MIN_LINE_BYTES));
+        usize::try_from(set.min(room)).unwrap_or(usize::MAX)
+    }
+
+    /// Tool and argument names by which file operations are recognised
+    /// (`compactd.fileTools: {read, write, edit, pathArguments}`), each a list of further names.
+    pub fn file_tools(&self) -> FileTools {
+        let mut tools = FileTools::default();
+        let more = &self.merged["compactd"]["fileTools"];
+        for (key, names) in [
+            ("read", &mut tools.read),
+            ("write", &mut tools.write),
+            ("edit", &mut tools.edit),
+            ("pathArguments", &mut tools.path_arguments),
+        ] {
+            let further = more[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+            names.extend(further.map(str::to_owned));
+        }
+        tools
+    }
+
+    /// How long a hook may take (`compactd.hooks.timeoutMs`).
+    pub fn hook_timeout(&self) -> Duration {
+        Duration::from_millis(self.merged["compactd"]["hooks"]["timeoutMs"].as_u64().unwrap_or(30_000))
+    }
+
+    /// How models are asked for the summary of a compaction (`compactd.summaryRequest`).
+    pub fn request_choice(&self) -> RequestChoice {
+        RequestChoice::named(self.merged["compactd"]["summaryRequest"].as_str()).unwrap_or_default()
+    }
+
+    /// How long the host's model may take for one summary (`compactd.summarize.timeoutMs`).
+    pub fn summarize_timeout(&self) -> Duration {
+        Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
+    }
+
+    /// Tokens that the host's model can read (`compactd.summarize.contextWindow`).
+    pub fn summarize_window(&self) -> u64 {
+        self.merged["compactd"]["summarize"]["contextWindow"].as_u64().unwrap_or(128_000)
+    }
+
+    /// Tokens that pinned entries may take together (`compactd.pins.maxTokens`).
+    pub fn pin_tokens(&self) -> u64 {
+        self.merged["compactd"]["pins"]["maxTokens"].as_u64().unwrap_or(4_000)
+    }
+
+    /// A prompt that replaces the project's own (`compactd.prompts.<name>`).
+    pub fn prompt(&self, name: &str) -> Option<&str> {
+        self.merged["compactd"]["prompts"][name].as_str()
+    }
+
+    /// Bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
+    pub fn ledger_bytes(&self) -> usize {
+        let bytes = self.merged["compactd"]["ledger"]["maxBytes"].as_u64();
+        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(LEAST_LEDGER_BYTES))
+    }
+
+    /// Tokens that may be added to a summary for facts that it lacks (`compactd.repair: {enabled,
+    /// maxTokens}`); `None` where none are added.
+    pub fn repair_tokens(&self) -> Option<u64> {
+        let repair = &self.merged["compactd"]["repair"];
+        (repair["enabled"] != false).then(|| repair["maxTokens"].as_u64().unwrap_or(3_000))
+    }
+
+    /// What is taken out of what goes to a summarizer and of what comes back
+    /// (`compactd.redaction`).
+    pub fn redaction(&self) -> RedactionSettings {
+        // Settings are checked before they are in force; redacting is the safe side.
+        RedactionSettings::read(&self.merged["compactd"]["redaction"]).unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        let root = &self.merged;
+        for key in ["compaction", "branchSummary", "retry", "compactd"] {
+            expect(root, key, "an object", Value::is_object)?;
+        }
+        self.check_compaction()?;
+        expect(root, "branchSummary.reserveTokens", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.durability", "always, checkpoint or none", |value| {
+            matches!(value.as_str(), Some("always" | "checkpoint" | "none"))
+        })?;
+        self.check_summarizers()?;
+        configuration::check(root)?;
+        expect(root, "compactd.summarize.contextWindow", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.ledger", "an object", Value::is_object)?;
+        expect(root, "compactd.ledger.maxBytes", "a whole number of bytes, 0 or more", Value::is_u64)?;
+        expect(root, "compactd.summarizeThinking", "true or false", Value::is_boolean)?;
+        expect(root, "compactd.summaryRequest", "auto, continue or transcript", |value| {
+            value.is_string() && RequestChoice::named(value.as_str()).is_some()
+        })?;
+        expect(root, "compactd.maxLineBytes", "a whole number of bytes, 1048576 or more", |value| {
+            value.as_u64().is_some_and(|bytes| bytes >= MIN_LINE_BYTES)
+        })?;
+        expect(root, "compactd.trustProject", "true or false", Value::is_boolean)?;
+        expect(root, "compactd.repair", "an object", Value::is_object)?;
+        expect(root, "compactd.repair.enabled", "true or false", Value::is_boolean)?;
+        expect(root, "compactd.repair.maxTokens", WHOLE, Value::is_u64)?;
+        expect(root, "compactd.pins", "an object", Value::is_object)?;
+        expect(root, "compactd.pins.maxTokens", WHOLE, Value::is_u64)?;
+        expect(root, "retry.enabled", "true or false", Value::is_boolean)?;
+        for number in ["retry.maxRetries", "retry.baseDelayMs", "retry.maxDelayMs"] {
+            expect(root, number, "a whole number, 0 or more", Value::is_u64)?;
+        }
+        for timeout in ["compactd.deadlineMs", "compactd.hooks.timeoutMs", "compactd.summarize.timeoutMs"] {
+            expect(root, timeout, "a whole number of milliseconds", Value::is_u64)?;
+        }
+        for list in ["read", "write", "edit", "pathArguments"] {
+            expect(root, &format!("compactd.fileTools.{list}"), "a list of names", is_name_list)?;
+        }
+        for prompt in PROMPTS {
+            expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
+        }
+        self.check_redaction()
+    }
+
+    fn check_redaction(&self) -> Result<(), EngineError> {
+        let read = RedactionSettings::read(&self.merged["compactd"]["redaction"]);
+        read.map(|_| ()).map_err(|wrong| {
+            let path = format!("compactd.redaction.{}", wrong.path);
+            invalid(path.trim_end_matches('.'), &wrong.expected)
+        })
+    }
+
+    fn check_summarizers(&self) -> Result<(), EngineError> {
+        let named = self.merged["compactd"].get("summarizer");
+        let is_list = named.is_none_or(|value| value.is_string() || is_name_list(value));
+        let names = self.summarizers();
+        let known = summarizer_names(&self.merged);
+        match is_list && !names.is_empty() && names.iter().all(|name| known.contains(&name.as_str())) {
+            true => Ok(()),
+            false => {
+                Err(invalid("compactd.summarizer", &format!("a summarizer, or a list of them: {}", known.join(", "))))
+            }
+        }
+    }
+
+    fn check_compaction(&self) -> Result<(), EngineError> {
+        let root = &self.merged;
+        expect(root, "compaction.enabled", "true or false", Value::is_boolean)?;
+        expect(root, "compaction.citations", "true or false", Value::is_boolean)?;
+        expect(root, "compaction.reserveTokens", WHOLE, Value::is_u64)?;
+        expect(root, "compaction.keepRecentTokens", WHOLE, Value::is_u64)?;
+        expect(root, "compaction.modelOverrides", "an object", Value::is_object)?;
+        expect(root, "compaction.thresholdPercent", PERCENT, is_percent)?;
+        let models = root["compaction"]["modelOverrides"].as_object().into_iter().flatten();
+        for (model, values) in models {
+            check_override(&format!("compaction.modelOverrides.{model}"), values)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names of the summarizers that can be chosen with these merged settings: those that need no model
+/// of their own, the providers, and the models that the settings define.
+pub fn summarizer_names(settings: &Value) -> Vec<&str> {
+    ["extractive", "host"].into_iter().chain(configuration::model_names(settings)).collect()
+}
+
+/// Bytes that a line may have where nothing is set, and the least that can be set: a header fits it.
+const MAX_LINE_BYTES: u64 = 256 << 20;
+const MIN_LINE_BYTES: u64 = 1 << 20;
+/// Names of the prompts that `compactd.prompts` may replace.
+pub const PROMPTS: &[&str] =
+    &["system", "history", "update", "turnPrefix", "branch", "continued", "inConversation", "inTurn"];
+const WHOLE: &str = "a whole number of tokens, 0 or more";
+const PERCENT: &str = "a whole number of percent from 1 to 100, or null";
+
+fn invalid(path: &str, expected: &str) -> EngineError {
+    EngineError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
+}
+
+/// Checks the value at a dotted path, if there is one.
+fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool) -> Result<(), EngineError> {
+    let value = path.split('.').try_fold(root, |value, key| value.get(key));
+    match value {
+        Some(value) if !is_right(value) => Err(invalid(path, expected)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks an entry of `compaction.modelOverrides`; names of models may hold dots.
+fn check_override(path: &str, values: &Value) -> Result<(), EngineError> {
+    if !values.is_object() {
+        return Err(invalid(path, "an object"));
+    }
+    let checks = [
+        ("reserveTokens", WHOLE, Value::is_u64 as fn(&Value) -> bool),
+        ("keepRecentTokens", WHOLE, Value::is_u64),
+        ("thresholdPercent", PERCENT, is_percent),
+    ];
+    let wrong = checks.iter().find(|(key, _, is_right)| values.get(key).is_some_and(|value| !is_right(value)));
+    wrong.map_or(Ok(()), |(key, expected, _)| Err(invalid(&format!("{path}.{key}"), expected)))
+}
+
+fn is_percent(value: &Value) -> bool {
+    value.is_null() || value.as_u64().is_some_and(|percent| (1..=100).contains(&percent))
+}
+
+fn is_name_list(value: &Value) -> bool {
+    value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+}
+
+fn merge(base: &mut Value, layer: &Value) {
+    match (base, layer) {
+        (Value::Object(base), Value::Object(layer)) => {
+            for (key, value) in layer {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, layer) => *base = layer.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_merge_and_other_values_replace() {
+        let layer = json!({ "compaction": { "keepRecentTokens": 5, "mine": [1] }, "other": 1 });
+        let settings = Settings::default().with(&layer).unwrap();
+        assert_eq!(settings.compaction().keep_recent_tokens, 5);
+        assert_eq!(settings.compaction().reserve_tokens, 16_384);
+        assert_eq!(settings.as_json()["compaction"]["mine"], json!([1]));
+        assert_eq!(settings.as_json()["other"], json!(1));
+    }
+
+    #[test]
+    fn wrong_values_are_named_by_their_path() {
+        for (layer, path) in [
+            (json!({ "compaction": { "keepRecentTokens": -1 } }), "compaction.keepRecentTokens"),
+            (json!({ "compaction": { "enabled": "yes" } }), "compaction.enabled"),
+            (json!({ "compaction": [] }), "compaction"),
+            (json!({ "compactd": { "durability": "sometimes" } }), "compactd.durability"),
+            (json!({ "compactd": { "summarizer": "nobody" } }), "compactd.summarizer"),
+            (json!({ "compactd": { "summarizers": { "openai": {} } } }), "compactd.summarizers.openai.model"),
+            (json!({ "compaction": { "thresholdPercent": 0 } }), "compaction.thresholdPercent"),
+            (json!({ "compaction": { "thresholdPercent": 101 } }), "compaction.thresholdPercent"),
+            (json!({ "compaction": { "thresholdPercent": 50.5 } }), "compaction.thresholdPercent"),
+            (json!({ "compaction": { "modelOverrides": { "a/b": 1 } } }), "compaction.modelOverrides.a/b"),
+            (
+                json!({ "compaction": { "modelOverrides": { "a/b": { "thresholdPercent": "9" } } } }),
+                "compaction.modelOverrides.a/b.thresholdPercent",
+            ),
+            (json!({ "compactd": { "redaction": 1 } }), "compactd.redaction"),
+            (json!({ "compactd": { "summaryRequest": "never" } }), "compactd.summaryRequest"),
+            (
+                json!({ "compactd": { "redaction": { "rules": { "disable": [1] } } } }),
+                "compactd.redaction.rules.disable.0",
+            ),
+            (
+                json!({ "compaction": { "modelOverrides": { "a/b": { "reserveTokens": 1.5 } } } }),
+                "compaction.modelOverrides.a/b.reserveTokens",
+            ),
+        ] {
+            match Settings::default().with(&layer).unwrap_err() {
+                EngineError::InvalidSettings { path: wrong, .. } => assert_eq!(wrong, path),
+                error => panic!("{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn models_have_settings_of_their_own() {
+        let of_model = json!({ "reserveTokens": 7, "keepRecentTokens": 8, "thresholdPercent": null });
+        let layer = json!({ "compaction": { "thresholdPercent": 60, "modelOverrides": { "p/m.1": of_model } } });
+        let settings = Settings::default().with(&layer).unwrap();
+        let check = |settings: &Settings, model: &str, expected: (u64, u64, Option<u64>)| {
+            let found = settings.compaction_for("p", model);
+            assert_eq!((found.reserve_tokens, found.keep_recent_tokens, found.threshold_percent), expected);
+        };
+        check(&settings, "m.1", (7, 8, None));
+        check(&settings, "other", (16_384, 20_000, Some(60)));
+        // What a call gives itself counts more than what is set for the model.
+        let of_call = settings.with_compaction(Some(json!({ "keepRecentTokens": 9, "thresholdPercent": 50 }))).unwrap();
+        check(&of_call, "m.1", (7, 9, Some(50)));
+        check(&of_call, "other", (16_384, 9, Some(50)));
+    }
+}

@@ -1,0 +1,361 @@
+//! The layers that settings come from, and their changes while the server runs.
+//!
+//! Files are looked at when a call needs settings, not watched: a call then sees what was saved
+//! before it, and nothing happens between calls. A file that gets a wrong value is told of in the
+//! log and leaves the settings as they are, since a server that runs must neither end nor silently
+//! fall back to defaults; `initialize` and `updateSettings` fail instead, as somebody waits for the
+//! answer.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use session_store::read_regular_file;
+
+use super::{Settings, invalid, merge, project};
+use crate::error::EngineError;
+
+/// Bytes that a settings file may have.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Settings in force, and what they are merged from.
+#[derive(Debug)]
+pub struct SettingsLayers {
+    files: Vec<PathBuf>,
+    /// `initialize.settings`.
+    given: Option<Value>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// What the files were when they were read.
+    stamps: Vec<Option<Stamp>>,
+    /// The objects in the files, the project's last.
+    layers: Vec<Option<Value>>,
+    /// What `updateSettings` has brought, merged.
+    updates: Value,
+    settings: Arc<Settings>,
+    /// Files that could not be read.
+    unreadable: Vec<String>,
+    /// What the files in force may not set.
+    ignored: Option<String>,
+}
+
+/// What tells one state of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+    inode: u64,
+}
+
+impl SettingsLayers {
+    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and lays `given` over them. Of the
+    /// second counts what a project may set. Fails with [`EngineError::InvalidSettings`] at the first wrong value; a file
+    /// that is broken, too large or no regular file counts as empty.
+    pub fn open(agent_dir: Option<&Path>, cwd: &Path, given: Option<Value>) -> Result<Self, EngineError> {
+        let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
+        let files: Vec<PathBuf> = of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]).collect();
+        let updates = Value::Object(Map::new());
+        let stamps = stamps(&files);
+        let (layers, unreadable) = read_all(&files);
+        let (settings, ignored) = merged(&files, &layers, given.as_ref(), &updates)?;
+        let state = Mutex::new(State { stamps, layers, updates, settings: Arc::new(settings), unreadable, ignored });
+        Ok(Self { files, given, state })
+    }
+
+    /// These settings alone, without files.
+    pub fn without_files(settings: &Settings) -> Self {
+        let updates = Value::Object(Map::new());
+        let (stamps, layers, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        let (given, settings) = (settings.as_json().clone(), Arc::new(settings.clone()));
+        let state = Mutex::new(State { stamps, layers, updates, settings, unreadable, ignored: None });
+        Self { files: Vec::new(), given: Some(given), state }
+    }
+
+    /// The settings in force, with what the files hold now. Costs a look at each of them; they are
+    /// read when they have changed.
+    pub fn current(&self) -> Arc<Settings> {
+        let mut state = self.lock();
+        let stamps = stamps(&self.files);
+        if stamps != state.stamps {
+            state.stamps = stamps;
+            self.read_again(&mut state);
+        }
+        Arc::clone(&state.settings)
+    }
+
+    /// Lays `layer` over all layers there are, earlier updates included. Fails with
+    /// [`EngineError::InvalidSettings`], and changes nothing then.
+    pub fn update(&self, layer: &Value) -> Result<Arc<Settings>, EngineError> {
+        self.current();
+        let mut state = self.lock();
+        if !layer.is_object() {
+            return Err(invalid("settings", "an object"));
+        }
+        let mut updates = state.updates.clone();
+        merge(&mut updates, layer);
+        let (settings, ignored) = merged(&self.files, &state.layers, self.given.as_ref(), &updates)?;
+        state.updates = updates;
+        state.settings = Arc::new(settings);
+        state.ignored = ignored;
+        Ok(Arc::clone(&state.settings))
+    }
+
+    /// Texts that tell of files that could not be used.
+    pub fn diagnostics(&self) -> Vec<String> {
+        let state = self.lock();
+        state.unreadable.iter().chain(&state.ignored).cloned().collect()
+    }
+
+    fn read_again(&self, state: &mut State) {
+        let (layers, mut unreadable) = read_all(&self.files);
+        match merged(&self.files, &layers, self.given.as_ref(), &state.updates) {
+            Ok((settings, ignored)) => {
+                state.layers = layers;
+                state.settings = Arc::new(settings);
+                state.ignored = ignored;
+            }
+            Err(error) => unreadable.push(format!("the settings before the last change stay in force: {error}")),
+        }
+        for diagnostic in unreadable.iter().chain(&state.ignored) {
+            tracing::warn!("{diagnostic}");
+        }
+        state.unreadable = unreadable;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is made at once, so that it is whole even after a panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
+    files.iter().map(|path| std::fs::metadata(path).ok().map(|metadata| stamp(&metadata))).collect()
+}
+
+fn stamp(metadata: &std::fs::Metadata) -> Stamp {
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let inode = 0;
+    Stamp { length: metadata.len(), modified: metadata.modified().ok(), inode }
+}
+
+fn read_all(files: &[PathBuf]) -> (Vec<Option<Value>>, Vec<String>) {
+    let mut diagnostics = Vec::new();
+    let mut read = |path: &PathBuf| match read_object(path) {
+        Ok(layer) => layer,
+        Err(reason) => {
+            diagnostics.push(format!("settings file {} counts as empty: {reason}", path.display()));
+            None
+        }
+    };
+    let layers = files.iter().map(&mut read).collect();
+    (layers, diagnostics)
+}
+
+/// The settings of all layers, and what tells of members of the project's file that do not count.
+fn merged(
+    files: &[PathBuf],
+    layers: &[Option<Value>],
+    given: Option<&Value>,
+    updates: &Value,
+) -> Result<(Settings, Option<String>), EngineError> {
+    let mut layers: Vec<Option<Value>> = layers.to_vec();
+    let of_agent = layers.split_last().and_then(|(_, before)| before.first()?.as_ref());
+    let is_trusted = project::is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
+    let own = layers.last_mut().and_then(Option::as_mut).zip(files.last()).filter(|_| !is_trusted);
+    let ignored = own.and_then(|(layer, path)| project::restrict(layer, path));
+    let mut settings = Settings::default();
+    for (path, layer) in files.iter().zip(layers) {
+        if let Some(layer) = layer {
+            settings = settings.with(&layer).map_err(|error| error.in_file(path))?;
+        }
+    }
+    if let Some(given) = given {
+        settings = settings.with(given)?;
+    }
+    Ok((settings.with(updates)?, ignored))
+}
+
+/// The object in a settings file; `None` if there is no file.
+fn read_object(path: &Path) -> Result<Option<Value>, String> {
+    match read_regular_file(path, MAX_FILE_BYTES) {
+        Ok(text) => serde_json::from_slice::<Map<String, Value>>(&text)
+            .map(|layer| Some(Value::Object(layer)))
+            .map_err(|error| format!("it holds no JSON object: {error}")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    struct Place {
+        directory: tempfile::TempDir,
+        layers: SettingsLayers,
+    }
+
+    impl Place {
+        fn new(given: Value) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(given)).unwrap();
+            Self { directory, layers }
+        }
+
+        /// Puts another file in the place of the settings, as careful editors do.
+        fn save(&self, text: &str) {
+            let written = self.directory.path().join("settings.json.new");
+            std::fs::write(&written, text).unwrap();
+            std::fs::rename(written, self.directory.path().join("settings.json")).unwrap();
+        }
+
+        fn check(&self, keep: u64, reserve: u64, diagnostics: usize) {
+            let compaction = self.layers.current().compaction();
+            assert_eq!((compaction.keep_recent_tokens, compaction.reserve_tokens), (keep, reserve));
+            assert_eq!(self.layers.diagnostics().len(), diagnostics, "{:?}", self.layers.diagnostics());
+        }
+    }
+
+    fn compaction(key: &str, value: Value) -> Value {
+        json!({ "compaction": { key: value } })
+    }
+
+    #[test]
+    fn files_are_read_again_when_they_have_changed() {
+        let place = Place::new(compaction("reserveTokens", json!(7)));
+        place.check(20_000, 7, 0);
+        place.save(&compaction("keepRecentTokens", json!(1)).to_string());
+        place.check(1, 7, 0);
+        place.save(&json!({ "compaction": { "keepRecentTokens": 2, "reserveTokens": 3 } }).to_string());
+        place.check(2, 7, 0);
+        std::fs::remove_file(place.directory.path().join("settings.json")).unwrap();
+        place.check(20_000, 7, 0);
+        assert!(Arc::ptr_eq(&place.layers.current(), &place.layers.current()));
+    }
+
+    #[test]
+    fn a_wrong_value_leaves_the_settings_in_force() {
+        let place = Place::new(json!({}));
+        place.save(&compaction("keepRecentTokens", json!(1)).to_string());
+        place.check(1, 16_384, 0);
+        place.save(&compaction("keepRecentTokens", json!("many")).to_string());
+        place.check(1, 16_384, 1);
+        let [diagnostic] = &place.layers.diagnostics()[..] else { panic!("there is one") };
+        assert!(
+            diagnostic.contains("settings.json") && diagnostic.contains("compaction.keepRecentTokens"),
+            "{diagnostic}"
+        );
+        place.layers.update(&compaction("reserveTokens", json!(5))).unwrap();
+        place.check(1, 5, 1);
+        place.save(&compaction("keepRecentTokens", json!(3)).to_string());
+        place.check(3, 5, 0);
+    }
+
+    /// An agent directory and a project whose file holds `own`.
+    fn project(own: &Value) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(".pi")).unwrap();
+        std::fs::write(directory.path().join(".pi/settings.json"), own.to_string()).unwrap();
+        directory
+    }
+
+    fn strange() -> Value {
+        let evil = json!({ "provider": "command", "command": ["sh", "-c", "true"] });
+        json!({
+            "sessionDir": "/elsewhere", "retry": { "maxRetries": 1_000_000 }, "theme": "dark",
+            "compaction": { "keepRecentTokens": 7 },
+            "compactd": {
+                "summarizers": { "evil": evil }, "summarizer": "evil", "redaction": { "enabled": false },
+                "durability": "none", "prompts": { "system": "obey" }, "trustProject": true, "new": 1,
+                "fileTools": { "read": ["open"] },
+            },
+        })
+    }
+
+    #[test]
+    fn a_project_sets_how_much_is_kept_and_no_more() {
+        let directory = project(&strange());
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), None).unwrap();
+        let settings = layers.current();
+        assert_eq!(settings.compaction().keep_recent_tokens, 7);
+        let expected = json!({
+            "durability": "checkpoint", "summarizer": "extractive", "fileTools": { "read": ["open"] }
+        });
+        assert_eq!(settings.as_json()["compactd"], expected);
+        assert_eq!(settings.as_json()["theme"], "dark");
+        assert!(settings.as_json().get("sessionDir").is_none() && settings.as_json().get("retry").is_none());
+        assert!(settings.redaction().redactor().is_some());
+        let [diagnostic] = &layers.diagnostics()[..] else { panic!("there is one") };
+        for member in ["sessionDir", "retry", "compactd.summarizers", "compactd.durability", "compactd.prompts"] {
+            assert!(diagnostic.contains(member), "{diagnostic}");
+        }
+        assert!(layers.update(&json!({ "compactd": { "summarizer": "evil" } })).is_err(), "there is no such model");
+    }
+
+    #[test]
+    fn a_project_that_the_host_trusts_sets_everything() {
+        let directory = project(&strange());
+        let trust = |trust: bool| json!({ "compactd": { "trustProject": trust } });
+        let check = |layers: &SettingsLayers, is_trusted: bool| {
+            let is_set = layers.current().as_json()["compactd"]["durability"] == "none";
+            assert_eq!((is_set, layers.diagnostics().len()), (is_trusted, usize::from(!is_trusted)));
+            assert_eq!(layers.current().summarizers(), [if is_trusted { "evil" } else { "extractive" }]);
+        };
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(trust(true))).unwrap();
+        check(&layers, true);
+        layers.update(&trust(false)).unwrap();
+        check(&layers, false);
+        std::fs::write(directory.path().join("settings.json"), trust(true).to_string()).unwrap();
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), None).unwrap();
+        check(&layers, true);
+        let layers = SettingsLayers::open(Some(directory.path()), directory.path(), Some(trust(false))).unwrap();
+        check(&layers, false);
+        let wrong = json!({ "compactd": { "trustProject": "yes" } });
+        assert!(layers.update(&wrong).is_err());
+        check(&layers, false);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_of_bounded_size_counts_as_empty() {
+        let place = Place::new(json!({}));
+        place.save(&json!({ "theme": "x".repeat(1 << 20), "compaction": { "keepRecentTokens": 1 } }).to_string());
+        place.check(20_000, 16_384, 1);
+        std::fs::remove_file(place.directory.path().join("settings.json")).unwrap();
+        for target in ["/dev/zero", "/proc/self/status", "/"] {
+            let path = place.directory.path().join("settings.json");
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            place.check(20_000, 16_384, 1);
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_broken_file_counts_as_empty() {
+        let place = Place::new(json!({}));
+        place.save(&compaction("keepRecentTokens", json!(1)).to_string());
+        place.check(1, 16_384, 0);
+        place.save("{\"compaction\":");
+        place.check(20_000, 16_384, 1);
+    }
+
+    #[test]
+    fn updates_lie_over_everything_and_add_up() {
+        let place = Place::new(compaction("reserveTokens", json!(7)));
+        place.layers.update(&compaction("reserveTokens", json!(8))).unwrap();
+        place.layers.update(&compaction("keepRecentTokens", json!(9))).unwrap();
+        place.check(9, 8, 0);
+        for wrong in [json!([]), json!(null), compaction("keepRecentTokens", json!(-1)), json!({ "compaction": 1 })] {
+            assert!(place.layers.update(&wrong).is_err(), "{wrong}");
+        }
+        place.check(9, 8, 0);
+    }
+}

@@ -1,0 +1,208 @@
+//! An HTTP server that answers as it is told, in the pieces that it is told.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How an answer goes out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Script {
+    /// The status line's number.
+    pub(super) status: u16,
+    /// Headers, beside those that delimit the body.
+    pub(super) headers: Vec<(String, String)>,
+    /// The body.
+    pub(super) body: Vec<u8>,
+    /// Bytes per piece; 0 sends the body whole.
+    pub(super) piece: usize,
+    /// How long the server waits after each piece.
+    pub(super) pause: Duration,
+    /// How the answer ends.
+    pub(super) end: End,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum End {
+    /// With the last, empty chunk.
+    #[default]
+    Chunk,
+    /// By closing the connection, which is all that delimits the body.
+    Close,
+    /// By closing the connection although more was promised.
+    Drop,
+    /// Not at all: the server waits until the client goes.
+    Stall,
+    /// Before the head.
+    Mute,
+}
+
+/// A request as it arrived.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Method, target and version.
+    pub(super) line: String,
+    /// Headers, with names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    /// The body.
+    pub(super) body: Value,
+    /// Its text.
+    pub(super) text: String,
+}
+
+impl Asked {
+    /// A header's text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, text)| text.as_str())
+    }
+}
+
+/// What a server tells a test.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// A request came.
+    Asked(Asked),
+    /// The client closed the connection while the server waited.
+    ClientLeft,
+}
+
+/// A server that answers every request by its script.
+pub(super) struct Server {
+    port: u16,
+    told: Receiver<Told>,
+}
+
+impl Server {
+    /// Starts one. It ends with the test's process.
+    pub(super) fn start(script: Script) -> Self {
+        Self::start_several(vec![script])
+    }
+
+    /// Starts one with a script for each request; the last one serves all further ones.
+    pub(super) fn start_several(scripts: Vec<Script>) -> Self {
+        Self::start_scripts(scripts, |stream| stream)
+    }
+
+    /// Starts one whose connections are wrapped.
+    pub(super) fn start_over<S: Read + Write>(script: Script, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
+        Self::start_scripts(vec![script], wrap)
+    }
+
+    /// Starts one at a port, whose scripts are chosen by the path that is asked for.
+    pub(super) fn start_at(port: u16, script: fn(&str) -> Script) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Ok(asked) = read_request(&mut stream) else { continue };
+                // The connection ends with the answer.
+                let _ = write_answer(&mut stream, &Script { end: End::Close, ..script(&asked.line) });
+                let _ = tell.send(Told::Asked(asked));
+            }
+        });
+        Self { port, told }
+    }
+
+    fn start_scripts<S: Read + Write>(scripts: Vec<Script>, wrap: impl Fn(TcpStream) -> S + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                let script = &scripts[number.min(scripts.len() - 1)];
+                // A client that leaves early is part of some scripts.
+                let stream = stream.unwrap();
+                stream.set_nodelay(true).unwrap();
+                let _ = serve(&mut wrap(stream), script, &tell);
+            }
+        });
+        Self { port, told }
+    }
+
+    /// Address of the server.
+    pub(super) fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The next thing that it tells.
+    pub(super) fn told(&self) -> Told {
+        self.told.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+
+    /// Whether no further request came.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.told.try_iter().any(|told| matches!(told, Told::Asked(_)))
+    }
+
+    /// The next request.
+    pub(super) fn asked(&self) -> Asked {
+        match self.told() {
+            Told::Asked(asked) => asked,
+            Told::ClientLeft => panic!("no request"),
+        }
+    }
+}
+
+fn serve(stream: &mut (impl Read + Write), script: &Script, tell: &Sender<Told>) -> std::io::Result<()> {
+    let _ = tell.send(Told::Asked(read_request(stream)?));
+    let written = match script.end {
+        End::Mute => Ok(()),
+        _ => write_answer(stream, script),
+    };
+    if matches!(script.end, End::Stall | End::Mute) {
+        // A client that goes before it has read all resets the connection.
+        let is_gone = written.is_err() || !matches!(stream.read(&mut [0]), Ok(1..));
+        let _ = is_gone.then(|| tell.send(Told::ClientLeft));
+    }
+    written
+}
+
+fn read_request(stream: &mut impl Read) -> std::io::Result<Asked> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let mut headers = Vec::new();
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header)?;
+        let Some((name, text)) = header.trim_end().split_once(':') else {
+            break;
+        };
+        headers.push((name.to_lowercase(), text.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length").map(|(_, length)| length.parse());
+    let mut body = vec![0; length.and_then(Result::ok).unwrap_or(0)];
+    reader.read_exact(&mut body)?;
+    let text = String::from_utf8_lossy(&body).into_owned();
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(Asked { line: line.trim_end().to_owned(), headers, body, text })
+}
+
+fn write_answer(stream: &mut impl Write, script: &Script) -> std::io::Result<()> {
+    let is_chunked = script.end != End::Close;
+    let delimiter = if is_chunked { "transfer-encoding: chunked" } else { "connection: close" };
+    let mut head = format!("HTTP/1.1 {} Told\r\n{delimiter}\r\n", script.status);
+    for (name, text) in &script.headers {
+        head.push_str(&format!("{name}: {text}\r\n"));
+    }
+    stream.write_all(format!("{head}\r\n").as_bytes())?;
+    let piece = if script.piece == 0 { script.body.len().max(1) } else { script.piece };
+    for bytes in script.body.chunks(piece) {
+        let mut sent = bytes.to_vec();
+        if is_chunked {
+            sent = format!("{:x}\r\n", bytes.len()).into_bytes();
+            sent.extend_from_slice(bytes);
+            sent.extend_from_slice(b"\r\n");
+        }
+        stream.write_all(&sent)?;
+        std::thread::sleep(script.pause);
+    }
+    match script.end {
+        End::Chunk => stream.write_all(b"0\r\n\r\n"),
+        _ => Ok(()),
+    }
+}

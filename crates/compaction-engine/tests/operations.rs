@@ -1,0 +1,200 @@
+//! Operations on sessions in memory, without a server: what a host is told and asked, and in which order.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use compaction_core::entry::EntryId;
+use compaction_core::message::Message;
+use compaction_engine::host::{
+    BeforeCompaction, BeforeNavigation, CompactionDone, Decision, GivenSummary, Navigation, NavigationChanges, Question,
+};
+use compaction_engine::settings::SettingsLayers;
+use compaction_engine::{
+    CompactionRequest, Engine, EngineError, ErrorKind, Event, Host, NavigationRequest, OpenSession, Settings,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// What the host says to both hooks.
+#[derive(Debug, Clone)]
+enum Say {
+    Nothing,
+    Cancel,
+    Give(&'static str),
+    Panic,
+}
+
+/// Remembers what it was told.
+#[derive(Debug)]
+struct Recorder {
+    told: Mutex<Vec<String>>,
+    say: Say,
+}
+
+#[async_trait]
+impl Host for Recorder {
+    fn tell(&self, event: Event) {
+        self.told.lock().unwrap().push(shown(&event));
+    }
+
+    fn answers(&self, question: Question) -> bool {
+        question != Question::Summary && !matches!(self.say, Say::Nothing)
+    }
+
+    async fn before_compaction(
+        &self,
+        question: BeforeCompaction,
+        _: Duration,
+    ) -> Result<Decision<Option<GivenSummary>>, EngineError> {
+        self.told.lock().unwrap().push(format!("asked about {} entries", question.branch.len()));
+        Ok(match self.say {
+            Say::Nothing => Decision::Go(None),
+            Say::Cancel => Decision::Cancel,
+            Say::Panic => panic!("the host panics"),
+            Say::Give(text) => Decision::Go(Some(GivenSummary {
+                summary: text.to_owned(),
+                first_kept_entry_id: None,
+                tokens_before: None,
+                details: None,
+                usage: None,
+            })),
+        })
+    }
+
+    async fn before_navigation(
+        &self,
+        question: BeforeNavigation,
+        _: Duration,
+    ) -> Result<Decision<NavigationChanges>, EngineError> {
+        self.told.lock().unwrap().push(format!("asked about {} left entries", question.abandoned.len()));
+        Ok(match self.say {
+            Say::Cancel => Decision::Cancel,
+            _ => Decision::Go(NavigationChanges::default()),
+        })
+    }
+}
+
+fn shown(event: &Event) -> String {
+    match event {
+        Event::EntryAppended { entry, .. } => format!("appended {}", entry.kind_name()),
+        Event::SessionChanged { .. } => "changed".to_owned(),
+        Event::LeafChanged { .. } => "leaf changed".to_owned(),
+        Event::CompactionStarted { .. } => "compaction started".to_owned(),
+        Event::CompactionEnded(end) => match &end.outcome {
+            Ok(CompactionDone::Compacted(done)) => format!("compacted by {}", done.summarizer),
+            Ok(CompactionDone::Clipped(_)) => "clipped".to_owned(),
+            Err(error) => format!("compaction failed: {error}"),
+        },
+        Event::NavigationStarted { .. } => "navigation started".to_owned(),
+        Event::NavigationEnded { outcome, .. } => match outcome {
+            Ok(Navigation { is_cancelled: true, .. }) => "navigation called off".to_owned(),
+            Ok(_) => "navigated".to_owned(),
+            Err(error) => format!("navigation failed: {error}"),
+        },
+        Event::Progress(progress) => format!("{:?}", progress.phase),
+    }
+}
+
+/// An engine whose host says this to its hooks, over a conversation in memory.
+struct Scene {
+    host: Arc<Recorder>,
+    engine: Arc<Engine>,
+    session: Arc<OpenSession>,
+    ids: Vec<EntryId>,
+}
+
+impl Scene {
+    async fn new(say: Say) -> Self {
+        let settings = json!({ "compaction": { "keepRecentTokens": 40 } });
+        let settings = Settings::default().with(&settings).unwrap();
+        let host = Arc::new(Recorder { told: Mutex::default(), say });
+        let layers = SettingsLayers::without_files(&settings);
+        let engine = Engine::new(Arc::clone(&host) as Arc<dyn Host>, layers, CancellationToken::new());
+        let said = |number: usize| {
+            let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
+            let text = format!("Step {number}: the parser reads the header first. {}", "It is long. ".repeat(100));
+            message(&json!({ "role": role, "content": text }))
+        };
+        let messages: Vec<Message> = (0..6).map(said).collect();
+        let session = Arc::new(OpenSession::of_messages(&messages).unwrap());
+        let ids = {
+            let slot = session.slot.read().await;
+            let opened = session.opened(slot.as_ref()).unwrap();
+            opened.branch_ids(opened.leaf_id()).unwrap()
+        };
+        Self { host, engine: Arc::new(engine), session, ids }
+    }
+
+    async fn navigate(&self, request: NavigationRequest) -> Result<Navigation, EngineError> {
+        let settings = self.engine.settings();
+        let chain = self.engine.summarizers(None, &settings)?;
+        let turn = (Arc::clone(&self.session), Arc::clone(&self.session.slot).write_owned().await);
+        let (parent, request_cancel) = (CancellationToken::new(), CancellationToken::new());
+        let begun = self.engine.begin_navigation(turn, request, &settings, chain, parent, request_cancel).await?;
+        self.engine.start_navigation(begun).await.unwrap()
+    }
+
+    fn check_told(&self, expected: &[&str]) {
+        assert_eq!(*self.host.told.lock().unwrap(), expected);
+        assert_eq!(self.session.operation_id(), None, "the claim has ended");
+    }
+}
+
+fn message(message: &Value) -> Message {
+    Message::from_json(&message.to_string()).unwrap()
+}
+
+#[tokio::test]
+async fn a_compaction_is_told_from_its_start_to_its_end() {
+    let scene = Scene::new(Say::Nothing).await;
+    let compaction = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap();
+    assert!(compaction.tokens_after < compaction.tokens_before, "{compaction:?}");
+    scene.check_told(&["compaction started", "appended compaction", "compacted by extractive"]);
+    let again = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::AlreadyCompacted, "{again}");
+}
+
+#[tokio::test]
+async fn a_host_gives_the_summary_or_calls_it_off() {
+    let scene = Scene::new(Say::Give("All of it was about the parser.")).await;
+    let compaction = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap();
+    assert_eq!((compaction.summary.as_str(), compaction.from_hook), ("All of it was about the parser.", true));
+    scene.check_told(&["compaction started", "asked about 6 entries", "appended compaction", "compacted by hook"]);
+
+    let scene = Scene::new(Say::Cancel).await;
+    let error = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CancelledByHook);
+    let failed = "compaction failed: a hook cancelled the operation";
+    scene.check_told(&["compaction started", "asked about 6 entries", failed]);
+
+    let scene = Scene::new(Say::Give(" ")).await;
+    let error = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable(), error.attempts()), (ErrorKind::SummaryRejected, false, None));
+}
+
+#[tokio::test]
+async fn what_panics_ends_and_frees_the_session() {
+    let scene = Scene::new(Say::Panic).await;
+    let error = scene.engine.compact(&scene.session, CompactionRequest::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal);
+    let failed = "compaction failed: the compaction panicked";
+    scene.check_told(&["compaction started", "asked about 6 entries", failed]);
+}
+
+#[tokio::test]
+async fn a_navigation_with_a_summary_goes_the_same_way() {
+    let scene = Scene::new(Say::Nothing).await;
+    let request = NavigationRequest { summarize: true, ..NavigationRequest::to(scene.ids[1].clone()) };
+    let navigation = scene.navigate(request).await.unwrap();
+    assert_eq!(navigation.old_leaf_id, scene.ids.last().cloned());
+    assert!(navigation.summary_entry.is_some());
+    scene.check_told(&["navigation started", "appended branch_summary", "leaf changed", "navigated"]);
+
+    let scene = Scene::new(Say::Cancel).await;
+    let request = NavigationRequest { waits: false, ..NavigationRequest::to(scene.ids[1].clone()) };
+    assert!(scene.navigate(request).await.unwrap().is_cancelled);
+    scene.check_told(&["asked about 4 left entries", "navigation started", "navigation called off"]);
+}

@@ -1,0 +1,273 @@
+//! The client as the host of the engine: it is told by notifications, and asked by requests for a summary
+//! and by hooks (protocol/README.md, "Requests of the server").
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use compaction_core::json::RawObject;
+use compaction_core::overflow::is_overflow;
+use compaction_core::prompts::SummaryRequest;
+use compaction_engine::host::{
+    BeforeCompaction, BeforeNavigation, Decision, Event, GivenSummary, Host, NavigationChanges, Question,
+};
+use compaction_engine::models::{Answer, ContinuedRequest, FailureKind, ModelError, RequestContext, StopReason};
+use compaction_engine::{EngineError, threads};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::client_calls::{ClientCallError, ClientCalls};
+use crate::convert;
+use crate::notifications::notification;
+use crate::params;
+use crate::transport::Outbound;
+use crate::wire::{
+    ClientCapabilities, ContinuedConversation, SessionBeforeCompact, SessionBeforeTree, SummarizeMode, SummarizeParams,
+    SummarizeResult,
+};
+
+/// Before a compaction.
+const BEFORE_COMPACT: &str = "sessionBeforeCompact";
+/// Before a navigation.
+const BEFORE_TREE: &str = "sessionBeforeTree";
+/// Before a fork.
+pub(crate) const BEFORE_FORK: &str = "sessionBeforeFork";
+/// All hooks that the server calls.
+pub(crate) const HOOKS: &[&str] = &[BEFORE_COMPACT, BEFORE_TREE, BEFORE_FORK];
+
+/// The client.
+#[derive(Debug)]
+pub(crate) struct ClientHost {
+    calls: Arc<ClientCalls>,
+    outbound: Outbound,
+    wants_progress: bool,
+    summarizes: bool,
+    continues: bool,
+    hooks: Vec<String>,
+}
+
+impl ClientHost {
+    /// The client behind `outbound`, with what it can do.
+    pub(crate) fn new(calls: Arc<ClientCalls>, outbound: Outbound, client: &ClientCapabilities) -> Self {
+        Self {
+            calls,
+            outbound,
+            wants_progress: client.progress.unwrap_or(true),
+            summarizes: client.summarize,
+            continues: client.summarize && client.summarize_modes.iter().any(|mode| mode == "continue"),
+            hooks: client.hooks.clone(),
+        }
+    }
+
+    fn has_hook(&self, hook: &str) -> bool {
+        self.hooks.iter().any(|name| name == hook)
+    }
+
+    /// Asks a hook. The question may be as large as the session, so that a thread writes it down.
+    async fn ask<P: Serialize>(
+        &self,
+        hook: &str,
+        question: impl FnOnce() -> P + Send + 'static,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, EngineError> {
+        let written = threads::run_with_permit(move || to_raw_value(&question())).await?;
+        let question = written.map_err(|error| EngineError::Internal { message: error.to_string() })?;
+        let answer = self.calls.ask(&self.outbound, hook, &question, limit).await;
+        answer.map_err(|error| unanswered_hook(hook, &error))
+    }
+}
+
+#[async_trait]
+impl Host for ClientHost {
+    fn tell(&self, event: Event) {
+        match notification(event) {
+            Ok(notification) => self.outbound.push(notification),
+            Err(error) => tracing::error!(%error, "a notification could not be written"),
+        }
+    }
+
+    fn wants_progress(&self) -> bool {
+        self.wants_progress
+    }
+
+    fn has_room(&self) -> bool {
+        self.outbound.has_room()
+    }
+
+    fn answers(&self, question: Question) -> bool {
+        match question {
+            Question::Summary => self.summarizes,
+            Question::Continuation => self.continues,
+            Question::BeforeCompaction => self.has_hook(BEFORE_COMPACT),
+            Question::BeforeNavigation => self.has_hook(BEFORE_TREE),
+        }
+    }
+
+    async fn before_compaction(
+        &self,
+        question: BeforeCompaction,
+        limit: Duration,
+    ) -> Result<Decision<Option<GivenSummary>>, EngineError> {
+        let answer = self.ask(BEFORE_COMPACT, move || SessionBeforeCompact::from(question), limit).await?;
+        match decide(&answer)? {
+            Decision::Cancel => Ok(Decision::Cancel),
+            Decision::Go(()) => Ok(Decision::Go(member(&answer, "compaction")?.map(convert::given_summary))),
+        }
+    }
+
+    async fn before_navigation(
+        &self,
+        question: BeforeNavigation,
+        limit: Duration,
+    ) -> Result<Decision<NavigationChanges>, EngineError> {
+        let answer = self.ask(BEFORE_TREE, move || SessionBeforeTree::from(question), limit).await?;
+        match decide(&answer)? {
+            Decision::Cancel => Ok(Decision::Cancel),
+            Decision::Go(()) => Ok(Decision::Go(NavigationChanges {
+                summary: member(&answer, "summary")?.map(convert::given_branch_summary),
+                custom_instructions: member(&answer, "customInstructions")?,
+                replace_instructions: member(&answer, "replaceInstructions")?,
+                label: member(&answer, "label")?,
+            })),
+        }
+    }
+
+    async fn summarize(
+        &self,
+        context: &RequestContext,
+        request: &SummaryRequest,
+        limit: Duration,
+    ) -> Result<Answer, ModelError> {
+        self.ask_for_summary(&summarize_params(context, request), limit).await
+    }
+
+    async fn continue_conversation(
+        &self,
+        context: &RequestContext,
+        request: &ContinuedRequest,
+        limit: Duration,
+    ) -> Result<Answer, ModelError> {
+        let prefix = &request.prefix;
+        let conversation = ContinuedConversation {
+            last_entry_id: prefix.last_entry_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            messages: prefix.messages.len() as u64,
+            first_kept_entry_id: request.first_kept.to_string(),
+        };
+        let params = SummarizeParams {
+            mode: Some(SummarizeMode::Continue),
+            conversation: Some(conversation),
+            ..summarize_params(context, &request.request)
+        };
+        self.ask_for_summary(&params, limit).await
+    }
+}
+
+/// What every request for a summary says.
+fn summarize_params(context: &RequestContext, request: &SummaryRequest) -> SummarizeParams {
+    SummarizeParams {
+        session_id: context.session_id.clone(),
+        operation_id: context.operation_id.clone(),
+        kind: request.kind.into(),
+        mode: None,
+        conversation: None,
+        system_prompt: request.system_prompt.clone(),
+        prompt: request.prompt.clone(),
+        max_tokens: request.max_tokens,
+    }
+}
+
+impl ClientHost {
+    async fn ask_for_summary(&self, params: &SummarizeParams, limit: Duration) -> Result<Answer, ModelError> {
+        let answer = self.calls.ask(&self.outbound, "summarize", params, limit).await.map_err(unanswered)?;
+        let answer = params::parse_value::<SummarizeResult>(answer.get()).map_err(|(path, expected)| {
+            let path = if path.is_empty() { "result".to_owned() } else { format!("result.{path}") };
+            refused(format!("the client's answer is wrong: {path}: expected {expected}"))
+        })?;
+        let stop = match answer.stop_reason.as_str() {
+            "stop" => StopReason::Stop,
+            "length" => StopReason::Length,
+            "toolUse" => StopReason::ToolUse,
+            other => StopReason::Other(other.to_owned()),
+        };
+        let usage = answer.usage.map(|usage| serde_json::from_str::<Value>(usage.get())).transpose();
+        let usage = usage.map_err(|error| refused(format!("the client's answer is wrong: result.usage: {error}")))?;
+        Ok(Answer { text: answer.text, stop, usage })
+    }
+}
+
+/// What the answer of the hook before a fork says.
+pub(crate) fn before_fork(answer: Result<Box<RawValue>, ClientCallError>) -> Result<Decision<()>, EngineError> {
+    decide(&answer.map_err(|error| unanswered_hook(BEFORE_FORK, &error))?)
+}
+
+fn unanswered_hook(hook: &str, error: &ClientCallError) -> EngineError {
+    EngineError::invalid_hook_result(hook, format!("an answer; {error}"))
+}
+
+/// Why the client gave no answer. What it says may tell of an overflow, which a smaller request
+/// avoids.
+fn unanswered(error: ClientCallError) -> ModelError {
+    let kind = match &error {
+        ClientCallError::TimedOut { .. } => FailureKind::TimedOut,
+        ClientCallError::Refused { message } if is_overflow(None, message) => FailureKind::Overflow,
+        ClientCallError::Refused { .. } | ClientCallError::Empty => FailureKind::Refused,
+    };
+    ModelError { cause: error.to_string(), kind, retry_after: None }
+}
+
+fn refused(cause: String) -> ModelError {
+    ModelError { cause, kind: FailureKind::Refused, retry_after: None }
+}
+
+fn decide(answer: &RawValue) -> Result<Decision<()>, EngineError> {
+    if !answer.get().starts_with('{') {
+        return Err(EngineError::invalid_hook_result("result", "an object"));
+    }
+    Ok(match member::<bool>(answer, "cancel")? {
+        Some(true) => Decision::Cancel,
+        Some(false) | None => Decision::Go(()),
+    })
+}
+
+/// A member of the answer; null counts as absent.
+fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>, EngineError> {
+    let members =
+        RawObject::parse(answer.get()).map_err(|_| EngineError::invalid_hook_result("result", "an object"))?;
+    let Some(value) = members.get(key).filter(|value| *value != "null") else {
+        return Ok(None);
+    };
+    params::parse_value::<T>(value).map(Some).map_err(|(path, expected)| {
+        let path = if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") };
+        EngineError::invalid_hook_result(path, expected)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_engine::ErrorKind;
+
+    use super::*;
+
+    fn decision(answer: &str) -> Result<bool, EngineError> {
+        let answer = RawValue::from_string(answer.to_owned()).expect("the test writes JSON");
+        decide(&answer).map(|decision| matches!(decision, Decision::Cancel))
+    }
+
+    #[test]
+    fn a_cancel_is_heard_whatever_stands_beside_it() {
+        let deep = format!("{{\"x\":{}{},\"cancel\":true}}", "[".repeat(500), "]".repeat(500));
+        for answer in [r#"{"cancel":true,"note":"\ud800"}"#, r#"{"cancel":true,"x":1e999}"#, &deep] {
+            assert!(decision(answer).expect("the answer is right"), "{answer}");
+        }
+        assert!(!decision("{}").expect("the answer is right"));
+        for answer in [r#"{"cancel":"yes"}"#, "[]", "null", "\"no\""] {
+            assert_eq!(
+                decision(answer).expect_err("the answer is wrong").kind(),
+                ErrorKind::InvalidHookResult,
+                "{answer}"
+            );
+        }
+    }
+}
