@@ -38,6 +38,21 @@ const fn host(name: &'static str, page: &'static str) -> Host {
     Host { name, page, then: "", tests: "", newer_node: false, installs_in_home: false }
 }
 
+/// The adapter has the type that the SDK wants, in its older and its newest version.
+const TYPED_AI_SDK: &str = r#"npm install --silent --save-dev typescript @types/node
+cat > typed.ts <<'END'
+import { AiSdkHistory } from "compactd-client/ai-sdk";
+import { generateText, type LanguageModel, type ModelMessage } from "ai";
+
+export async function ask(model: LanguageModel, messages: ModelMessage[]): Promise<ModelMessage[]> {
+  const history = new AiSdkHistory({ contextWindow: 200_000 });
+  await generateText({ model, messages, prepareStep: history.prepareStep });
+  return history.fit(messages);
+}
+END
+npx tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext --types node typed.ts
+grep '"version"' node_modules/ai/package.json"#;
+
 const HOSTS: &[Host] = &[
     Host {
         // The TypeScript before the newest one, and what is said where the program is missing.
@@ -79,6 +94,17 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         installs_in_home: true,
         ..host("vscode", "vscode/README.md")
     },
+    Host {
+        then: "node ../compactd/clients/pi/test/rpc.mjs node_modules/@earendil-works/pi-coding-agent/dist/cli.js \\
+    node_modules/compactd-client/dist/src/pi.js",
+        newer_node: true,
+        ..host("pi", "pi/README.md")
+    },
+    Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
+    Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
+    host("langchain", "adapters/langchain/README.md"),
+    host("openai-agents", "adapters/openai-agents/README.md"),
+    host("pydantic-ai", "adapters/pydantic-ai/README.md"),
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
@@ -210,4 +236,31 @@ fn line(name: &str, followed: &Followed) -> String {
 
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(options: &[&str]) -> anyhow::Result<Vec<&'static str>> {
+        Ok(chosen(options)?.iter().map(|host| host.name).collect())
+    }
+
+    #[test]
+    fn hosts_are_left_out_by_name_alone() -> anyhow::Result<()> {
+        assert_eq!(names(&[])?.len(), HOSTS.len());
+        assert_eq!(names(&["--only", "emacs", "--only", "rust"])?, ["rust", "emacs"]);
+        assert_eq!(names(&["--without", "emacs"])?.len(), HOSTS.len() - 1);
+        for wrong in [&["--only"][..], &["--only", "ed"], &["--except", "rust"]] {
+            assert!(names(wrong).is_err(), "{wrong:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_page_is_there() {
+        for host in HOSTS {
+            assert!(root().join("clients").join(host.page).is_file(), "{}", host.page);
+        }
+    }
 }

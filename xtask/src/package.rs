@@ -78,6 +78,11 @@ pub(crate) fn emptied(directory: &Path) -> anyhow::Result<PathBuf> {
 pub(crate) fn npm_packages(directory: &Path, binary: &Path) -> anyhow::Result<()> {
     let client = root().join("clients/typescript");
     npm_ci(&client)?;
+    // What no source makes any more would be published otherwise.
+    let built = client.join("dist");
+    if built.exists() {
+        std::fs::remove_dir_all(built)?;
+    }
     run(Command::new("npm").args(["run", "--silent", "build"]).current_dir(&client))?;
     let platform = Platform::this()?;
     let staged = emptied(&directory.join("npm"))?;

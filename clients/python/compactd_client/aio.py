@@ -98,8 +98,12 @@ class AsyncClient(AsyncCalls):
         await self.shutdown()
 
     async def _request(self, method: str, params: Any) -> Any:
-        start = self._client._start
-        pending = await asyncio.shield(self._loop.run_in_executor(self._sender, start, method, params))
+        sending = self._loop.run_in_executor(self._sender, self._client._start, method, params)
+        try:
+            pending = await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            sending.add_done_callback(_cancel_sent)
+            raise
         reply: asyncio.Future[Any] = self._loop.create_future()
         pending.on_done(lambda done: self._call_soon(_settle, reply, done))
         try:
@@ -167,6 +171,12 @@ class _Notifications:
             return self._items.popleft()
         lost, self._lost = self._lost, 0
         raise NotificationsLost(lost)
+
+
+def _cancel_sent(sent: asyncio.Future[Any]) -> None:
+    """Cancels a request that was sent when nobody waited for it any more."""
+    if not sent.cancelled() and sent.exception() is None:
+        sent.result().cancel()
 
 
 def _settle(reply: asyncio.Future[Any], done: Any) -> None:

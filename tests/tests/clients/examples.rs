@@ -42,7 +42,11 @@ fn typescript_example() {
 #[test]
 fn typescript_suite() {
     if has("npm") {
-        let output = run(command(&build_typescript(), "node", &["--test", "dist/test/client.test.js"]));
+        let output = run(command(
+            &build_typescript(),
+            "node",
+            &["--test", "dist/test/client.test.js", "dist/test/bounded-history.test.js"],
+        ));
         assert!(output.contains("# fail 0") && !output.contains("# pass 0"), "{output}");
     }
 }

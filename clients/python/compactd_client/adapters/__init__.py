@@ -1,0 +1,1 @@
+"""compactd in agent libraries: one module for each, imported by name."""

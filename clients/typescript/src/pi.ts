@@ -1,0 +1,140 @@
+/**
+ * An extension for pi: compactd writes the summaries of compactions and of branches that are left.
+ * pi alone writes the session file. compactd reads a copy of the branch, which is deleted afterwards.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "./client.js";
+import { CompactdError } from "./errors.js";
+import type { CompactionResult, Usage } from "./protocol.js";
+
+/** The part of pi's API that is used here, as its types have it. */
+interface Pi {
+  on(event: "session_before_compact", handler: Handler<BeforeCompact, { cancel?: boolean; compaction?: Compaction }>): unknown;
+  on(event: "session_before_tree", handler: Handler<BeforeTree, { cancel?: boolean; summary?: BranchSummary }>): unknown;
+  on(event: "session_shutdown", handler: Handler<unknown, void>): unknown;
+}
+
+type Handler<Event, Result> = (event: Event, context: Context) => Promise<Result | undefined>;
+type Entry = { type: string; id: string; parentId: string | null; [member: string]: unknown };
+type BranchSummary = { summary: string; details?: unknown; usage?: Usage };
+type Compaction = BranchSummary & { firstKeptEntryId: string; tokensBefore: number };
+
+interface Context {
+  cwd: string;
+  hasUI: boolean;
+  ui: { notify(message: string, type?: "info" | "warning" | "error"): void };
+  sessionManager: { getHeader(): object | null; getBranch(fromId?: string): Entry[] };
+}
+
+interface BeforeCompact {
+  preparation: { firstKeptEntryId: string; settings: { reserveTokens: number; keepRecentTokens: number } };
+  branchEntries: Entry[];
+  customInstructions?: string;
+  signal: AbortSignal;
+}
+
+interface BeforeTree {
+  preparation: {
+    oldLeafId: string | null;
+    commonAncestorId: string | null;
+    entriesToSummarize: Entry[];
+    userWantsSummary: boolean;
+    customInstructions?: string;
+    replaceInstructions?: boolean;
+  };
+  signal: AbortSignal;
+}
+
+/** Registers the handlers. */
+export default function compactd(pi: Pi): void {
+  const server = new SharedServer();
+  pi.on("session_before_compact", ({ preparation, branchEntries, customInstructions, signal }, context) =>
+    answer(signal, context, async () => {
+      const { firstKeptEntryId } = preparation;
+      const { reserveTokens, keepRecentTokens } = preparation.settings;
+      const settings = { reserveTokens, keepRecentTokens };
+      const result = await server.withCopy(context, branchEntries, (client, sessionId) =>
+        client.request("compact", { sessionId, firstKeptEntryId, customInstructions, settings }, { signal }),
+      );
+      return { compaction: compaction(result as CompactionResult) };
+    }),
+  );
+  pi.on("session_before_tree", async ({ preparation, signal }, context) => {
+    if (!preparation.userWantsSummary || preparation.entriesToSummarize.length === 0) return undefined;
+    const { customInstructions, replaceInstructions } = preparation;
+    return answer(signal, context, async () => {
+      const [entries, targetId] = withPlaceToGo(context.sessionManager.getBranch(preparation.oldLeafId ?? undefined), preparation.commonAncestorId);
+      const result = await server.withCopy(context, entries, (client, sessionId) =>
+        client.request("navigateTree", { sessionId, targetId, summarize: true, customInstructions, replaceInstructions }, { signal }),
+      );
+      const entry = "summaryEntry" in result ? result.summaryEntry : undefined;
+      if (entry === undefined || entry === null) throw new Error("the branch that is left says nothing");
+      return { summary: { summary: String(entry.summary), details: entry.details, usage: (entry.usage as Usage) ?? undefined } };
+    });
+  });
+  pi.on("session_shutdown", () => server.stop().then(() => undefined));
+}
+
+/** What pi gets. If compactd fails, pi writes the summary itself, and the person hears why. */
+async function answer<Result>(signal: AbortSignal, { hasUI, ui }: Context, work: () => Promise<Result>): Promise<Result | { cancel: true } | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) return { cancel: true };
+    const kind = error instanceof CompactdError ? ` (${error.kind})` : "";
+    if (hasUI) ui.notify(`compactd: ${error instanceof Error ? error.message : error}${kind}; pi summarises by itself`, "warning");
+    return undefined;
+  }
+}
+
+function compaction({ summary, firstKeptEntryId, tokensBefore, details, usage }: CompactionResult): Compaction {
+  return { summary, firstKeptEntryId, tokensBefore, details, usage: (usage as Usage | null) ?? undefined };
+}
+
+/** The branch with an entry behind `ancestorId` to which compactd can go; one that says nothing and is no message. */
+function withPlaceToGo(branch: Entry[], ancestorId: string | null): [Entry[], string] {
+  const at = branch.findIndex(({ id }) => id === ancestorId) + 1;
+  const timestamp = branch[Math.max(at - 1, 0)]?.timestamp;
+  const place = { type: "custom", id: "compactd", parentId: ancestorId, timestamp, customType: "compactd.place" };
+  return [[...branch.slice(0, at), place, ...branch.slice(at)], place.id];
+}
+
+/** One server for pi, started when it is needed first. */
+class SharedServer {
+  #client: Promise<Client> | undefined;
+
+  /** Opens a session that has these entries, the last of which is the leaf, and calls `work` with it. */
+  async withCopy<Result>(context: Context, entries: Entry[], work: (client: Client, sessionId: string) => Promise<Result>): Promise<Result> {
+    this.#client ??= this.#start(context.cwd);
+    const client = await this.#client;
+    const directory = await mkdtemp(join(tmpdir(), "compactd-pi-"));
+    try {
+      const path = join(directory, "branch.jsonl");
+      const lines = [context.sessionManager.getHeader(), ...entries].map((line) => `${JSON.stringify(line)}\n`);
+      await writeFile(path, lines.join(""), { mode: 0o600 });
+      const { sessionId } = await client.request("openSession", { path });
+      try {
+        return await work(client, sessionId);
+      } finally {
+        await client.request("closeSession", { sessionId });
+      }
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  }
+
+  async stop(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    this.#client = undefined;
+    await client?.shutdown();
+  }
+
+  async #start(cwd: string): Promise<Client> {
+    const client = new Client({ stderr: "ignore", ownProcessGroup: true });
+    void client.exited.then(() => (this.#client = undefined));
+    await client.initialize({ clientInfo: { name: "pi" }, cwd });
+    return client;
+  }
+}

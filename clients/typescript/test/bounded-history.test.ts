@@ -1,0 +1,114 @@
+/** Histories that a library keeps, against the built server. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { AiSdkHistory } from "../src/ai-sdk.js";
+import { ContextTooLargeError, type BoundedHistoryOptions } from "../src/index.js";
+
+const SMALL = { compaction: { reserveTokens: 1000, keepRecentTokens: 500 } };
+
+type ModelMessage = { role: string; content: string | { type: string; [member: string]: any }[]; [member: string]: any };
+
+function start(t: TestContext, options: Partial<BoundedHistoryOptions> = {}): AiSdkHistory {
+  const home = mkdtempSync(join(tmpdir(), "compactd-test-"));
+  const client = { command: process.env.COMPACTD_BIN, env: { PATH: process.env.PATH, HOME: home }, stderr: "ignore" as const };
+  const history = new AiSdkHistory({ contextWindow: 4000, settings: SMALL, client, ...options });
+  t.after(async () => {
+    await history.close();
+    rmSync(home, { recursive: true });
+  });
+  return history;
+}
+
+function turn(number: number, lines = 20): ModelMessage[] {
+  const [toolCallId, toolName] = [`call-${number}`, "read"];
+  const output = { type: "text", value: `line of part ${number}\n`.repeat(lines) };
+  return [
+    { role: "user", content: `Step ${number}: check src/part${number}.ts.` },
+    { role: "assistant", content: [{ type: "tool-call", toolCallId, toolName, input: { number } }], providerOptions: { x: { y: 1 } } },
+    { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] },
+    { role: "assistant", content: [{ type: "reasoning", text: "so far" }, { type: "text", text: `Part ${number} is right.` }] },
+  ];
+}
+
+const turns = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => turn(from + index)).flat();
+
+/** How many messages at the end are the very same. */
+function sameAtEnd(some: ModelMessage[], others: ModelMessage[]): number {
+  let count = 0;
+  while (count < Math.min(some.length, others.length) && same(some.at(-1 - count), others.at(-1 - count))) count++;
+  return count;
+}
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+test("what fits comes back as it is, with all that a session does not know", async (t) => {
+  const system = { role: "system", content: "Be brief." };
+  const odd: ModelMessage[] = [
+    { role: "user", content: [{ type: "text", text: "see", providerOptions: { a: {} } }, { type: "file", data: "aGk=", mediaType: "text/plain" }] },
+    { role: "assistant", content: [{ type: "tool-call", toolCallId: "a", toolName: "x", input: "text" }, { type: "tool-call", toolCallId: "b", toolName: "y", input: {} }] },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "a", toolName: "x", output: { type: "json", value: { n: [1, null] } } },
+        { type: "tool-result", toolCallId: "b", toolName: "y", output: { type: "error-text", value: "no" } },
+      ],
+    },
+    { role: "assistant", content: "done" },
+  ];
+  const messages = [system, ...odd, ...turns(1, 3)];
+  assert.deepEqual(await start(t).fit(messages), messages);
+});
+
+test("a long conversation gives way to a summary and its latest messages", async (t) => {
+  const history = start(t);
+  const all = turns(1, 60);
+  const fitted = await history.fit(all);
+  assert.match(JSON.stringify(fitted[0]), /## Goal/);
+  assert.ok(sameAtEnd(fitted, all) === fitted.length - 1 && fitted.length > 4 && fitted.length < 60, `${fitted.length}`);
+});
+
+test("the whole conversation and what was given last go on the same way", async (t) => {
+  const [whole, given] = [start(t), start(t)];
+  await whole.fit(turns(1, 60));
+  const first = await given.fit(turns(1, 60));
+  const [a, b] = [await whole.fit(turns(1, 80)), await given.fit([...first, ...turns(61, 80)])];
+  assert.ok(sameAtEnd(a, b) >= a.length - 1 && a.length === b.length);
+});
+
+test("a result that is larger than the window is shortened, and its call stays with it", async (t) => {
+  const fitted = await start(t).fit([...turn(1), ...turn(2, 3000)]);
+  const results = fitted.filter(({ role }) => role === "tool").flatMap(({ content }) => content as { [member: string]: any }[]);
+  assert.ok(results.some(({ toolCallId, output }) => toolCallId === "call-2" && output.value.length < 12_000), JSON.stringify(results).slice(0, 500));
+});
+
+test("a conversation that was changed goes on from there", async (t) => {
+  const history = start(t);
+  await history.fit(turns(1, 5));
+  const changed = [...turns(1, 3), { role: "user", content: "Something else." }];
+  assert.deepEqual(await history.fit(changed), changed);
+  assert.deepEqual(await history.fit(turns(1, 5)), turns(1, 5));
+});
+
+test("a session file goes on after a restart", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "compactd-test-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "session.jsonl");
+  const first = start(t, { path });
+  const before = await first.fit(turns(1, 60));
+  await first.close();
+  const second = start(t, { path });
+  const after = await second.fit(turns(1, 61));
+  assert.deepEqual(after.slice(0, before.length), before);
+  assert.deepEqual(after.slice(before.length), turn(61));
+});
+
+test("what can never fit is told with both numbers", async (t) => {
+  const history = start(t, { contextWindow: 1500 });
+  const message = { role: "user", content: "a request that is longer than the window ".repeat(400) };
+  await assert.rejects(history.fit([message]), (error: ContextTooLargeError) => {
+    return error instanceof ContextTooLargeError && error.contextWindow === 1500 && error.tokens > 1500;
+  });
+});
