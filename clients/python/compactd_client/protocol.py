@@ -16,6 +16,11 @@ class AbortResult(TypedDict):
     aborted: bool
 
 
+# A message in the shape that `format` names; where no other is named, one as the session file
+# stores it.
+AnyMessage: TypeAlias = dict[str, Any]
+
+
 @final
 class AppendEntryParams(TypedDict):
     """Parameters of `appendEntry`."""
@@ -38,23 +43,68 @@ class AppendMessageParams(TypedDict):
     sessionId: str
 
     # The message.
-    message: Message
+    message: AnyMessage
 
     # The leaf that the caller believes in; another one fails the call with `leafMoved`.
     expectedLeafId: NotRequired[str | None]
+
+    # The shape of the message; `pi` by default.
+    format: NotRequired[MessageFormat | None]
 
 
 @final
 class AppendMessageResult(TypedDict):
     """Result of `appendMessage`."""
 
-    # The new entry.
+    # The new entry; the last one, where the message became several.
     entryId: str
 
     # The leaf afterwards.
     leafId: str
 
     # The compaction that the server has begun because of this message, or why it has not.
+    compaction: NotRequired[AutomaticCompaction | None]
+
+    # Usage of the context, where the session's model is known.
+    contextUsage: NotRequired[ContextUsage | None]
+
+    # The new entries, where the message became several: an entry holds one result of a tool.
+    entryIds: NotRequired[list[str]]
+
+
+@final
+class AppendMessagesParams(TypedDict):
+    """Parameters of `appendMessages`."""
+
+    # The session.
+    sessionId: str
+
+    # The messages, oldest first; at least one, at most 10000.
+    messages: list[AnyMessage]
+
+    # The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    expectedLeafId: NotRequired[str | None]
+
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+
+@final
+class AppendMessagesResult(TypedDict):
+    """Result of `appendMessages`."""
+
+    # The new entries, oldest first. A message may become several, and items of one answer become
+    # one.
+    entryIds: list[str]
+
+    # For each entry the position of the message that it holds; of the first one, where it holds
+    # several.
+    sources: list[int]
+
+    # The leaf afterwards.
+    leafId: str
+
+    # The compaction that the server has begun because of these messages, or why it has not.
     compaction: NotRequired[AutomaticCompaction | None]
 
     # Usage of the context, where the session's model is known.
@@ -309,11 +359,70 @@ class ClippedResult(TypedDict):
 
 
 @final
+class CompactMessagesParams(TypedDict):
+    """Parameters of `compactMessages`."""
+
+    # The whole context, oldest message first; at most 10000. With `previous`: the messages that the
+    # call
+    # gave which gave it, and what came since.
+    messages: list[AnyMessage]
+
+    # Whether a summary is taken that is no smaller than what it replaces.
+    force: NotRequired[bool]
+
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+    # What the summary should look at.
+    instructions: NotRequired[str | None]
+
+    # The model that the messages go to: the new context leaves room for its answers.
+    model: NotRequired[Model | None]
+
+    # What the last such call for this conversation gave as `previous`.
+    previous: NotRequired[FreeObject | None]
+
+    # Compaction settings for this call.
+    settings: NotRequired[FreeObject | None]
+
+    # The summarizer for this call, instead of the configured one, or a list of them: the next one
+    # writes where one fails.
+    summarizer: NotRequired[SummarizerChoice | None]
+
+
+@final
+class CompactMessagesResult(TypedDict):
+    """Result of `compactMessages`."""
+
+    # The messages of the new context: instructions that led the messages, the summary, and what
+    # stays.
+    messages: list[AnyMessage]
+
+    # Position among the messages given of the oldest one that stays.
+    keptFrom: int
+
+    # For the next call; its members are nobody's business but ours.
+    previous: FreeObject
+
+    # The compaction. Its entry ids are those of a copy that ended with the call.
+    report: CompactionResult
+
+    # Instructions from between the messages, for interfaces that take them beside the messages.
+    system: NotRequired[str | None]
+
+
+@final
 class CompactParams(TypedDict):
     """Parameters of `compact`."""
 
     # The session.
     sessionId: str
+
+    # Whether the compaction is written (true, the default). With false the result is that of a
+    # compaction
+    # of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
+    # `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+    commit: NotRequired[bool | None]
 
     # What the summary should look at.
     customInstructions: NotRequired[str | None]
@@ -495,7 +604,7 @@ class CompactionStart(TypedDict):
 
 
 # Format of a context.
-ContextFormat: TypeAlias = Literal["agent", "llm"]
+ContextFormat: TypeAlias = Literal["agent", "llm", "openai", "openai-responses", "anthropic", "gemini", "ai-sdk"]
 
 
 @final
@@ -565,6 +674,14 @@ class CreateSessionParams(TypedDict):
 
     # Whether the session is kept in memory alone.
     ephemeral: NotRequired[bool]
+
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+    # Messages that the session begins with, oldest first; at most 10000. Their entries are not told
+    # by
+    # `entryAppended`.
+    messages: NotRequired[list[AnyMessage]]
 
     # Name of the session.
     name: NotRequired[str | None]
@@ -646,8 +763,11 @@ class ErrorBody(TypedDict):
 class EstimateTokensParams(TypedDict):
     """Parameters of `estimateTokens`: messages or a text."""
 
-    # Messages in either format.
-    messages: NotRequired[list[Message] | None]
+    # The shape of the messages; `pi` by default.
+    format: NotRequired[MessageFormat | None]
+
+    # Messages, as stored or as models get them, or in the shape that `format` names.
+    messages: NotRequired[list[AnyMessage] | None]
 
     # A text; used if there are no messages.
     text: NotRequired[str | None]
@@ -742,7 +862,7 @@ class GetContextResult(TypedDict):
     """Result of `getContext`."""
 
     # What the model sees.
-    messages: list[Message]
+    messages: list[AnyMessage]
 
     # The end of the branch.
     leafId: str | None
@@ -761,6 +881,9 @@ class GetContextResult(TypedDict):
 
     # What was odd: unknown first kept entries, broken bodies, results without calls.
     diagnostics: NotRequired[list[Diagnostic]]
+
+    # The instructions, for interfaces that take them beside the messages.
+    system: NotRequired[str | None]
 
 
 @final
@@ -1043,6 +1166,10 @@ class LostItem(TypedDict):
 
 # A message as the session file stores it. Unknown members are carried through.
 Message: TypeAlias = dict[str, Any]
+
+
+# A shape of messages.
+MessageFormat: TypeAlias = Literal["pi", "openai", "openai-responses", "anthropic", "gemini", "ai-sdk"]
 
 
 # A message, or the id of its entry.
@@ -2277,6 +2404,9 @@ class Calls:
     def start(self, method: Literal["appendMessage"], params: AppendMessageParams) -> Pending[AppendMessageResult]: ...
 
     @overload
+    def start(self, method: Literal["appendMessages"], params: AppendMessagesParams) -> Pending[AppendMessagesResult]: ...
+
+    @overload
     def start(self, method: Literal["appendEntry"], params: AppendEntryParams) -> Pending[AppendedResult]: ...
 
     @overload
@@ -2320,6 +2450,9 @@ class Calls:
 
     @overload
     def start(self, method: Literal["compact"], params: CompactParams) -> Pending[CompactResult]: ...
+
+    @overload
+    def start(self, method: Literal["compactMessages"], params: CompactMessagesParams) -> Pending[CompactMessagesResult]: ...
 
     @overload
     def start(self, method: Literal["abortCompaction"], params: SessionParams) -> Pending[AbortResult]: ...
@@ -2415,6 +2548,11 @@ class Calls:
 
     @overload
     def request(
+        self, method: Literal["appendMessages"], params: AppendMessagesParams, timeout: float | None = None
+    ) -> AppendMessagesResult: ...
+
+    @overload
+    def request(
         self, method: Literal["appendEntry"], params: AppendEntryParams, timeout: float | None = None
     ) -> AppendedResult: ...
 
@@ -2487,6 +2625,11 @@ class Calls:
     def request(
         self, method: Literal["compact"], params: CompactParams, timeout: float | None = None
     ) -> CompactResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["compactMessages"], params: CompactMessagesParams, timeout: float | None = None
+    ) -> CompactMessagesResult: ...
 
     @overload
     def request(
@@ -2579,6 +2722,9 @@ class AsyncCalls:
     async def request(self, method: Literal["appendMessage"], params: AppendMessageParams) -> AppendMessageResult: ...
 
     @overload
+    async def request(self, method: Literal["appendMessages"], params: AppendMessagesParams) -> AppendMessagesResult: ...
+
+    @overload
     async def request(self, method: Literal["appendEntry"], params: AppendEntryParams) -> AppendedResult: ...
 
     @overload
@@ -2622,6 +2768,9 @@ class AsyncCalls:
 
     @overload
     async def request(self, method: Literal["compact"], params: CompactParams) -> CompactResult: ...
+
+    @overload
+    async def request(self, method: Literal["compactMessages"], params: CompactMessagesParams) -> CompactMessagesResult: ...
 
     @overload
     async def request(self, method: Literal["abortCompaction"], params: SessionParams) -> AbortResult: ...

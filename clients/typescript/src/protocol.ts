@@ -6,6 +6,16 @@ export interface AbortResult {
   aborted: boolean;
 }
 
+/**
+ * A message in the shape that `format` names; where no other is named, one as the session file
+ * stores it.
+ */
+export interface AnyMessage {
+  /** Who speaks; items of `openai-responses` may have none. */
+  role?: string;
+  [member: string]: unknown;
+}
+
 /** Parameters of `appendEntry`. */
 export interface AppendEntryParams {
   /** The session. */
@@ -21,18 +31,51 @@ export interface AppendMessageParams {
   /** The session. */
   sessionId: string;
   /** The message. */
-  message: Message;
+  message: AnyMessage;
   /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
   expectedLeafId?: string | null;
+  /** The shape of the message; `pi` by default. */
+  format?: MessageFormat | null;
 }
 
 /** Result of `appendMessage`. */
 export interface AppendMessageResult {
-  /** The new entry. */
+  /** The new entry; the last one, where the message became several. */
   entryId: string;
   /** The leaf afterwards. */
   leafId: string;
   /** The compaction that the server has begun because of this message, or why it has not. */
+  compaction?: AutomaticCompaction | null;
+  /** Usage of the context, where the session's model is known. */
+  contextUsage?: ContextUsage | null;
+  /** The new entries, where the message became several: an entry holds one result of a tool. */
+  entryIds?: Array<string>;
+}
+
+/** Parameters of `appendMessages`. */
+export interface AppendMessagesParams {
+  /** The session. */
+  sessionId: string;
+  /** The messages, oldest first; at least one, at most 10000. */
+  messages: Array<AnyMessage>;
+  /** The leaf that the caller believes in; another one fails the call with `leafMoved`. */
+  expectedLeafId?: string | null;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+}
+
+/** Result of `appendMessages`. */
+export interface AppendMessagesResult {
+  /** The new entries, oldest first. A message may become several, and items of one answer become one. */
+  entryIds: Array<string>;
+  /**
+   * For each entry the position of the message that it holds; of the first one, where it holds
+   * several.
+   */
+  sources: Array<number>;
+  /** The leaf afterwards. */
+  leafId: string;
+  /** The compaction that the server has begun because of these messages, or why it has not. */
   compaction?: AutomaticCompaction | null;
   /** Usage of the context, where the session's model is known. */
   contextUsage?: ContextUsage | null;
@@ -238,10 +281,61 @@ export interface ClippedResult {
   tokensAfter: number;
 }
 
+/** Parameters of `compactMessages`. */
+export interface CompactMessagesParams {
+  /**
+   * The whole context, oldest message first; at most 10000. With `previous`: the messages that the
+   * call
+   * gave which gave it, and what came since.
+   */
+  messages: Array<AnyMessage>;
+  /** Whether a summary is taken that is no smaller than what it replaces. */
+  force?: boolean;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+  /** What the summary should look at. */
+  instructions?: string | null;
+  /** The model that the messages go to: the new context leaves room for its answers. */
+  model?: Model | null;
+  /** What the last such call for this conversation gave as `previous`. */
+  previous?: FreeObject | null;
+  /** Compaction settings for this call. */
+  settings?: FreeObject | null;
+  /**
+   * The summarizer for this call, instead of the configured one, or a list of them: the next one
+   * writes where one fails.
+   */
+  summarizer?: SummarizerChoice | null;
+}
+
+/** Result of `compactMessages`. */
+export interface CompactMessagesResult {
+  /**
+   * The messages of the new context: instructions that led the messages, the summary, and what
+   * stays.
+   */
+  messages: Array<AnyMessage>;
+  /** Position among the messages given of the oldest one that stays. */
+  keptFrom: number;
+  /** For the next call; its members are nobody's business but ours. */
+  previous: FreeObject;
+  /** The compaction. Its entry ids are those of a copy that ended with the call. */
+  report: CompactionResult;
+  /** Instructions from between the messages, for interfaces that take them beside the messages. */
+  system?: string | null;
+}
+
 /** Parameters of `compact`. */
 export interface CompactParams {
   /** The session. */
   sessionId: string;
+  /**
+   * Whether the compaction is written (true, the default). With false the result is that of a
+   * compaction
+   * of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
+   * `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+   */
+  commit?: boolean | null;
   /** What the summary should look at. */
   customInstructions?: string | null;
   /** The oldest entry that stays verbatim, in place of the one that the settings give. */
@@ -400,7 +494,21 @@ export type ContextFormat =
    * are left out with the results of their calls, and every call has its result right behind it. The
    * calls of the last answer stay open, as their results may still come.
    */
-  | "llm";
+  | "llm"
+  /**
+   * As `llm`, in the shape of OpenAI's chat completions, system messages included. So are the
+   * others:
+   * a message that was appended in the shape comes back as it was.
+   */
+  | "openai"
+  /** Items for OpenAI's `responses`. */
+  | "openai-responses"
+  /** `messages` for Anthropic; the instructions come in `system`. */
+  | "anthropic"
+  /** `contents` for Gemini; the instructions come in `system`. */
+  | "gemini"
+  /** Model messages of the AI SDK. */
+  | "ai-sdk";
 
 /** Tokens of a context. */
 export interface ContextTokens {
@@ -452,6 +560,14 @@ export interface CreateSessionParams {
   cwd?: string | null;
   /** Whether the session is kept in memory alone. */
   ephemeral?: boolean;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+  /**
+   * Messages that the session begins with, oldest first; at most 10000. Their entries are not told
+   * by
+   * `entryAppended`.
+   */
+  messages?: Array<AnyMessage>;
   /** Name of the session. */
   name?: string | null;
   /** Path of the session that this one continues. */
@@ -519,8 +635,10 @@ export interface ErrorBody {
 
 /** Parameters of `estimateTokens`: messages or a text. */
 export interface EstimateTokensParams {
-  /** Messages in either format. */
-  messages?: Array<Message> | null;
+  /** The shape of the messages; `pi` by default. */
+  format?: MessageFormat | null;
+  /** Messages, as stored or as models get them, or in the shape that `format` names. */
+  messages?: Array<AnyMessage> | null;
   /** A text; used if there are no messages. */
   text?: string | null;
 }
@@ -591,7 +709,7 @@ export interface GetContextParams {
 /** Result of `getContext`. */
 export interface GetContextResult {
   /** What the model sees. */
-  messages: Array<Message>;
+  messages: Array<AnyMessage>;
   /** The end of the branch. */
   leafId: string | null;
   /** The thinking level at the leaf. */
@@ -604,6 +722,8 @@ export interface GetContextResult {
   delta?: boolean | null;
   /** What was odd: unknown first kept entries, broken bodies, results without calls. */
   diagnostics?: Array<Diagnostic>;
+  /** The instructions, for interfaces that take them beside the messages. */
+  system?: string | null;
 }
 
 /** Parameters of `getContextUsage`. */
@@ -832,6 +952,21 @@ export interface Message {
   timestamp?: number;
   [member: string]: unknown;
 }
+
+/** A shape of messages. */
+export type MessageFormat =
+  /** That of the session file. */
+  | "pi"
+  /** `messages` of OpenAI's chat completions, and of all servers that speak like it. */
+  | "openai"
+  /** Items of OpenAI's `responses`. */
+  | "openai-responses"
+  /** `messages` of Anthropic. */
+  | "anthropic"
+  /** `contents` of Gemini. */
+  | "gemini"
+  /** Model messages of the AI SDK (version 5 and 6); its UI messages are read too. */
+  | "ai-sdk";
 
 /** A message, or the id of its entry. */
 export type MessageOrId = Message | string;
@@ -1783,6 +1918,8 @@ export interface Methods {
   checkSession: { params: CheckSessionParams; result: CheckSessionResult };
   /** Appends a message at the leaf. */
   appendMessage: { params: AppendMessageParams; result: AppendMessageResult };
+  /** Appends messages at the leaf, all of them or none. */
+  appendMessages: { params: AppendMessagesParams; result: AppendMessagesResult };
   /** Appends an entry that is no message at the leaf. */
   appendEntry: { params: AppendEntryParams; result: AppendedResult };
   /** Gives one entry. */
@@ -1813,6 +1950,8 @@ export interface Methods {
   prepareCompaction: { params: PrepareCompactionParams; result: PrepareCompactionResult };
   /** Puts a summary in the place of the older part of the context. */
   compact: { params: CompactParams; result: CompactResult };
+  /** Compacts messages that the caller owns, without a session or a file. */
+  compactMessages: { params: CompactMessagesParams; result: CompactMessagesResult };
   /** Ends a running compaction or branch summary. */
   abortCompaction: { params: SessionParams; result: AbortResult };
   /** Brings back the context from before a compaction, with what came later, on a new branch. */

@@ -12,6 +12,7 @@ pub mod entry;
 pub mod extractive;
 pub mod file_operations;
 pub mod fitting;
+pub mod formats;
 pub mod json;
 pub mod ledger;
 pub mod message;

@@ -45,6 +45,8 @@ pub struct OpenSession {
     is_read_only: AtomicBool,
     is_closing: AtomicBool,
     closed: CancellationToken,
+    /// Whether one caller has it for itself, so that the host does not hear of its entries.
+    is_private: bool,
 }
 
 #[derive(Debug)]
@@ -76,8 +78,14 @@ impl OpenSession {
             is_closing: AtomicBool::new(false),
             closed: CancellationToken::new(),
             is_read_only: AtomicBool::new(session.is_read_only()),
+            is_private: false,
             slot: Arc::new(RwLock::new(Some(session))),
         }
+    }
+
+    /// Wraps a session that one caller has for itself: the host hears of operations on it, but not of its entries.
+    pub fn private(session: Session) -> Self {
+        Self { is_private: true, ..Self::new(session) }
     }
 
     /// Messages, the oldest first, as a session that is kept in memory alone.
@@ -364,6 +372,9 @@ impl<'a> SessionAccess<'a> {
 
     fn announce_entry(&self, entry: &Arc<Entry>) {
         self.open.auto_compaction.follow(entry);
+        if self.open.is_private {
+            return;
+        }
         self.tell(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
     }
 

@@ -31,9 +31,10 @@ pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
 }
 
 /// A message that a client sent; `path` names the parameter.
-pub(crate) fn read_message(message: wire::Message, path: &str) -> Result<Message, RpcError> {
+pub(crate) fn read_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<Message, RpcError> {
+    let message: Box<RawValue> = message.into();
     let is_object = message.get().starts_with('{');
-    Message::from_sent(message.into()).map_err(|_| match is_object {
+    Message::from_sent(message).map_err(|_| match is_object {
         true => RpcError::invalid_params(format!("{path}.role"), "the role: a string"),
         false => RpcError::invalid_params(path, "a message: an object with a string role"),
     })

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::handlers::{
-    compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
+    compact_messages, compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
 };
 pub use crate::scope::Scope;
 use crate::wire::*;
@@ -117,6 +117,9 @@ methods! {
     "appendMessage" entries::append_message, AppendMessageParams => AppendMessageResult, Write,
         "Appends a message at the leaf.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
+    "appendMessages" entries::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
+        "Appends messages at the leaf, all of them or none.",
+        ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
     "appendEntry" entries::append_entry, AppendEntryParams => AppendedResult, Write,
         "Appends an entry that is no message at the leaf.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];
@@ -164,6 +167,9 @@ methods! {
     "compact" compaction::compact, CompactParams => CompactResult, Write,
         "Puts a summary in the place of the older part of the context.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
+    "compactMessages" compact_messages::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
+        "Compacts messages that the caller owns, without a session or a file.",
+        ["nothingToCompact", "alreadyCompacted", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
         "Ends a running compaction or branch summary.",
         ["sessionNotFound"];

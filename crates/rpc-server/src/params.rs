@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn enums_are_strings() {
         let format = r#"{"sessionId":"s","format":{"llm":null}}"#;
-        check::<GetContextParams>(format, "format", "`agent` or `llm`");
+        let formats = "`agent`, `llm`, `openai`, `openai-responses`, `anthropic`, `gemini` or `ai-sdk`";
+        check::<GetContextParams>(format, "format", formats);
         let position = r#"{"sessionId":"s","entryId":"e","position":{"at":null}}"#;
         check::<ForkSessionParams>(position, "position", "`before` or `at`");
         for part in ["{\"messages\":null}", "5", "\"Messages\"", "\"expected x\""] {

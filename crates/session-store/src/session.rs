@@ -210,6 +210,16 @@ impl Session {
         outcome
     }
 
+    /// Removes a session that was just created and could not be begun as it was to be.
+    pub fn discard(mut self) {
+        if let Err(error) = self.close() {
+            tracing::warn!(%error, path = ?self.path(), "closing a session that is removed failed");
+        }
+        if let Some(path) = self.path() {
+            crate::replace::take_back(path);
+        }
+    }
+
     /// Adds to what was odd about the session, as whoever opened the log knows more of it.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         if let Some(index) = self.known.get_mut() {

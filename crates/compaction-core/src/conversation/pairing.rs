@@ -34,11 +34,23 @@ struct Placed {
 impl LlmContext {
     /// The context of a branch.
     pub fn of(projection: &Projection) -> Self {
+        Self::with(projection, llm_message)
+    }
+
+    /// The same with system messages in their places, for interfaces that take them as messages.
+    pub fn with_system(projection: &Projection) -> Self {
+        Self::with(projection, |message| match message.role() {
+            "system" => Some(Arc::clone(message)),
+            _ => llm_message(message),
+        })
+    }
+
+    fn with(projection: &Projection, shown_as: impl Fn(&Arc<Message>) -> Option<Arc<Message>>) -> Self {
         let entries = projection.entries().iter().enumerate();
         let shown = entries.flat_map(|(position, entry)| entry.messages.iter().map(move |message| (position, message)));
         let shown = shown.filter(|(_, message)| !message.is_failed_answer());
         let messages: Vec<(usize, Arc<Message>)> =
-            shown.filter_map(|(position, message)| Some((position, llm_message(message)?))).collect();
+            shown.filter_map(|(position, message)| Some((position, shown_as(message)?))).collect();
         Pairing::of(&messages).finish()
     }
 
@@ -63,6 +75,13 @@ impl LlmContext {
         let first = self.messages.iter().position(is_later).unwrap_or(self.messages.len());
         let later = &self.messages[first..];
         later.iter().all(is_later).then(|| later.iter().map(|placed| Arc::clone(&placed.message)).collect())
+    }
+
+    /// The messages that the entries before `position` give; `None` where [`LlmContext::since`] is.
+    pub fn until(&self, position: usize) -> Option<Vec<Arc<Message>>> {
+        let later = self.since(position)?;
+        let earlier = &self.messages[..self.messages.len() - later.len()];
+        Some(earlier.iter().map(|placed| Arc::clone(&placed.message)).collect())
     }
 }
 

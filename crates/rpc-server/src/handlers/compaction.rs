@@ -6,9 +6,12 @@ use compaction_core::entry::EntryId;
 use compaction_core::trigger::{TriggerAction, TriggerReason};
 use compaction_core::{prompts, trigger};
 use compaction_engine::context::project;
+use compaction_engine::host::Compaction;
 use compaction_engine::session::AgentModel;
-use compaction_engine::{Preview, Settings};
+use compaction_engine::{EngineError, Preview, Settings};
+use tokio::task::JoinHandle;
 
+use super::compact_messages;
 use super::entries::branch_end;
 use crate::call::CallContext;
 use crate::convert;
@@ -112,6 +115,9 @@ fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
 
 /// Puts a summary in the place of the older part of the context.
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
+    if params.commit == Some(false) {
+        return compact_messages::compact_copy(call, params).await;
+    }
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
     let engine = Arc::clone(call.server.engine()?);
     let named = params.summarizer.as_ref().map(SummarizerChoice::names);
@@ -129,11 +135,18 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
     // The task ends by itself when the call is cancelled, and has told of its end before it does.
+    let compaction = ended_compaction(running).await?;
+    Ok(CompactResult::Done(Box::new(convert::compaction(&compaction))))
+}
+
+/// What came of a compaction that runs.
+pub(super) async fn ended_compaction(
+    running: JoinHandle<Result<Arc<Compaction>, EngineError>>,
+) -> Result<Arc<Compaction>, RpcError> {
     let outcome = running
         .await
         .map_err(|error| RpcError::Internal { message: format!("the compaction ended early: {error}") })?;
-    let compaction = outcome?;
-    Ok(CompactResult::Done(Box::new(convert::compaction(&compaction))))
+    Ok(outcome?)
 }
 
 /// Ends a running compaction or branch summary.

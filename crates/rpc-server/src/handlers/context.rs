@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::conversation::{self, LlmContext};
 use compaction_core::entry::{EntryBody, EntryId};
+use compaction_core::formats::Written;
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::tokens;
@@ -11,6 +12,7 @@ use compaction_engine::WindowUsage;
 use compaction_engine::context::project;
 
 use super::entries::branch_end;
+use super::formats::{self, Given};
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -28,10 +30,11 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
         let later = |after: &EntryId| messages_from(projection, position_after(projection, after)?, format);
         let delta = after.as_ref().map(later);
         let is_delta = delta.as_ref().map(Option::is_some);
-        let messages = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
+        let shown = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
         let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
         Ok(GetContextResult {
-            messages: messages.iter().map(convert::message).collect(),
+            messages: shown.messages,
+            system: shown.system,
             leaf_id: convert::id(leaf.as_ref()),
             thinking_level: projection.thinking_level().to_owned(),
             model: convert::model(projection),
@@ -43,22 +46,46 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
     .await
 }
 
-fn whole_context(projection: &Projection, format: ContextFormat) -> Vec<Arc<Message>> {
+/// A context, or a part of one, as it is sent.
+struct Shown {
+    messages: Vec<AnyMessage>,
+    system: Option<String>,
+}
+
+impl From<Vec<Arc<Message>>> for Shown {
+    fn from(messages: Vec<Arc<Message>>) -> Self {
+        Self { messages: messages.iter().map(AnyMessage::from).collect(), system: None }
+    }
+}
+
+impl From<Written> for Shown {
+    fn from(written: Written) -> Self {
+        Self { messages: written.messages.into_iter().map(AnyMessage::from).collect(), system: written.system }
+    }
+}
+
+fn whole_context(projection: &Projection, format: ContextFormat) -> Shown {
+    if let Some(interface) = formats::interface_of(format) {
+        return formats::context(projection, interface).into();
+    }
     match format {
-        ContextFormat::Agent => projection.shared_messages().cloned().collect(),
-        ContextFormat::Llm => conversation::llm_context(projection),
+        ContextFormat::Agent => projection.shared_messages().cloned().collect::<Vec<_>>().into(),
+        _ => conversation::llm_context(projection).into(),
     }
 }
 
 /// Messages of the entries from `position` on; `None` where these change what was given for the entries
 /// before.
-fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<Vec<Arc<Message>>> {
+fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<Shown> {
+    if let Some(interface) = formats::interface_of(format) {
+        return formats::context_since(projection, position, interface).map(Shown::from);
+    }
     match format {
         ContextFormat::Agent => {
             let later = projection.entries()[position..].iter().flat_map(|entry| &entry.messages);
-            Some(later.cloned().collect())
+            Some(later.cloned().collect::<Vec<_>>().into())
         }
-        ContextFormat::Llm => LlmContext::of(projection).since(position),
+        _ => LlmContext::of(projection).since(position).map(Shown::from),
     }
 }
 
@@ -103,7 +130,7 @@ pub(crate) async fn estimate_tokens(
     blocking(move || {
         let tokens = match (&params.messages, &params.text) {
             (Some(messages), _) => {
-                let messages = convert::read_messages(messages, "messages")?;
+                let messages = Given::list(messages.clone(), params.format)?.to_weigh()?;
                 tokens::estimate_messages(messages.iter().map(Arc::as_ref))
             }
             (None, Some(text)) => tokens::estimate_text(text),

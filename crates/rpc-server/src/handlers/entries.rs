@@ -1,14 +1,16 @@
-//! `appendMessage`, `appendEntry`, `getEntry`, `getEntries`, `getBranch`, `getTree`, `setLabel`.
+//! `appendMessage`, `appendMessages`, `appendEntry`, `getEntry`, `getEntries`, `getBranch`, `getTree`, `setLabel`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
+use compaction_core::formats::Converted;
 use compaction_core::json::RawObject;
-use compaction_engine::Engine;
+use compaction_engine::{AppendOutcome, Engine};
 use session_store::{NewEntry, Parent, Precondition, Session};
 
+use super::formats::Given;
 use super::new_entries;
-use crate::call::CallContext;
+use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::session::{OpenSession, SessionAccess, StoreErrors as _};
@@ -22,22 +24,65 @@ pub(crate) async fn append_message(
     call: CallContext,
     params: AppendMessageParams,
 ) -> Result<AppendMessageResult, RpcError> {
-    let message = convert::read_message(params.message, "message")?;
-    if matches!(message.role(), "compactionSummary" | "branchSummary") {
-        return Err(RpcError::invalid_params("message.role", "a stored role; summaries are entries of their own"));
+    let is_short = params.message.get().len() <= SHORT_BYTES && params.format.unwrap_or_default() == MessageFormat::Pi;
+    let given = Given::one(params.message, params.format);
+    let (appended, outcome) = append_given(&call, given, params.expected_leaf_id, is_short).await?;
+    let mut ids = appended.ids;
+    let leaf_id = ids.last().cloned().unwrap_or_default();
+    if ids.len() == 1 {
+        ids.clear();
     }
-    new_entries::check_message(&message)?;
-    let members = format!("{{\"message\":{}}}", message.raw().get());
-    let is_short = members.len() <= SHORT_BYTES;
-    drop(message);
+    let (context_usage, compaction) = (outcome.usage.map(convert::usage), outcome.compaction.map(convert::due));
+    Ok(AppendMessageResult { entry_id: leaf_id.clone(), entry_ids: ids, leaf_id, context_usage, compaction })
+}
+
+/// Appends messages at the leaf, with one write.
+pub(crate) async fn append_messages(
+    call: CallContext,
+    params: AppendMessagesParams,
+) -> Result<AppendMessagesResult, RpcError> {
+    if params.messages.is_empty() {
+        return Err(RpcError::invalid_params("messages", "at least one message"));
+    }
+    let given = Given::list(params.messages, params.format)?;
+    let (appended, outcome) = append_given(&call, given, params.expected_leaf_id, false).await?;
+    Ok(AppendMessagesResult {
+        leaf_id: appended.ids.last().cloned().unwrap_or_default(),
+        entry_ids: appended.ids,
+        sources: appended.sources,
+        context_usage: outcome.usage.map(convert::usage),
+        compaction: outcome.compaction.map(convert::due),
+    })
+}
+
+/// The entries that messages became, and the positions of the messages.
+struct AppendedMessages {
+    ids: Vec<String>,
+    sources: Vec<u64>,
+}
+
+/// Appends what a caller gave, and begins the compaction that it makes due.
+async fn append_given(
+    call: &CallContext,
+    given: Given,
+    expected_leaf_id: Option<String>,
+    is_short: bool,
+) -> Result<(AppendedMessages, AppendOutcome), RpcError> {
+    // What is wrong is refused before the call waits for its turn, and off the server's loop if it is long.
+    let given = if is_short { given.checked()? } else { blocking(move || given.checked()).await? };
     let due = Arc::new(Mutex::new(None));
     let begun = Arc::clone(&due);
     let append = move |access: &mut SessionAccess<'_>| {
-        let entry = append(access, NewEntry::new("message", &members), params.expected_leaf_id)?;
-        drop(members);
-        let mut outcome = Engine::after_append(access, &entry);
+        let converted = given.into_stored(access)?;
+        let entries = append_converted(access, &converted, expected_leaf_id)?;
+        let mut outcome = match entries.last() {
+            Some(last) => Engine::after_append(access, last),
+            None => AppendOutcome::default(),
+        };
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
-        Ok((appended(&entry), outcome))
+        let ids = entries.iter().map(|entry| entry.id().to_string()).collect();
+        let sources = converted.iter().map(|converted| converted.source as u64).collect();
+        Ok((AppendedMessages { ids, sources }, outcome))
     };
     let appended = if is_short { call.write_briefly(append).await } else { call.write(append).await };
     // What was told to have started must end, also if the disk has refused the message since.
@@ -46,9 +91,26 @@ pub(crate) async fn append_message(
         // Nobody waits for it, since its end is told by a notification.
         drop(call.server.engine()?.start_compaction(due));
     }
-    let (AppendedResult { entry_id, leaf_id }, outcome) = appended?;
-    let context_usage = outcome.usage.map(convert::usage);
-    Ok(AppendMessageResult { entry_id, leaf_id, context_usage, compaction: outcome.compaction.map(convert::due) })
+    appended
+}
+
+fn append_converted(
+    access: &mut SessionAccess<'_>,
+    converted: &[Converted],
+    expected_leaf_id: Option<String>,
+) -> Result<Vec<Arc<Entry>>, RpcError> {
+    let members = message_members(converted);
+    if let [members] = members.as_slice() {
+        return append(access, NewEntry::new("message", members), expected_leaf_id).map(|entry| vec![entry]);
+    }
+    let new: Vec<NewEntry<'_>> = members.iter().map(|members| NewEntry::new("message", members)).collect();
+    let condition = leaf_is(expected_leaf_id);
+    Ok(access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?)
+}
+
+/// The members of the entries that hold these messages.
+pub(super) fn message_members(converted: &[Converted]) -> Vec<String> {
+    converted.iter().map(|converted| format!("{{\"message\":{}}}", converted.message.raw().get())).collect()
 }
 
 /// Appends an entry that is no message at the leaf.
@@ -70,11 +132,14 @@ fn append(
     new: NewEntry<'_>,
     expected_leaf_id: Option<String>,
 ) -> Result<Arc<Entry>, RpcError> {
-    let condition = match expected_leaf_id {
+    Ok(access.append(new, Parent::Leaf, &leaf_is(expected_leaf_id))?)
+}
+
+fn leaf_is(expected_leaf_id: Option<String>) -> Precondition {
+    match expected_leaf_id {
         Some(leaf_id) => Precondition::LeafIs(Some(EntryId::new(leaf_id))),
         None => Precondition::None,
-    };
-    Ok(access.append(new, Parent::Leaf, &condition)?)
+    }
 }
 
 /// The result for an entry that was appended and so is the leaf.

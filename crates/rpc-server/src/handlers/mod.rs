@@ -1,9 +1,11 @@
 //! What each method does: parameters in, store and core called, result out.
 
+pub(crate) mod compact_messages;
 pub(crate) mod compaction;
 pub(crate) mod context;
 pub(crate) mod entries;
 pub(crate) mod fork;
+mod formats;
 pub(crate) mod lifecycle;
 pub(crate) mod navigation;
 mod new_entries;

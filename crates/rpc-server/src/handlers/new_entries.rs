@@ -15,15 +15,16 @@ type Check = fn(&str, &str) -> Result<(), RpcError>;
 /// Roles that have content.
 const ROLES_WITH_CONTENT: [&str; 5] = ["user", "assistant", "toolResult", "custom", "system"];
 
-/// Checks content and time of a message that a client wants to append. Blocks of unknown types are
-/// taken, and so is whatever unknown roles have.
-pub(super) fn check_message(message: &Message) -> Result<(), RpcError> {
+/// Checks content and time of a message that a client wants to append; `path` names it. Whether roles and
+/// blocks are known is asked elsewhere.
+pub(super) fn check_message(message: &Message, path: &str) -> Result<(), RpcError> {
     let members = RawObject::parse(message.raw().get());
-    let members = members.map_err(|_| RpcError::invalid_params("message", "an object"))?;
+    let members = members.map_err(|_| RpcError::invalid_params(path, "an object"))?;
     if let Some(content) = members.get("content").filter(|_| ROLES_WITH_CONTENT.contains(&message.role())) {
-        content_of("message.content", content)?;
+        content_of(&format!("{path}.content"), content)?;
     }
-    members.get("timestamp").map_or(Ok(()), |time| epoch_milliseconds("message.timestamp", time))
+    let time = members.get("timestamp");
+    time.map_or(Ok(()), |time| epoch_milliseconds(&format!("{path}.timestamp"), time))
 }
 
 /// Checks type and members of a new entry; returns the type.
@@ -108,7 +109,7 @@ mod tests {
 
     #[track_caller]
     fn check(message: &str, path: Option<&str>) {
-        let checked = check_message(&Message::from_json(message).expect("a message"));
+        let checked = check_message(&Message::from_json(message).expect("a message"), "message");
         let found = checked.err().map(|error| error.data()["path"].as_str().map(str::to_owned).unwrap_or_default());
         assert_eq!(found.as_deref(), path, "{message}");
     }

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
+use compaction_core::formats::Converted;
 use compaction_engine::session::AgentModel;
-use session_store::{CreateOptions, Cursor, ListOptions, MemoryStore, OpenOptions, Session, SessionStore};
+use session_store::{
+    CreateOptions, Cursor, ListOptions, MemoryStore, NewEntry, OpenOptions, Parent, Precondition, Session, SessionStore,
+};
 use tokio::sync::OwnedRwLockWriteGuard;
 
-use super::entries::appended;
+use super::entries::{appended, message_members};
+use super::formats::Given;
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -29,6 +33,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
     blocking(move || {
+        let messages = Given::list(params.messages, params.format)?.checked()?.into_messages();
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let given_dir = params.session_dir.as_deref().map(|path| server.resolve("sessionDir", path)).transpose()?;
@@ -43,11 +48,27 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         let store: Box<dyn SessionStore> =
             if params.ephemeral { Box::new(MemoryStore) } else { Box::new(server.store()?) };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
+        let session = begun_with(session, &messages)?;
         let opened = add(&server, session, None)?;
         compact_by_itself(&server, &opened, model);
         Ok(opened)
     })
     .await
+}
+
+/// A new session with its first messages. Where they cannot be written, there is no session.
+fn begun_with(mut session: Session, messages: &[Converted]) -> Result<Session, RpcError> {
+    if messages.is_empty() {
+        return Ok(session);
+    }
+    let members = message_members(messages);
+    let new: Vec<NewEntry<'_>> = members.iter().map(|members| NewEntry::new("message", members)).collect();
+    let Err(error) = session.append_all(&new, Parent::Leaf, &Precondition::None) else {
+        return Ok(session);
+    };
+    let error = RpcError::from_store(&error, &session.header().id);
+    session.discard();
+    Err(error)
 }
 
 /// Opens a session file.

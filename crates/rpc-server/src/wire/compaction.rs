@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::json::{FreeObject, Message, Usage, optional_text, text};
+use super::entries::MessageFormat;
+use super::json::{AnyMessage, FreeObject, Message, Usage, optional_text, text};
 use super::summary_requests::SummaryRequestReport;
 
 /// Parameters of `checkCompaction`.
@@ -314,6 +315,53 @@ pub struct CompactParams {
     pub force: bool,
     /// Whether to answer when the compaction is done (true, the default) or at once.
     pub wait: Option<bool>,
+    /// Whether the compaction is written (true, the default). With false the result is that of a compaction
+    /// of a copy in memory: the session stays as it is, its entry ids hold for `firstKeptEntryId` and
+    /// `details`, and `entryId` names no entry. Notifications of it carry a session id of their own.
+    pub commit: Option<bool>,
+}
+
+/// Parameters of `compactMessages`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactMessagesParams {
+    /// The whole context, oldest message first; at most 10000. With `previous`: the messages that the call
+    /// gave which gave it, and what came since.
+    pub messages: Vec<AnyMessage>,
+    /// The shape of the messages; `pi` by default.
+    pub format: Option<MessageFormat>,
+    /// The model that the messages go to: the new context leaves room for its answers.
+    pub model: Option<Model>,
+    /// Compaction settings for this call.
+    pub settings: Option<FreeObject>,
+    /// The summarizer for this call, instead of the configured one, or a list of them: the next one
+    /// writes where one fails.
+    pub summarizer: Option<SummarizerChoice>,
+    /// What the summary should look at.
+    #[serde(default, deserialize_with = "optional_text")]
+    pub instructions: Option<String>,
+    /// What the last such call for this conversation gave as `previous`.
+    pub previous: Option<FreeObject>,
+    /// Whether a summary is taken that is no smaller than what it replaces.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// Result of `compactMessages`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactMessagesResult {
+    /// The messages of the new context: instructions that led the messages, the summary, and what stays.
+    pub messages: Vec<AnyMessage>,
+    /// Instructions from between the messages, for interfaces that take them beside the messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Position among the messages given of the oldest one that stays.
+    pub kept_from: u64,
+    /// For the next call; its members are nobody's business but ours.
+    pub previous: FreeObject,
+    /// The compaction. Its entry ids are those of a copy that ended with the call.
+    pub report: CompactionResult,
 }
 
 /// A summarizer, or several in the order in which they are asked.

@@ -4,8 +4,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compaction::{ClippedResult, CompactionReason, RefusedSize};
-use super::json::{Entry, Message, NewEntry, nullable_string, optional_text};
+use super::json::{AnyMessage, Entry, Message, NewEntry, nullable_string, optional_text};
 use super::notifications::ErrorBody;
+
+/// A shape of messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MessageFormat {
+    /// That of the session file.
+    #[default]
+    Pi,
+    /// `messages` of OpenAI's chat completions, and of all servers that speak like it.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Items of OpenAI's `responses`.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// `messages` of Anthropic.
+    Anthropic,
+    /// `contents` of Gemini.
+    Gemini,
+    /// Model messages of the AI SDK (version 5 and 6); its UI messages are read too.
+    AiSdk,
+}
 
 /// Parameters of `appendMessage`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -14,7 +35,9 @@ pub struct AppendMessageParams {
     /// The session.
     pub session_id: String,
     /// The message.
-    pub message: Message,
+    pub message: AnyMessage,
+    /// The shape of the message; `pi` by default.
+    pub format: Option<MessageFormat>,
     /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
     pub expected_leaf_id: Option<String>,
 }
@@ -23,14 +46,49 @@ pub struct AppendMessageParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppendMessageResult {
-    /// The new entry.
+    /// The new entry; the last one, where the message became several.
     pub entry_id: String,
+    /// The new entries, where the message became several: an entry holds one result of a tool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entry_ids: Vec<String>,
     /// The leaf afterwards.
     pub leaf_id: String,
     /// Usage of the context, where the session's model is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
     /// The compaction that the server has begun because of this message, or why it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<AutomaticCompaction>,
+}
+
+/// Parameters of `appendMessages`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendMessagesParams {
+    /// The session.
+    pub session_id: String,
+    /// The messages, oldest first; at least one, at most 10000.
+    pub messages: Vec<AnyMessage>,
+    /// The shape of the messages; `pi` by default.
+    pub format: Option<MessageFormat>,
+    /// The leaf that the caller believes in; another one fails the call with `leafMoved`.
+    pub expected_leaf_id: Option<String>,
+}
+
+/// Result of `appendMessages`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppendMessagesResult {
+    /// The new entries, oldest first. A message may become several, and items of one answer become one.
+    pub entry_ids: Vec<String>,
+    /// For each entry the position of the message that it holds; of the first one, where it holds several.
+    pub sources: Vec<u64>,
+    /// The leaf afterwards.
+    pub leaf_id: String,
+    /// Usage of the context, where the session's model is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_usage: Option<ContextUsage>,
+    /// The compaction that the server has begun because of these messages, or why it has not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<AutomaticCompaction>,
 }
@@ -178,6 +236,20 @@ pub enum ContextFormat {
     /// are left out with the results of their calls, and every call has its result right behind it. The
     /// calls of the last answer stay open, as their results may still come.
     Llm,
+    /// As `llm`, in the shape of OpenAI's chat completions, system messages included. So are the others:
+    /// a message that was appended in the shape comes back as it was.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Items for OpenAI's `responses`.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// `messages` for Anthropic; the instructions come in `system`.
+    Anthropic,
+    /// `contents` for Gemini; the instructions come in `system`.
+    Gemini,
+    /// Model messages of the AI SDK.
+    #[serde(rename = "ai-sdk")]
+    AiSdk,
 }
 
 /// Parameters of `getContext`.
@@ -199,7 +271,10 @@ pub struct GetContextParams {
 #[serde(rename_all = "camelCase")]
 pub struct GetContextResult {
     /// What the model sees.
-    pub messages: Vec<Message>,
+    pub messages: Vec<AnyMessage>,
+    /// The instructions, for interfaces that take them beside the messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
     /// The end of the branch.
     pub leaf_id: Option<String>,
     /// The thinking level at the leaf.
@@ -285,8 +360,10 @@ pub struct SetLabelParams {
 /// Parameters of `estimateTokens`: messages or a text.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct EstimateTokensParams {
-    /// Messages in either format.
-    pub messages: Option<Vec<Message>>,
+    /// Messages, as stored or as models get them, or in the shape that `format` names.
+    pub messages: Option<Vec<AnyMessage>>,
+    /// The shape of the messages; `pi` by default.
+    pub format: Option<MessageFormat>,
     /// A text; used if there are no messages.
     #[serde(default, deserialize_with = "optional_text")]
     pub text: Option<String>,

@@ -46,6 +46,18 @@ impl From<Message> for Box<RawValue> {
     }
 }
 
+impl From<AnyMessage> for Box<RawValue> {
+    fn from(message: AnyMessage) -> Self {
+        message.0.into_raw()
+    }
+}
+
+impl From<&Arc<message::Message>> for AnyMessage {
+    fn from(message: &Arc<message::Message>) -> Self {
+        Self(Text::Message(Arc::clone(message)))
+    }
+}
+
 impl From<&Arc<entry::Entry>> for Entry {
     fn from(entry: &Arc<entry::Entry>) -> Self {
         Self(Text::Entry(Arc::clone(entry)))
@@ -130,6 +142,19 @@ raw_json!(
             "timestamp": { "type": "number", "description": "Epoch milliseconds." }
         },
         "required": ["role"],
+        "additionalProperties": true
+    })
+);
+
+raw_json!(
+    /// A message in the shape that `format` names.
+    AnyMessage,
+    json_schema!({
+        "description": "A message in the shape that `format` names; where no other is named, one as the session file stores it.",
+        "type": "object",
+        "properties": {
+            "role": { "type": "string", "description": "Who speaks; items of `openai-responses` may have none." }
+        },
         "additionalProperties": true
     })
 );

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::compaction::Model;
-use super::json::{Header, optional_text, text};
+use super::entries::MessageFormat;
+use super::json::{AnyMessage, Header, optional_text, text};
 
 /// Parameters of `createSession`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -25,6 +26,11 @@ pub struct CreateSessionParams {
     pub ephemeral: bool,
     /// Compacts the session by itself for this model.
     pub auto_compaction: Option<AutoCompactionOptions>,
+    /// Messages that the session begins with, oldest first; at most 10000. Their entries are not told by
+    /// `entryAppended`.
+    pub messages: Vec<AnyMessage>,
+    /// The shape of the messages; `pi` by default.
+    pub format: Option<MessageFormat>,
 }
 
 /// Parameters of `openSession`.

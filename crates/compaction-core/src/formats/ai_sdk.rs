@@ -1,0 +1,411 @@
+//! Messages of the AI SDK: model messages, and the UI messages of its chats.
+//!
+//! A UI message of the assistant holds calls with their results, step by step; it becomes an answer and
+//! results for each step. What is written are model messages.
+
+use super::calls::{Calls, Ids};
+use super::node::{Node, arguments_object, object, string, with};
+use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::{Format, FormatError};
+use crate::json::Json;
+
+const ROLES: &str = "`system`, `user`, `assistant` or `tool`";
+const PARTS: &str = "a part of a model message: `text`, `image`, `file`, `reasoning`, `reasoning-file`, `tool-call`, \
+                     `tool-result`, `tool-approval-request`, `tool-approval-response` or `custom`";
+const UI_PARTS: &str = "a part of a UI message: `text`, `reasoning`, `file`, `tool-NAME`, `dynamic-tool`, \
+                        `source-url`, `source-document`, `step-start` or `data-NAME`";
+const OUTPUTS: &str = "`text`, `json`, `error-text`, `error-json`, `execution-denied` or `content`";
+const OUTPUT_PARTS: &str = "`text`, `media`, `file-data`, `file-url`, `file-id`, `image-data`, `image-url`, \
+                            `image-file-id`, `file-reference`, `image-file-reference` or `custom`";
+/// Characters that ids of calls may have: the narrowest of the providers.
+const MAX_ID: usize = 64;
+
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+    if node.get("parts").is_some() {
+        return read_ui(node);
+    }
+    let role = node.need_text("role")?;
+    let content = node.need("content", "a string or a list of parts")?;
+    let plain = content.json.as_str().map(str::to_owned);
+    match (role, plain) {
+        ("system", Some(text)) => Ok(vec![Speech::System(Content::Text(text))]),
+        ("system", None) => Err(content.error("a string")),
+        ("user", Some(text)) => Ok(vec![Speech::User(Content::Text(text))]),
+        ("user", None) => parts(&content.items()?).map(|parts| vec![Speech::User(Content::Parts(parts))]),
+        ("assistant", Some(plain)) => Ok(vec![answer(vec![text(plain)])]),
+        ("assistant", None) => parts(&content.items()?).map(|parts| vec![answer(parts)]),
+        ("tool", None) => read_tool(&content.items()?, calls),
+        ("tool", Some(_)) => Err(content.error("a list of parts")),
+        _ => Err(node.unknown("role", ROLES)),
+    }
+}
+
+fn answer(parts: Vec<Part>) -> Speech {
+    Speech::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
+}
+
+/// The results, and then what a person decided: results stand right behind their calls.
+fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+    let (mut speech, mut words) = (Vec::new(), Vec::new());
+    for item in items {
+        match item.need_text("type")? {
+            "tool-result" => speech.push(Speech::Result(result(item, calls)?)),
+            _ => words.push(part(item)?),
+        }
+    }
+    if !words.is_empty() || speech.is_empty() {
+        speech.push(Speech::User(Content::Parts(words)));
+    }
+    Ok(speech)
+}
+
+fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
+    let id = node.need_text("toolCallId")?;
+    let name = match node.text("toolName")? {
+        Some(name) => name.to_owned(),
+        None => calls.name_of(id).unwrap_or("unknown").to_owned(),
+    };
+    let (parts, is_error) = match node.get("output") {
+        Some(output) => output_parts(&output)?,
+        // Version 4 has the value alone.
+        None => {
+            let value = node.get("result").map_or(Json::Null, |result| result.json.clone());
+            (vec![text(value_text(&value))], node.is_true("isError"))
+        }
+    };
+    Ok(ToolResult { id: id.to_owned(), name, parts, is_error })
+}
+
+fn value_text(value: &Json<'_>) -> String {
+    value.as_str().map_or_else(|| value.to_compact(), str::to_owned)
+}
+
+fn output_parts(node: &Node<'_>) -> Result<(Vec<Part>, bool), FormatError> {
+    let kind = node.need_text("type")?;
+    let value = || node.get("value").map_or(Json::Null, |value| value.json.clone());
+    match kind {
+        "text" | "json" => Ok((vec![text(value_text(&value()))], false)),
+        "error-text" | "error-json" => Ok((vec![text(value_text(&value()))], true)),
+        "execution-denied" => {
+            let reason = node.text("reason")?.unwrap_or("The tool was not allowed to run.");
+            Ok((vec![text(reason)], true))
+        }
+        "content" => Ok((node.list("value")?.iter().map(output_part).collect::<Result<_, _>>()?, false)),
+        _ => Err(node.unknown("type", OUTPUTS)),
+    }
+}
+
+fn output_part(node: &Node<'_>) -> Result<Part, FormatError> {
+    let kind = node.need_text("type")?;
+    let (mime, name) = (node.text("mediaType")?, node.text("filename")?);
+    let media = match kind {
+        "text" => return Ok(text(node.need_text("text")?)),
+        "media" | "file-data" => Media::new(mime, name, Source::Data(node.need_text("data")?.to_owned())),
+        "image-data" => Media::image(mime, Source::Data(node.need_text("data")?.to_owned())),
+        "file-url" => Media::at(node.need_text("url")?, mime, name),
+        "image-url" => Media::image_at(node.need_text("url")?),
+        "file-id" | "image-file-id" | "file-reference" | "image-file-reference" => {
+            let id = node.either(["fileId", "providerReference"]).ok_or_else(|| node.error("a file with its id"))?;
+            let source = Source::Id(value_text(id.json));
+            if kind.starts_with("image") { Media::image(None, source) } else { Media::new(None, None, source) }
+        }
+        "custom" => return Ok(told("custom", node.json)),
+        _ => return Err(node.unknown("type", OUTPUT_PARTS)),
+    };
+    Ok(Part::Media(media))
+}
+
+fn parts(items: &[Node<'_>]) -> Result<Vec<Part>, FormatError> {
+    items.iter().map(part).collect()
+}
+
+fn part(node: &Node<'_>) -> Result<Part, FormatError> {
+    match node.need_text("type")? {
+        "text" => Ok(text(node.need_text("text")?)),
+        "image" => {
+            let mime = node.either(["mediaType", "mimeType"]).map(|mime| mime.as_text()).transpose()?;
+            data(&node.need("image", "an address or base64")?, mime, None)
+                .map(|media| Part::Media(Media { kind: "image", ..media }))
+        }
+        "file" | "reasoning-file" => {
+            let mime = node.either(["mediaType", "mimeType"]).map(|mime| mime.as_text()).transpose()?;
+            data(&node.need("data", "an address or base64")?, mime, node.text("filename")?).map(Part::Media)
+        }
+        "reasoning" => Ok(Part::Thinking {
+            text: node.need_text("text")?.to_owned(),
+            signature: signature(node)?,
+            is_redacted: false,
+        }),
+        "redacted-reasoning" => {
+            let signature = Some(node.need_text("data")?.to_owned());
+            Ok(Part::Thinking { text: String::new(), signature, is_redacted: true })
+        }
+        // The provider has run it: its result stands in the same message.
+        "tool-call" if node.is_true("providerExecuted") => {
+            let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
+            Ok(told(node.need_text("toolName")?, &input))
+        }
+        "tool-call" => {
+            let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
+            Ok(Part::Call {
+                id: node.need_text("toolCallId")?.to_owned(),
+                name: node.need_text("toolName")?.to_owned(),
+                arguments: arguments_object(input),
+                signature: None,
+            })
+        }
+        "tool-result" => {
+            let result = result(node, &mut Calls::default())?;
+            Ok(text(format!("[result of {}] {}", result.name, joined_text(&result.parts))))
+        }
+        "tool-approval-request" => Ok(text("[the tool call waits for approval]")),
+        "tool-approval-response" => {
+            let said = if node.is_true("approved") { "approved" } else { "denied" };
+            let reason = node.text("reason")?.map(|reason| format!(": {reason}")).unwrap_or_default();
+            Ok(text(format!("[tool call {said}{reason}]")))
+        }
+        "custom" => Ok(told("custom", node.json)),
+        _ => Err(node.unknown("type", PARTS)),
+    }
+}
+
+/// What the provider needs to know reasoning again, of those that name it.
+fn signature(node: &Node<'_>) -> Result<Option<String>, FormatError> {
+    let Some(options) = node.either(["providerOptions", "providerMetadata"]) else {
+        return Ok(None);
+    };
+    let signature = options.get("anthropic").and_then(|anthropic| anthropic.get("signature"));
+    Ok(signature.map(|signature| signature.as_text()).transpose()?.map(str::to_owned))
+}
+
+/// Data: base64, an address, or the name that the provider gave.
+fn data(node: &Node<'_>, mime: Option<&str>, name: Option<&str>) -> Result<Media, FormatError> {
+    match node.json {
+        Json::String(text) if is_address(text) => Ok(Media::at(text, mime, name)),
+        Json::String(text) => Ok(Media::new(mime, name, Source::Data(text.clone().into_owned()))),
+        Json::Object(_) => match (node.text("data")?, node.text("url")?) {
+            (Some(data), _) => Ok(Media::new(mime, name, Source::Data(data.to_owned()))),
+            (None, Some(url)) => Ok(Media::at(url, mime, name)),
+            (None, None) => Ok(Media::new(mime, name, Source::Id(node.json.to_compact()))),
+        },
+        _ => Err(node.error("an address or base64; bytes cannot be sent as JSON")),
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    ["data:", "http:", "https:", "gs:", "file:"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// A UI message: what a chat shows, with the results in the assistant's message.
+fn read_ui(node: &Node<'_>) -> Result<Vec<Speech>, FormatError> {
+    let items = node.list("parts")?;
+    match node.need_text("role")? {
+        "assistant" => {
+            let mut speech = Vec::new();
+            for step in items.split(|part| part.json.get("type").and_then(Json::as_str) == Some("step-start")) {
+                speech.extend(ui_step(step)?);
+            }
+            let is_empty = speech.is_empty();
+            speech.extend(is_empty.then(|| answer(Vec::new())));
+            Ok(speech)
+        }
+        role @ ("user" | "system") => {
+            let parts = items.iter().map(ui_part).collect::<Result<Vec<Vec<Part>>, _>>()?.concat();
+            let content = Content::Parts(parts);
+            Ok(vec![if role == "user" { Speech::User(content) } else { Speech::System(content) }])
+        }
+        _ => Err(node.unknown("role", "`system`, `user` or `assistant`")),
+    }
+}
+
+fn ui_step(items: &[Node<'_>]) -> Result<Vec<Speech>, FormatError> {
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut parts, mut results) = (Vec::new(), Vec::new());
+    for item in items {
+        parts.extend(ui_part(item)?);
+        if let Some(name) = ui_tool(item)?.filter(|_| !item.is_true("providerExecuted")) {
+            results.extend(ui_result(item, name)?);
+        }
+    }
+    Ok(std::iter::once(answer(parts)).chain(results.into_iter().map(Speech::Result)).collect())
+}
+
+/// The tool that a part calls.
+fn ui_tool<'a>(node: &Node<'a>) -> Result<Option<&'a str>, FormatError> {
+    match node.need_text("type")? {
+        "dynamic-tool" => node.need_text("toolName").map(Some),
+        kind => Ok(kind.strip_prefix("tool-")),
+    }
+}
+
+fn ui_result(node: &Node<'_>, name: &str) -> Result<Option<ToolResult>, FormatError> {
+    let (shown, is_error) = match node.need_text("state")? {
+        "output-available" => (value_text(&node.get("output").map_or(Json::Null, |output| output.json.clone())), false),
+        "output-error" => (node.text("errorText")?.unwrap_or_default().to_owned(), true),
+        "output-denied" => {
+            let approval = node.get("approval");
+            let reason = approval.map(|approval| approval.text("reason")).transpose()?.flatten();
+            (reason.unwrap_or("The tool was not allowed to run.").to_owned(), true)
+        }
+        "input-streaming" | "input-available" | "approval-requested" | "approval-responded" => return Ok(None),
+        _ => return Err(node.unknown("state", "a state of a tool part, such as `output-available`")),
+    };
+    let id = node.need_text("toolCallId")?.to_owned();
+    Ok(Some(ToolResult { id, name: name.to_owned(), parts: vec![text(shown)], is_error }))
+}
+
+fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
+    let kind = node.need_text("type")?;
+    if let Some(name) = ui_tool(node)? {
+        let input = node.either(["input", "rawInput"]).map_or(Json::Null, |input| input.json.clone());
+        if node.is_true("providerExecuted") {
+            let output = node.get("output").map(|output| told(&format!("result of {name}"), output.json));
+            return Ok(std::iter::once(told(name, &input)).chain(output).collect());
+        }
+        let (id, name) = (node.need_text("toolCallId")?.to_owned(), name.to_owned());
+        return Ok(vec![Part::Call { id, name, arguments: arguments_object(input), signature: None }]);
+    }
+    let part = match kind {
+        "text" => text(node.need_text("text")?),
+        "reasoning" => {
+            let text = node.need_text("text")?.to_owned();
+            Part::Thinking { text, signature: signature(node)?, is_redacted: false }
+        }
+        "file" | "reasoning-file" => {
+            Part::Media(Media::at(node.need_text("url")?, node.text("mediaType")?, node.text("filename")?))
+        }
+        "source-url" => text(format!("[source {}]", node.need_text("url")?)),
+        "source-document" => text(format!("[source {}]", node.text("title")?.unwrap_or_default())),
+        "step-start" => return Ok(Vec::new()),
+        "custom" => told("custom", node.json),
+        _ if kind.starts_with("data-") => told(kind, &node.get("data").map_or(Json::Null, |data| data.json.clone())),
+        _ => return Err(node.unknown("type", UI_PARTS)),
+    };
+    Ok(vec![part])
+}
+
+pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+    let mut messages = Vec::new();
+    let mut results: Vec<Json<'static>> = Vec::new();
+    for speech in speech {
+        if let Speech::Result(result) = speech {
+            results.push(write_result(result, ids));
+            continue;
+        }
+        messages.extend(take_results(&mut results));
+        match speech {
+            Speech::System(content) => messages.push(message("system", string(content.to_text()))),
+            Speech::User(Content::Text(text)) => messages.push(message("user", string(text.as_str()))),
+            Speech::User(Content::Parts(parts)) => {
+                messages.push(message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
+            }
+            Speech::Assistant(answer) => {
+                let parts: Vec<Json<'static>> =
+                    answer.parts.iter().filter_map(|part| write_answer(part, answer, ids)).collect();
+                if !parts.is_empty() {
+                    messages.push(message("assistant", Json::Array(parts)));
+                }
+            }
+            Speech::Result(_) => {}
+        }
+    }
+    messages.extend(take_results(&mut results));
+    messages
+}
+
+fn message(role: &str, content: Json<'static>) -> Json<'static> {
+    object([("role", string(role)), ("content", content)])
+}
+
+fn take_results(results: &mut Vec<Json<'static>>) -> Option<Json<'static>> {
+    let results = std::mem::take(results);
+    (!results.is_empty()).then(|| message("tool", Json::Array(results)))
+}
+
+fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
+    let kind = if result.is_error { "error-text" } else { "text" };
+    let output = match media_of(&result.parts).next() {
+        Some(_) => {
+            let parts = result.parts.iter().filter_map(write_output_part).collect();
+            object([("type", string("content")), ("value", Json::Array(parts))])
+        }
+        None => object([("type", string(kind)), ("value", string(joined_text(&result.parts)))]),
+    };
+    object([
+        ("type", string("tool-result")),
+        ("toolCallId", string(ids.safe(&result.id, MAX_ID))),
+        ("toolName", string(result.name.as_str())),
+        ("output", output),
+    ])
+}
+
+fn write_output_part(part: &Part) -> Option<Json<'static>> {
+    match part {
+        Part::Media(Media { source: Source::Data(data), .. }) => {
+            let Part::Media(media) = part else {
+                return None;
+            };
+            let mime = string(media.mime_type());
+            Some(object([("type", string("media")), ("data", string(data.as_str())), ("mediaType", mime)]))
+        }
+        Part::Media(media) => Some(write_text(&media.shown())),
+        part => write_part(part),
+    }
+}
+
+fn write_text(text: &str) -> Json<'static> {
+    object([("type", string("text")), ("text", string(text))])
+}
+
+fn write_part(part: &Part) -> Option<Json<'static>> {
+    match part {
+        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Media(media) => Some(write_media(media)),
+        Part::Thinking { .. } | Part::Call { .. } => None,
+    }
+}
+
+fn write_media(media: &Media) -> Json<'static> {
+    let value = match &media.source {
+        Source::Data(data) => data,
+        Source::Url(url) => url,
+        Source::Id(_) => return write_text(&media.shown()),
+    };
+    let (kind, member) = if media.kind == "image" { ("image", "image") } else { ("file", "data") };
+    let part = object([("type", string(kind)), (member, string(value.as_str()))]);
+    let mime = (media.kind != "image" || media.mime_type.is_some()).then(|| string(media.mime_type()));
+    let part = with(part, "mediaType", mime);
+    with(part, "filename", media.name.as_ref().filter(|_| kind == "file").map(string))
+}
+
+fn write_answer(part: &Part, answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
+    match part {
+        Part::Text { text, .. } if text.is_empty() => None,
+        Part::Media(Media { kind: "image", source: Source::Data(data), .. }) => {
+            let Part::Media(media) = part else {
+                return None;
+            };
+            let mime = string(media.mime_type());
+            Some(object([("type", string("file")), ("data", string(data.as_str())), ("mediaType", mime)]))
+        }
+        Part::Text { .. } | Part::Media(_) => write_part(part),
+        Part::Thinking { text, signature, .. } => {
+            let is_anthropic = matches!(answer.origin, Some(Format::Anthropic | Format::AiSdk));
+            let signature = signature
+                .as_ref()
+                .filter(|_| is_anthropic)
+                .map(|signature| object([("anthropic", object([("signature", string(signature.as_str()))]))]));
+            let is_empty = text.is_empty() && signature.is_none();
+            let part = object([("type", string("reasoning")), ("text", string(text.as_str()))]);
+            (!is_empty).then(|| with(part, "providerOptions", signature))
+        }
+        Part::Call { id, name, arguments, .. } => Some(object([
+            ("type", string("tool-call")),
+            ("toolCallId", string(ids.safe(id, MAX_ID))),
+            ("toolName", string(name.as_str())),
+            ("input", arguments.clone()),
+        ])),
+    }
+}

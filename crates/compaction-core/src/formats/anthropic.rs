@@ -1,0 +1,356 @@
+//! `messages` of Anthropic, as they are sent and as the interface answers.
+//!
+//! A person's message with results in it becomes several of ours; results of one answer and the words
+//! behind them become one of theirs. Tools that the provider runs are told as text and kept beside.
+
+use super::calls::{Calls, Ids};
+use super::node::{Node, arguments_object, object, string, with};
+use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::{Format, FormatError, Piece};
+use crate::json::{Json, RawObject};
+
+const ROLES: &str = "`user`, `assistant` or `system`";
+const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search_result`, `thinking`, \
+                      `redacted_thinking`, `tool_use`, `tool_result`, or of a tool that the provider runs";
+/// Characters that ids of calls may have.
+const MAX_ID: usize = 64;
+
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+    let content = node.need("content", "a string or a list of blocks")?;
+    let plain = content.json.as_str().map(str::to_owned);
+    match node.need_text("role")? {
+        "user" => match plain {
+            Some(text) => Ok(vec![Speech::User(Content::Text(text))]),
+            None => read_user(&content.items()?, calls),
+        },
+        "assistant" => {
+            let parts = match plain {
+                Some(plain) => vec![text(plain)],
+                None => blocks(&content.items()?)?,
+            };
+            read_answer(node, parts).map(|answer| vec![Speech::Assistant(answer)])
+        }
+        "system" => match plain {
+            Some(text) => Ok(vec![Speech::System(Content::Text(text))]),
+            None => Ok(vec![Speech::System(Content::Parts(blocks(&content.items()?)?))]),
+        },
+        _ => Err(node.unknown("role", ROLES)),
+    }
+}
+
+/// The results, and between them what the person says.
+fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+    let (mut speech, mut words) = (Vec::new(), Vec::new());
+    for item in items {
+        if item.need_text("type")? != "tool_result" {
+            words.push(block(item)?);
+            continue;
+        }
+        if !words.is_empty() {
+            speech.push(Speech::User(Content::Parts(std::mem::take(&mut words))));
+        }
+        speech.push(Speech::Result(result(item, calls)?));
+    }
+    if !words.is_empty() || speech.is_empty() {
+        speech.push(Speech::User(Content::Parts(words)));
+    }
+    Ok(speech)
+}
+
+fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
+    let id = node.need_text("tool_use_id")?;
+    let parts = match node.get("content") {
+        None => Vec::new(),
+        Some(content) => match content.json.as_str() {
+            Some(plain) => vec![text(plain)],
+            None => blocks(&content.items()?)?,
+        },
+    };
+    let name = calls.name_of(id).unwrap_or("unknown").to_owned();
+    Ok(ToolResult { id: id.to_owned(), name, parts, is_error: node.is_true("is_error") })
+}
+
+fn read_answer(node: &Node<'_>, parts: Vec<Part>) -> Result<Answer, FormatError> {
+    let stop_reason = node.text("stop_reason")?.map(|reason| match reason {
+        "max_tokens" | "model_context_window_exceeded" => "length",
+        "tool_use" => "toolUse",
+        _ => "stop",
+    });
+    Ok(Answer {
+        parts,
+        model: node.text("model")?.map(str::to_owned),
+        stop_reason,
+        usage: node.get("usage").map(|usage| usage_of(usage.json)),
+        origin: Some(Format::Anthropic),
+    })
+}
+
+/// What a call cost, in our own members.
+fn usage_of(usage: &Json<'_>) -> Json<'static> {
+    let count = |key: &str| usage.get(key).and_then(Json::as_f64).map_or(0, |count| count.max(0.0) as u64);
+    let counts = [
+        ("input", count("input_tokens")),
+        ("output", count("output_tokens")),
+        ("cacheRead", count("cache_read_input_tokens")),
+        ("cacheWrite", count("cache_creation_input_tokens")),
+    ];
+    let total = counts.iter().map(|(_, count)| count).fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let number = |count: u64| Json::Number(count.into());
+    let free = object(counts.map(|(key, _)| (key, number(0))));
+    let usage = object(counts.map(|(key, count)| (key, number(count))));
+    with(with(usage, "totalTokens", Some(number(total))), "cost", Some(with(free, "total", Some(number(0)))))
+}
+
+fn blocks(items: &[Node<'_>]) -> Result<Vec<Part>, FormatError> {
+    items.iter().map(block).collect()
+}
+
+fn block(node: &Node<'_>) -> Result<Part, FormatError> {
+    let kind = node.need_text("type")?;
+    match kind {
+        "text" => Ok(text(node.need_text("text")?)),
+        "image" => source(&node.need("source", "where the image is")?, None, true),
+        "document" => source(&node.need("source", "where the document is")?, node.text("title")?, false),
+        "search_result" => search_result(node),
+        "thinking" => Ok(Part::Thinking {
+            text: node.need_text("thinking")?.to_owned(),
+            signature: node.text("signature")?.map(str::to_owned),
+            is_redacted: false,
+        }),
+        "redacted_thinking" => {
+            let signature = Some(node.need_text("data")?.to_owned());
+            Ok(Part::Thinking { text: String::new(), signature, is_redacted: true })
+        }
+        "tool_use" => Ok(Part::Call {
+            id: node.need_text("id")?.to_owned(),
+            name: node.need_text("name")?.to_owned(),
+            arguments: arguments_object(node.get("input").map_or(Json::Null, |input| input.json.clone())),
+            signature: None,
+        }),
+        "server_tool_use" | "mcp_tool_use" => {
+            let input = node.get("input").map_or(Json::Null, |input| input.json.clone());
+            Ok(told(node.need_text("name")?, &input))
+        }
+        "container_upload" => {
+            Ok(Part::Media(Media::new(None, None, Source::Id(node.need_text("file_id")?.to_owned()))))
+        }
+        "tool_reference" => Ok(text(format!("[tool {}]", node.need_text("tool_name")?))),
+        "compaction" => Ok(text(node.text("content")?.unwrap_or("[compaction]"))),
+        _ if kind.ends_with("_tool_result") => {
+            Ok(told(kind, &node.get("content").map_or(Json::Null, |content| content.json.clone())))
+        }
+        _ => Err(node.unknown("type", BLOCKS)),
+    }
+}
+
+fn source(node: &Node<'_>, title: Option<&str>, is_image: bool) -> Result<Part, FormatError> {
+    let mime = node.text("media_type")?;
+    let source = match node.need_text("type")? {
+        "base64" => Source::Data(node.need_text("data")?.to_owned()),
+        "url" => Source::Url(node.need_text("url")?.to_owned()),
+        "file" => Source::Id(node.need_text("file_id")?.to_owned()),
+        "text" => return Ok(titled(title, node.need_text("data")?)),
+        "content" => {
+            let content = node.need("content", "a string or a list of blocks")?;
+            let shown = match content.json.as_str() {
+                Some(plain) => plain.to_owned(),
+                None => joined_text(&blocks(&content.items()?)?),
+            };
+            return Ok(titled(title, &shown));
+        }
+        _ => return Err(node.unknown("type", "`base64`, `url`, `file`, `text` or `content`")),
+    };
+    let media = Media::new(mime, title, source);
+    Ok(Part::Media(if is_image { Media { kind: "image", ..media } } else { media }))
+}
+
+fn titled(title: Option<&str>, content: &str) -> Part {
+    text(title.map_or_else(|| content.to_owned(), |title| format!("{title}\n\n{content}")))
+}
+
+fn search_result(node: &Node<'_>) -> Result<Part, FormatError> {
+    let content = joined_text(&blocks(&node.list("content")?)?);
+    let (title, source) = (node.text("title")?.unwrap_or_default(), node.text("source")?.unwrap_or_default());
+    Ok(titled(Some(&format!("{title} ({source})")), &content))
+}
+
+/// Content that is being written.
+enum Made {
+    Text(String),
+    Blocks(Vec<Json<'static>>),
+}
+
+impl Made {
+    fn into_blocks(self) -> Vec<Json<'static>> {
+        match self {
+            Made::Text(text) => write_text(&text).into_iter().collect(),
+            Made::Blocks(blocks) => blocks,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Made::Text(text) => text.trim().is_empty(),
+            Made::Blocks(blocks) => blocks.is_empty(),
+        }
+    }
+}
+
+pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+    let mut messages: Vec<(&str, Made)> = Vec::new();
+    for speech in speech {
+        let (role, content) = match speech {
+            Speech::User(Content::Text(text)) => ("user", Made::Text(text.clone())),
+            Speech::User(Content::Parts(parts)) => ("user", Made::Blocks(write_parts(parts))),
+            Speech::Assistant(answer) => ("assistant", Made::Blocks(write_answer(answer, ids))),
+            Speech::Result(result) => ("user", Made::Blocks(vec![write_result(result, ids)])),
+            // They stand beside the messages.
+            Speech::System(_) => continue,
+        };
+        if content.is_empty() {
+            continue;
+        }
+        match messages.pop() {
+            // Roles alternate, and all results of an answer stand in one message.
+            Some((last_role, last)) if last_role == role => {
+                let joined = last.into_blocks().into_iter().chain(content.into_blocks()).collect();
+                messages.push((role, Made::Blocks(joined)));
+            }
+            last => {
+                messages.extend(last);
+                messages.push((role, content));
+            }
+        }
+    }
+    let message = |(role, content)| {
+        let content = match content {
+            Made::Text(text) => string(text),
+            Made::Blocks(blocks) => Json::Array(blocks),
+        };
+        object([("role", string(role)), ("content", content)])
+    };
+    messages.into_iter().map(message).collect()
+}
+
+fn write_parts(parts: &[Part]) -> Vec<Json<'static>> {
+    let write = |part: &Part| match part {
+        Part::Text { text, .. } => write_text(text),
+        Part::Media(media) => Some(write_media(media)),
+        Part::Thinking { .. } | Part::Call { .. } => None,
+    };
+    parts.iter().filter_map(write).collect()
+}
+
+/// A block with text; the interface refuses blank ones.
+fn write_text(text: &str) -> Option<Json<'static>> {
+    (!text.trim().is_empty()).then(|| object([("type", string("text")), ("text", string(text))]))
+}
+
+fn write_media(media: &Media) -> Json<'static> {
+    let is_document = media.mime_type() == "application/pdf" || (media.kind == "file" && media.mime_type.is_none());
+    let kind = if media.kind == "image" { "image" } else { "document" };
+    let mime = || string(if is_document { "application/pdf" } else { media.mime_type() });
+    let source = match &media.source {
+        _ if kind == "document" && !is_document => return write_shown(media),
+        Source::Data(data) => {
+            object([("type", string("base64")), ("media_type", mime()), ("data", string(data.as_str()))])
+        }
+        Source::Url(url) => object([("type", string("url")), ("url", string(url.as_str()))]),
+        Source::Id(id) => object([("type", string("file")), ("file_id", string(id.as_str()))]),
+    };
+    let block = object([("type", string(kind)), ("source", source)]);
+    let title = media.name.as_ref().filter(|_| kind == "document");
+    with(block, "title", title.map(string))
+}
+
+fn write_shown(media: &Media) -> Json<'static> {
+    object([("type", string("text")), ("text", string(media.shown()))])
+}
+
+/// Thinking has a signature that no other interface can make: that of others is left out.
+fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
+    let is_own = answer.origin == Some(Format::Anthropic);
+    let write = |part: &Part| match part {
+        Part::Text { text, .. } => write_text(text),
+        Part::Media(media) => Some(write_shown(media)),
+        Part::Thinking { signature: Some(data), is_redacted: true, .. } if is_own => {
+            Some(object([("type", string("redacted_thinking")), ("data", string(data.as_str()))]))
+        }
+        Part::Thinking { text, signature: Some(signature), is_redacted: false } if is_own => Some(object([
+            ("type", string("thinking")),
+            ("thinking", string(text.as_str())),
+            ("signature", string(signature.as_str())),
+        ])),
+        Part::Thinking { .. } => None,
+        Part::Call { id, name, arguments, .. } => Some(object([
+            ("type", string("tool_use")),
+            ("id", string(ids.safe(id, MAX_ID))),
+            ("name", string(name.as_str())),
+            ("input", arguments.clone()),
+        ])),
+    };
+    answer.parts.iter().filter_map(write).collect()
+}
+
+fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
+    let content = match media_of(&result.parts).next() {
+        Some(_) => Json::Array(write_parts(&result.parts)),
+        None => string(joined_text(&result.parts)),
+    };
+    let block = object([
+        ("type", string("tool_result")),
+        ("tool_use_id", string(ids.safe(&result.id, MAX_ID))),
+        ("content", content),
+    ]);
+    with(block, "is_error", result.is_error.then_some(Json::Bool(true)))
+}
+
+/// Messages of one role that stand beside each other as one, so that roles alternate. Two that came as
+/// they are stay two, as the interface joins them itself; but for results that came one by one, which it
+/// wants together.
+pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut merged: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let joined = merged.last().and_then(|last| join(last, &piece));
+        match (joined, merged.last_mut()) {
+            (Some(joined), Some(last)) => *last = Piece { text: joined, is_original: false },
+            _ => merged.push(piece),
+        }
+    }
+    merged
+}
+
+fn join(first: &Piece, second: &Piece) -> Option<String> {
+    let has_results = |piece: &Piece| piece.text.contains("\"tool_result\"");
+    let are_original = first.is_original && second.is_original;
+    if are_original && !(has_results(first) && has_results(second)) {
+        return None;
+    }
+    let (mut one, other) = (RawObject::parse(&first.text).ok()?, RawObject::parse(&second.text).ok()?);
+    let roles = (one.string("role")?, other.string("role")?);
+    if roles.0 != roles.1 || (are_original && roles.0 != "user") {
+        return None;
+    }
+    let blocks = [block_texts(one.get("content")?), block_texts(other.get("content")?)];
+    let blocks: Vec<&str> = blocks.iter().map(String::as_str).filter(|blocks| !blocks.is_empty()).collect();
+    one.set("content", format!("[{}]", blocks.join(",")));
+    Some(one.to_json())
+}
+
+/// The blocks of content, as JSON texts behind each other.
+fn block_texts(content: &str) -> String {
+    match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(blocks) => blocks.trim().to_owned(),
+        None => format!("{{\"type\":\"text\",\"text\":{content}}}"),
+    }
+}
+
+/// A message as a request takes it: of an answer of the interface role and content alone.
+pub(super) fn for_request(text: &str) -> Option<String> {
+    let answer = RawObject::parse(text).ok()?;
+    answer.get("stop_reason")?;
+    let mut message = RawObject::default();
+    message.set("role", answer.get("role")?);
+    message.set("content", answer.get("content")?);
+    Some(message.to_json())
+}

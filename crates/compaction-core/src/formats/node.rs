@@ -1,0 +1,167 @@
+//! Reading JSON with the place of each value at hand, and making it.
+
+use super::FormatError;
+use crate::json::Json;
+
+/// A value of a foreign message and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Node<'a> {
+    pub(super) json: &'a Json<'static>,
+    /// Position of the message among those that were given.
+    pub(super) index: usize,
+    /// Path inside the message, empty for the message itself.
+    path: String,
+}
+
+impl<'a> Node<'a> {
+    /// The message at `index`.
+    pub(super) fn message(json: &'a Json<'static>, index: usize) -> Self {
+        Self { json, index, path: String::new() }
+    }
+
+    /// Member `key`, unless it is missing or null.
+    pub(super) fn get(&self, key: &str) -> Option<Self> {
+        let json = self.json.get(key).filter(|json| **json != Json::Null)?;
+        Some(Self { json, index: self.index, path: self.path_of(key) })
+    }
+
+    /// The first of these members that is there: some interfaces take two spellings.
+    pub(super) fn either(&self, keys: [&str; 2]) -> Option<Self> {
+        keys.iter().find_map(|key| self.get(key))
+    }
+
+    /// Member `key`, which must be there.
+    pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, FormatError> {
+        self.get(key).ok_or_else(|| self.missing(key, expected))
+    }
+
+    /// The text of member `key`, if it is there. Fails on what is no string.
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, FormatError> {
+        self.get(key).map(|node| node.as_text()).transpose()
+    }
+
+    /// The text of member `key`, which must be there.
+    pub(super) fn need_text(&self, key: &str) -> Result<&'a str, FormatError> {
+        self.need(key, "a string")?.as_text()
+    }
+
+    /// The items of member `key`; none if it is missing. Fails on what is no list.
+    pub(super) fn list(&self, key: &str) -> Result<Vec<Self>, FormatError> {
+        self.get(key).map_or(Ok(Vec::new()), |node| node.items())
+    }
+
+    /// The value as text.
+    pub(super) fn as_text(&self) -> Result<&'a str, FormatError> {
+        self.json.as_str().ok_or_else(|| self.error("a string"))
+    }
+
+    /// The items of a list.
+    pub(super) fn items(&self) -> Result<Vec<Self>, FormatError> {
+        let Json::Array(items) = self.json else {
+            return Err(self.error("a list"));
+        };
+        let item = |(at, json)| Self { json, index: self.index, path: format!("{}[{at}]", self.path) };
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    /// Whether member `key` is `true`.
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        self.json.get(key).and_then(Json::as_bool).unwrap_or(false)
+    }
+
+    /// The error of a value that is something else than `expected`.
+    pub(super) fn error(&self, expected: &str) -> FormatError {
+        self.problem(self.path.clone(), expected, described(self.json))
+    }
+
+    /// The error of a member `key` whose value is not known.
+    pub(super) fn unknown(&self, key: &str, expected: &str) -> FormatError {
+        let found = self.json.get(key).map_or_else(|| "nothing".to_owned(), described);
+        self.problem(self.path_of(key), expected, found)
+    }
+
+    fn missing(&self, key: &str, expected: &str) -> FormatError {
+        self.problem(self.path_of(key), expected, "nothing".to_owned())
+    }
+
+    fn problem(&self, path: String, expected: &str, found: String) -> FormatError {
+        FormatError { index: self.index, path, expected: expected.to_owned(), found }
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// What a value is, in a few words.
+fn described(json: &Json<'_>) -> String {
+    const MAX_CHARS: usize = 60;
+    match json {
+        Json::String(text) if text.chars().count() <= MAX_CHARS => format!("`{text}`"),
+        Json::String(_) => "a long string".to_owned(),
+        Json::Object(_) => "an object".to_owned(),
+        Json::Array(_) => "a list".to_owned(),
+        Json::Deep(_) => "a deeply nested value".to_owned(),
+        other => other.to_compact(),
+    }
+}
+
+/// A string.
+pub(super) fn string(text: impl Into<String>) -> Json<'static> {
+    Json::String(text.into().into())
+}
+
+/// An object with these members.
+pub(super) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]) -> Json<'static> {
+    Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+/// The object `json` with one more member, if there is a value for it.
+pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
+    match (json, value) {
+        (Json::Object(mut members), Some(value)) => {
+            members.push((key.into(), value));
+            Json::Object(members)
+        }
+        (json, _) => json,
+    }
+}
+
+/// The members of an object as an object; arguments that are none are put into one, since every tool
+/// takes an object.
+pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
+    match json {
+        Json::Object(_) => json,
+        Json::Null => Json::Object(Vec::new()),
+        other => object([("input", other)]),
+    }
+}
+
+/// Arguments that are written as a JSON text. A text that is no JSON object is kept as the one argument
+/// `input`.
+pub(super) fn arguments_of_text(text: &str) -> Json<'static> {
+    if text.trim().is_empty() {
+        return Json::Object(Vec::new());
+    }
+    let parsed = Json::parse(text).map(Json::into_owned);
+    arguments_object(parsed.unwrap_or_else(|_| string(text)))
+}
+
+/// A JSON text without the white space between its values; strings and numbers stay as they are
+/// written.
+pub(super) fn without_spaces(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_string, mut is_escaped) = (false, false);
+    for character in text.chars() {
+        if in_string {
+            in_string = is_escaped || character != '"';
+            is_escaped = character == '\\' && !is_escaped;
+        } else if matches!(character, ' ' | '\t' | '\n' | '\r') {
+            continue;
+        } else {
+            in_string = character == '"';
+        }
+        out.push(character);
+    }
+    out
+}

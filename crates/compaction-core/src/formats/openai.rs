@@ -1,0 +1,258 @@
+//! Messages of OpenAI's chat completions.
+//!
+//! Known and kept: `system` and `developer`, names, text and image and audio and file parts, refusals,
+//! `reasoning_content` and `reasoning` of servers that speak alike, function and custom tool calls, and
+//! `function_call` with role `function` of older clients.
+
+use super::calls::{Calls, Ids, made_up_id};
+use super::node::{Node, arguments_object, arguments_of_text, object, string, with};
+use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text};
+use super::{Format, FormatError};
+use crate::json::Json;
+
+const ROLES: &str = "`system`, `developer`, `user`, `assistant`, `tool` or `function`";
+const USER_PARTS: &str = "`text`, `image_url`, `input_audio` or `file`";
+const ANSWER_PARTS: &str = "`text` or `refusal`";
+/// Characters that ids of calls may have.
+const MAX_ID: usize = 40;
+
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+    let speech = match node.need_text("role")? {
+        "system" | "developer" => Speech::System(content(node)?),
+        "user" => Speech::User(content(node)?),
+        "assistant" => Speech::Assistant(answer(node)?),
+        "tool" => {
+            let id = node.need_text("tool_call_id")?;
+            let name = calls.name_of(id).or(node.text("name")?).unwrap_or("unknown").to_owned();
+            result(node, id.to_owned(), &name)?
+        }
+        "function" => {
+            let name = node.need_text("name")?;
+            let id = calls.take(name).unwrap_or_else(|| made_up_id(name, &Json::Null, 0));
+            result(node, id, name)?
+        }
+        _ => return Err(node.unknown("role", ROLES)),
+    };
+    Ok(vec![speech])
+}
+
+fn result(node: &Node<'_>, id: String, name: &str) -> Result<Speech, FormatError> {
+    let parts = content(node)?.into_parts();
+    Ok(Speech::Result(ToolResult { id, name: name.to_owned(), parts, is_error: false }))
+}
+
+fn content(node: &Node<'_>) -> Result<Content, FormatError> {
+    match node.get("content") {
+        None => Ok(Content::Parts(Vec::new())),
+        Some(content) if content.json.as_str().is_some() => Ok(Content::Text(content.as_text()?.to_owned())),
+        Some(content) => content.items()?.iter().map(part).collect::<Result<_, _>>().map(Content::Parts),
+    }
+}
+
+fn part(node: &Node<'_>) -> Result<Part, FormatError> {
+    match node.need_text("type")? {
+        "text" => Ok(text(node.need_text("text")?)),
+        "refusal" => Ok(text(node.need_text("refusal")?)),
+        "image_url" => {
+            let image = node.need("image_url", "an object with `url`")?;
+            // Some servers take the address alone.
+            let url = image.json.as_str().map_or_else(|| image.need_text("url"), Ok)?;
+            Ok(Part::Media(Media::image_at(url)))
+        }
+        "input_audio" => {
+            let audio = node.need("input_audio", "an object with `data` and `format`")?;
+            let mime = format!("audio/{}", audio.need_text("format")?);
+            Ok(Part::Media(Media::new(Some(&mime), None, Source::Data(audio.need_text("data")?.to_owned()))))
+        }
+        "file" => file(&node.need("file", "an object with `file_data` or `file_id`")?),
+        _ => Err(node.unknown("type", USER_PARTS)),
+    }
+}
+
+fn file(node: &Node<'_>) -> Result<Part, FormatError> {
+    let name = node.text("filename")?;
+    let media = match (node.text("file_data")?, node.text("file_id")?) {
+        (Some(data), _) if data.starts_with("data:") => Media::at(data, None, name),
+        (Some(data), _) => Media::new(None, name, Source::Data(data.to_owned())),
+        (None, Some(id)) => Media::new(None, name, Source::Id(id.to_owned())),
+        (None, None) => return Err(node.error("an object with `file_data` or `file_id`")),
+    };
+    Ok(Part::Media(media))
+}
+
+fn answer(node: &Node<'_>) -> Result<Answer, FormatError> {
+    let mut parts = Vec::new();
+    if let Some(thinking) = node.either(["reasoning_content", "reasoning"]).filter(|node| node.json.as_str().is_some())
+    {
+        let text = thinking.as_text()?.to_owned();
+        parts.push(Part::Thinking { text, signature: None, is_redacted: false });
+    }
+    match content(node)? {
+        Content::Text(plain) if plain.is_empty() => {}
+        content => parts.extend(content.into_parts()),
+    }
+    if let Some(Part::Media(_)) = parts.iter().find(|part| matches!(part, Part::Media(_))) {
+        return Err(node.unknown("content", ANSWER_PARTS));
+    }
+    parts.extend(node.text("refusal")?.map(text));
+    if let Some(audio) = node.get("audio") {
+        let transcript = audio.text("transcript")?.unwrap_or_default();
+        parts.push(text(format!("[audio {}] {transcript}", audio.text("id")?.unwrap_or_default())));
+    }
+    for (earlier, call) in node.list("tool_calls")?.iter().enumerate() {
+        parts.push(tool_call(call, earlier)?);
+    }
+    if let Some(call) = node.get("function_call") {
+        let (name, arguments) = (call.need_text("name")?, arguments(&call)?);
+        let id = made_up_id(name, &arguments, 0);
+        parts.push(Part::Call { id, name: name.to_owned(), arguments, signature: None });
+    }
+    Ok(Answer { parts, origin: Some(Format::OpenAi), ..Answer::default() })
+}
+
+fn tool_call(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
+    let (name, arguments) = match node.text("type")?.unwrap_or("function") {
+        "function" => {
+            let function = node.need("function", "an object with `name` and `arguments`")?;
+            (function.need_text("name")?, arguments(&function)?)
+        }
+        "custom" => {
+            let custom = node.need("custom", "an object with `name` and `input`")?;
+            (custom.need_text("name")?, object([("input", string(custom.need_text("input")?))]))
+        }
+        _ => return Err(node.unknown("type", "`function` or `custom`")),
+    };
+    // Some servers give no ids.
+    let id = node.text("id")?.map_or_else(|| made_up_id(name, &arguments, earlier), str::to_owned);
+    Ok(Part::Call { id, name: name.to_owned(), arguments, signature: None })
+}
+
+fn arguments(node: &Node<'_>) -> Result<Json<'static>, FormatError> {
+    Ok(match node.get("arguments") {
+        None => Json::Object(Vec::new()),
+        Some(text) if text.json.as_str().is_some() => arguments_of_text(text.as_text()?),
+        Some(other) => arguments_object(other.json.clone()),
+    })
+}
+
+pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+    let mut messages = Vec::new();
+    // Images of results come in a message of their own, behind all results of the answer.
+    let mut images = Vec::new();
+    for speech in speech {
+        match speech {
+            Speech::Result(result) => {
+                messages.push(object([
+                    ("role", string("tool")),
+                    ("tool_call_id", string(ids.safe(&result.id, MAX_ID))),
+                    ("content", string(result_text(result))),
+                ]));
+                images.extend(images_of(result));
+                continue;
+            }
+            other => {
+                messages.extend(take_images(&mut images));
+                messages.extend(write_one(other, ids));
+            }
+        }
+    }
+    messages.extend(take_images(&mut images));
+    messages
+}
+
+fn write_one(speech: &Speech, ids: &Ids) -> Option<Json<'static>> {
+    match speech {
+        Speech::System(content) => Some(object([("role", string("system")), ("content", string(content.to_text()))])),
+        Speech::User(content) => Some(object([("role", string("user")), ("content", user_content(content))])),
+        Speech::Assistant(answer) => write_answer(answer, ids),
+        Speech::Result(_) => None,
+    }
+}
+
+/// The text of a result; images are told where they follow.
+fn result_text(result: &ToolResult) -> String {
+    let text = joined_text(&result.parts);
+    match media_of(&result.parts).next() {
+        Some(_) if text.is_empty() => "(see the attached files)".to_owned(),
+        _ => text,
+    }
+}
+
+fn images_of(result: &ToolResult) -> Vec<Json<'static>> {
+    let media: Vec<Json<'static>> = media_of(&result.parts).map(write_media).collect();
+    if media.is_empty() {
+        return media;
+    }
+    let title = write_text(&format!("Files that the result of {} holds:", result.name));
+    std::iter::once(title).chain(media).collect()
+}
+
+fn take_images(images: &mut Vec<Json<'static>>) -> Option<Json<'static>> {
+    let images = std::mem::take(images);
+    (!images.is_empty()).then(|| object([("role", string("user")), ("content", Json::Array(images))]))
+}
+
+fn user_content(content: &Content) -> Json<'static> {
+    match content {
+        Content::Text(text) => string(text.as_str()),
+        Content::Parts(parts) => Json::Array(parts.iter().filter_map(user_part).collect()),
+    }
+}
+
+fn user_part(part: &Part) -> Option<Json<'static>> {
+    match part {
+        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Media(media) => Some(write_media(media)),
+        Part::Thinking { .. } | Part::Call { .. } => None,
+    }
+}
+
+fn write_text(text: &str) -> Json<'static> {
+    object([("type", string("text")), ("text", string(text))])
+}
+
+fn write_media(media: &Media) -> Json<'static> {
+    match (media.kind, &media.source, media.url()) {
+        ("image", _, Some(url)) => {
+            object([("type", string("image_url")), ("image_url", object([("url", string(url))]))])
+        }
+        ("audio", Source::Data(data), _) => {
+            let format = media.mime_type().trim_start_matches("audio/").to_owned();
+            let audio = object([("data", string(data.as_str())), ("format", string(format))]);
+            object([("type", string("input_audio")), ("input_audio", audio)])
+        }
+        (_, Source::Id(id), _) => {
+            object([("type", string("file")), ("file", object([("file_id", string(id.as_str()))]))])
+        }
+        (_, Source::Data(_), Some(url)) => {
+            let name = media.name.as_deref().unwrap_or("file");
+            let file = object([("filename", string(name)), ("file_data", string(url))]);
+            object([("type", string("file")), ("file", file)])
+        }
+        _ => write_text(&media.shown()),
+    }
+}
+
+fn write_answer(answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
+    let shown = |part: &Part| match part {
+        Part::Text { text, .. } => Some(text.clone()),
+        Part::Media(media) => Some(media.shown()),
+        Part::Thinking { .. } | Part::Call { .. } => None,
+    };
+    let texts: Vec<String> = answer.parts.iter().filter_map(shown).collect();
+    let calls: Vec<Json<'static>> = answer.parts.iter().filter_map(|part| write_call(part, ids)).collect();
+    if texts.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let content = if texts.is_empty() { Json::Null } else { string(texts.join("\n")) };
+    let message = object([("role", string("assistant")), ("content", content)]);
+    Some(with(message, "tool_calls", (!calls.is_empty()).then_some(Json::Array(calls))))
+}
+
+fn write_call(part: &Part, ids: &Ids) -> Option<Json<'static>> {
+    let Part::Call { id, name, arguments, .. } = part else {
+        return None;
+    };
+    let function = object([("name", string(name.as_str())), ("arguments", string(arguments.to_compact()))]);
+    Some(object([("id", string(ids.safe(id, MAX_ID))), ("type", string("function")), ("function", function)]))
+}

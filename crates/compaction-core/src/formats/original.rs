@@ -1,0 +1,263 @@
+//! What conversion cannot carry, kept beside our messages, and the original made from it again.
+//!
+//! Where our messages alone give the original back, letter by letter, nothing is kept but the mark.
+//! Otherwise the first of them holds it: `original` as it came, or `linked`, in which long strings that
+//! our messages hold too are links to them, so that no image and no output is stored twice.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::calls::Ids;
+use super::node::{Node, object, string, without_spaces};
+use super::parts::{Speech, mark_of, quoted, split_data_url, unmarked};
+use super::{Calls, Format, Mark};
+use crate::json::{self, Json, RawObject};
+use crate::message::Message;
+
+/// Bytes from which on a string is linked: a link takes about as many.
+const MIN_LINKED: usize = 64;
+/// The member that makes an object a link: to a string of our messages.
+const TEXT: &str = "$text";
+/// The same for a string that is the JSON text of a value of our messages.
+const JSON: &str = "$json";
+/// What stands before the linked string.
+const BEFORE: &str = "before";
+
+/// Messages that are read together, as they came.
+pub(super) struct Unit<'a> {
+    pub(super) format: Format,
+    pub(super) originals: &'a [Json<'static>],
+    pub(super) texts: &'a [&'a str],
+}
+
+impl Unit<'_> {
+    /// Our messages for what the unit says, marked so that it can be given back.
+    pub(super) fn stored(&self, speech: &[Speech], timestamp: Option<i64>) -> Result<Vec<Message>, serde_json::Error> {
+        let bodies: Vec<Json<'static>> = speech.iter().map(Speech::to_message).collect();
+        let residue = self.residue(speech, &bodies);
+        let mut messages = Vec::with_capacity(bodies.len());
+        for (part, body) in bodies.iter().enumerate() {
+            let mark = self.mark(part, bodies.len(), residue.as_ref().filter(|_| part == 0));
+            let body = body.to_compact();
+            let mut text = body.strip_suffix('}').unwrap_or(&body).to_owned();
+            text.push_str(&format!(",\"compactd\":{{{mark}}}"));
+            if let Some(time) = timestamp {
+                text.push_str(&format!(",\"timestamp\":{time}"));
+            }
+            text.push('}');
+            messages.push(Message::from_raw(json::raw_value(text)?));
+        }
+        Ok(messages)
+    }
+
+    fn mark(&self, part: usize, parts: usize, residue: Option<&(&str, String)>) -> String {
+        let mut mark = format!("\"format\":{}", quoted(self.format.name()));
+        if parts > 1 {
+            mark.push_str(&format!(",\"parts\":{parts},\"part\":{part}"));
+        }
+        if let Some((member, json)) = residue {
+            mark.push_str(&format!(",{}:{json}", quoted(member)));
+        }
+        mark
+    }
+
+    /// Name and JSON of what is kept; `None` where our messages alone give the unit back.
+    fn residue(&self, speech: &[Speech], bodies: &[Json<'static>]) -> Option<(&'static str, String)> {
+        let originals: Vec<String> = self.texts.iter().map(|text| without_spaces(text)).collect();
+        let as_stored = with_origin(speech, self.format);
+        let written = self.format.write_all(&as_stored, &Ids::of(&as_stored));
+        if written.iter().map(Json::to_compact).eq(originals.iter().cloned()) {
+            return None;
+        }
+        let is_plain = |(json, text): (&Json<'_>, &String)| json.to_compact() == *text && !has_links(json);
+        if self.originals.iter().zip(&originals).all(is_plain) {
+            let links = Links::to(bodies);
+            let linked = Json::Array(self.originals.iter().map(|original| links.replace(original)).collect());
+            return Some(("linked", linked.to_compact()));
+        }
+        Some(("original", format!("[{}]", originals.join(","))))
+    }
+}
+
+/// What is said as it will be when it is read back from our messages.
+fn with_origin(speech: &[Speech], format: Format) -> Vec<Speech> {
+    let mut speech = speech.to_vec();
+    for speech in &mut speech {
+        if let Speech::Assistant(answer) = speech {
+            answer.origin = Some(format);
+        }
+    }
+    speech
+}
+
+/// Whether a value holds what would be taken for a link.
+fn has_links(json: &Json<'_>) -> bool {
+    match json {
+        Json::Array(items) => items.iter().any(has_links),
+        Json::Object(members) => members.iter().any(|(key, value)| key == TEXT || key == JSON || has_links(value)),
+        _ => false,
+    }
+}
+
+/// The strings of our messages by their text, and the texts of arguments, each with its place.
+struct Links {
+    strings: HashMap<String, String>,
+    texts: HashMap<String, String>,
+}
+
+impl Links {
+    fn to(messages: &[Json<'static>]) -> Self {
+        let mut links = Self { strings: HashMap::new(), texts: HashMap::new() };
+        for (at, message) in messages.iter().enumerate() {
+            links.collect(message, &at.to_string());
+        }
+        links
+    }
+
+    fn collect(&mut self, json: &Json<'_>, place: &str) {
+        match json {
+            Json::String(text) if text.len() >= MIN_LINKED => {
+                self.strings.entry(text.clone().into_owned()).or_insert_with(|| place.to_owned());
+            }
+            Json::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.collect(item, &format!("{place}/{at}"));
+                }
+            }
+            Json::Object(members) => {
+                for (key, value) in members.iter().filter(|(key, _)| !key.contains('/')) {
+                    let place = format!("{place}/{key}");
+                    if key == "arguments" {
+                        self.texts.entry(value.to_compact()).or_insert_with(|| place.clone());
+                    }
+                    self.collect(value, &place);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn replace(&self, json: &Json<'static>) -> Json<'static> {
+        match json {
+            Json::String(text) if text.len() >= MIN_LINKED => self.link(text).unwrap_or_else(|| json.clone()),
+            Json::Array(items) => Json::Array(items.iter().map(|item| self.replace(item)).collect()),
+            Json::Object(members) => {
+                Json::Object(members.iter().map(|(key, value)| (key.clone(), self.replace(value))).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn link(&self, text: &str) -> Option<Json<'static>> {
+        let to = |member: &'static str, place: &String| object([(member, string(place.as_str()))]);
+        if let Some(place) = self.strings.get(text) {
+            return Some(to(TEXT, place));
+        }
+        if let Some(place) = self.texts.get(text) {
+            return Some(to(JSON, place));
+        }
+        let (_, data) = split_data_url(text)?;
+        let (place, before) = (self.strings.get(data)?, &text[..text.len() - data.len()]);
+        Some(object([(TEXT, string(place.as_str())), (BEFORE, string(before))]))
+    }
+}
+
+/// The value of `linked` with the strings in the place of links to them; `None` if one leads nowhere.
+fn resolved(json: &Json<'static>, messages: &[Json<'static>]) -> Option<Json<'static>> {
+    match json {
+        Json::Array(items) => {
+            Some(Json::Array(items.iter().map(|item| resolved(item, messages)).collect::<Option<_>>()?))
+        }
+        Json::Object(members) => {
+            if let Some(place) = json.get(TEXT).and_then(Json::as_str) {
+                let before = json.get(BEFORE).and_then(Json::as_str).unwrap_or_default();
+                return Some(string(format!("{before}{}", value_at(messages, place)?.as_str()?)));
+            }
+            if let Some(place) = json.get(JSON).and_then(Json::as_str) {
+                return Some(string(value_at(messages, place)?.to_compact()));
+            }
+            let member = |(key, value): &(_, _)| Some((Clone::clone(key), resolved(value, messages)?));
+            Some(Json::Object(members.iter().map(member).collect::<Option<_>>()?))
+        }
+        other => Some(other.clone()),
+    }
+}
+
+fn value_at<'a>(messages: &'a [Json<'static>], place: &str) -> Option<&'a Json<'static>> {
+    let mut steps = place.split('/');
+    let mut value = messages.get(steps.next()?.parse::<usize>().ok()?)?;
+    for step in steps {
+        value = match value {
+            Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+            other => other.get(step)?,
+        };
+    }
+    Some(value)
+}
+
+/// The original of the messages at the start of `messages`, with how many of ours it is: those that came
+/// in the shape `format`, are all there, and say what they said when they came. `None` for all others.
+pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>]) -> Option<(usize, Vec<String>)> {
+    if format == Format::Pi {
+        return Some((1, vec![messages.first()?.raw().get().to_owned()]));
+    }
+    let first = tree_of(messages.first()?)?;
+    let mark = mark_of(&first).filter(|mark| mark.format == format && mark.part == 0)?;
+    let unit = messages.get(..mark.parts)?;
+    let trees: Vec<Json<'static>> = unit.iter().map(|message| tree_of(message)).collect::<Option<_>>()?;
+    let belongs = |(part, tree): (usize, &Json<'_>)| mark_of(tree) == Some(Mark { part, ..mark });
+    if mark.parts > 1 && !trees.iter().enumerate().all(belongs) {
+        return None;
+    }
+    let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_system_apart();
+    if unit.iter().any(is_apart) {
+        return None;
+    }
+    let texts = restored(format, unit, &trees)?;
+    says_the_same(format, unit, &texts).then_some((unit.len(), texts))
+}
+
+fn tree_of(message: &Arc<Message>) -> Option<Json<'static>> {
+    // Most messages of other shapes have no mark, and need not be taken apart for that.
+    if !message.raw().get().contains("\"compactd\"") {
+        return None;
+    }
+    Json::parse(message.raw().get()).ok().map(Json::into_owned)
+}
+
+fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> Option<Vec<String>> {
+    let stored = RawObject::parse(unit.first()?.raw().get()).ok()?;
+    let mark = RawObject::parse(stored.get("compactd")?).ok()?;
+    if let Some(original) = mark.get("original") {
+        let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(original).ok()?;
+        return Some(items.iter().map(|item| item.get().to_owned()).collect());
+    }
+    if let Some(linked) = mark.get("linked") {
+        let linked = Json::parse(linked).ok()?.into_owned();
+        let Json::Array(items) = resolved(&linked, trees)? else {
+            return None;
+        };
+        return Some(items.iter().map(Json::to_compact).collect());
+    }
+    let speech: Vec<Speech> = unit.iter().map(|message| Speech::of_message(message)).collect::<Option<_>>()?;
+    Some(format.write_all(&speech, &Ids::of(&speech)).iter().map(Json::to_compact).collect())
+}
+
+/// Whether these originals, read again, become just these messages: an edit or a shorter tool result
+/// makes them say something else.
+fn says_the_same(format: Format, unit: &[Arc<Message>], originals: &[String]) -> bool {
+    let mut calls = Calls::of_results(unit.iter().map(Arc::as_ref));
+    let parsed = originals.iter().map(|text| Json::parse(text).map(Json::into_owned));
+    let Ok(trees) = parsed.collect::<Result<Vec<_>, _>>() else {
+        return false;
+    };
+    let nodes: Vec<Node<'_>> = trees.iter().enumerate().map(|(index, json)| Node::message(json, index)).collect();
+    if nodes.is_empty() {
+        return false;
+    }
+    let Ok((count, speech)) = format.read_some(&nodes, &mut calls) else {
+        return false;
+    };
+    let said = speech.iter().map(|speech| Some(speech.to_message().to_compact()));
+    count == nodes.len() && said.eq(unit.iter().map(|message| unmarked(message)))
+}

@@ -1,0 +1,418 @@
+//! What all shapes have in common: who speaks, and the parts of what is said. Every shape is read into
+//! this and written from it; our own messages are too.
+
+use super::node::{object, string, with};
+use super::{Format, Mark};
+use crate::json::{self, Json, RawObject};
+use crate::message::{Body, Message};
+
+/// A message without the habits of any interface.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Speech {
+    /// Instructions for the model.
+    System(Content),
+    /// A person's words.
+    User(Content),
+    /// A model's answer.
+    Assistant(Answer),
+    /// The result of one call.
+    Result(ToolResult),
+}
+
+/// A model's answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Answer {
+    pub(super) parts: Vec<Part>,
+    /// Name of the model, where the message tells it.
+    pub(super) model: Option<String>,
+    /// Why the answer ended, where the message tells it.
+    pub(super) stop_reason: Option<&'static str>,
+    /// Tokens of the call, in our own members.
+    pub(super) usage: Option<Json<'static>>,
+    /// The shape that the answer came in: signatures are good for that interface alone.
+    pub(super) origin: Option<Format>,
+}
+
+/// The result of one call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ToolResult {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) parts: Vec<Part>,
+    pub(super) is_error: bool,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Content {
+    /// Plain text.
+    Text(String),
+    /// Parts, in order.
+    Parts(Vec<Part>),
+}
+
+/// A part of what is said.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Part {
+    /// Words, and what the provider needs to know them again.
+    Text { text: String, signature: Option<String> },
+    /// An image or a file.
+    Media(Media),
+    /// Reasoning. What is redacted has a signature alone.
+    Thinking { text: String, signature: Option<String>, is_redacted: bool },
+    /// A call of a tool; the arguments are an object.
+    Call { id: String, name: String, arguments: Json<'static>, signature: Option<String> },
+}
+
+/// An image or a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Media {
+    /// `image`, `audio`, `video` or `file`.
+    pub(super) kind: &'static str,
+    pub(super) mime_type: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) source: Source,
+}
+
+/// Where the bytes of an image or a file are.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Source {
+    /// Here, in base64.
+    Data(String),
+    /// At an address.
+    Url(String),
+    /// At the provider, under this name.
+    Id(String),
+}
+
+/// A plain text part.
+pub(super) fn text(text: impl Into<String>) -> Part {
+    Part::Text { text: text.into(), signature: None }
+}
+
+/// The text parts, joined by line breaks.
+pub(super) fn joined_text(parts: &[Part]) -> String {
+    let texts: Vec<&str> = parts.iter().filter_map(text_of).collect();
+    texts.join("\n")
+}
+
+fn text_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+/// The images and files among the parts.
+pub(super) fn media_of(parts: &[Part]) -> impl Iterator<Item = &Media> {
+    parts.iter().filter_map(|part| match part {
+        Part::Media(media) => Some(media),
+        _ => None,
+    })
+}
+
+impl Content {
+    /// The text of it, joined by line breaks.
+    pub(super) fn to_text(&self) -> String {
+        match self {
+            Content::Text(text) => text.clone(),
+            Content::Parts(parts) => joined_text(parts),
+        }
+    }
+
+    /// Its parts; plain text is one.
+    pub(super) fn into_parts(self) -> Vec<Part> {
+        match self {
+            Content::Text(plain) => vec![text(plain)],
+            Content::Parts(parts) => parts,
+        }
+    }
+}
+
+impl Media {
+    /// An image or file of this type. The kind follows from the type.
+    pub(super) fn new(mime_type: Option<&str>, name: Option<&str>, source: Source) -> Self {
+        let kind = match mime_type.and_then(|mime| mime.split('/').next()) {
+            Some("image") => "image",
+            Some("audio") => "audio",
+            Some("video") => "video",
+            _ => "file",
+        };
+        Self { kind, mime_type: mime_type.map(str::to_owned), name: name.map(str::to_owned), source }
+    }
+
+    /// An image whose type may be unknown.
+    pub(super) fn image(mime_type: Option<&str>, source: Source) -> Self {
+        Self { kind: "image", ..Self::new(mime_type, None, source) }
+    }
+
+    /// What stands at an address; the data itself where the address holds it (`data:`).
+    pub(super) fn at(url: &str, mime_type: Option<&str>, name: Option<&str>) -> Self {
+        match split_data_url(url) {
+            Some((mime, data)) => Self::new(Some(mime), name, Source::Data(data.to_owned())),
+            None => Self::new(mime_type, name, Source::Url(url.to_owned())),
+        }
+    }
+
+    /// An image at an address, as [`Media::at`].
+    pub(super) fn image_at(url: &str) -> Self {
+        Self { kind: "image", ..Self::at(url, None, None) }
+    }
+
+    /// The address of it; one that holds the data where it has no other. `None` where only the provider
+    /// knows it.
+    pub(super) fn url(&self) -> Option<String> {
+        match &self.source {
+            Source::Data(data) => Some(format!("data:{};base64,{data}", self.mime_type())),
+            Source::Url(url) => Some(url.clone()),
+            Source::Id(_) => None,
+        }
+    }
+
+    /// The type of it, or what stands for an unknown one.
+    pub(super) fn mime_type(&self) -> &str {
+        let unknown = if self.kind == "image" { "image/png" } else { "application/octet-stream" };
+        self.mime_type.as_deref().unwrap_or(unknown)
+    }
+
+    /// What readers see who cannot see it itself.
+    pub(super) fn shown(&self) -> String {
+        let name = self.name.as_ref().map(|name| format!(" \"{name}\"")).unwrap_or_default();
+        let mime = self.mime_type.as_ref().map(|mime| format!(" ({mime})")).unwrap_or_default();
+        let source = match &self.source {
+            Source::Data(data) => format!(", {} bytes", data.len() / 4 * 3),
+            Source::Url(url) => format!(": {url}"),
+            Source::Id(id) => format!(": {id}"),
+        };
+        format!("[{}{name}{mime}{source}]", self.kind)
+    }
+
+    /// The block of our own messages. Images with their data have one of their own, but not in answers; of
+    /// everything else the text tells, and `compactd.media` holds it.
+    fn to_block(&self, is_of_answer: bool) -> Json<'static> {
+        if let ("image", Source::Data(data), None, false) = (self.kind, &self.source, &self.name, is_of_answer) {
+            let mime = string(self.mime_type());
+            return object([("type", string("image")), ("data", string(data.as_str())), ("mimeType", mime)]);
+        }
+        let (key, value) = match &self.source {
+            Source::Data(data) => ("data", data),
+            Source::Url(url) => ("url", url),
+            Source::Id(id) => ("id", id),
+        };
+        let media = object([("kind", string(self.kind)), (key, string(value.as_str()))]);
+        let media = with(media, "mimeType", self.mime_type.as_ref().map(string));
+        let media = with(media, "name", self.name.as_ref().map(string));
+        let text = string(self.shown());
+        object([("type", string("text")), ("text", text), ("compactd", object([("media", media)]))])
+    }
+
+    fn of_block(block: &Json<'_>) -> Option<Self> {
+        let member = |json: &Json<'_>, key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+        if member(block, "type")? == "image" {
+            let source = Source::Data(member(block, "data")?);
+            return Some(Self::image(member(block, "mimeType").as_deref(), source));
+        }
+        let media = block.get("compactd")?.get("media")?;
+        let source = match (member(media, "data"), member(media, "url"), member(media, "id")) {
+            (Some(data), ..) => Source::Data(data),
+            (None, Some(url), _) => Source::Url(url),
+            (None, None, id) => Source::Id(id?),
+        };
+        let kind = ["image", "audio", "video"].into_iter().find(|kind| member(media, "kind").as_deref() == Some(kind));
+        let (mime_type, name) = (member(media, "mimeType"), member(media, "name"));
+        Some(Self { kind: kind.unwrap_or("file"), mime_type, name, source })
+    }
+}
+
+/// Type and data of an address that holds them in base64.
+pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
+}
+
+impl Part {
+    fn to_block(&self, is_of_answer: bool) -> Json<'static> {
+        match self {
+            Part::Text { text, signature } => {
+                let block = object([("type", string("text")), ("text", string(text.as_str()))]);
+                with(block, "textSignature", signature.as_ref().map(string))
+            }
+            Part::Media(media) => media.to_block(is_of_answer),
+            Part::Thinking { text, signature, is_redacted } => {
+                let block = object([("type", string("thinking")), ("thinking", string(text.as_str()))]);
+                let block = with(block, "thinkingSignature", signature.as_ref().map(string));
+                with(block, "redacted", is_redacted.then_some(Json::Bool(true)))
+            }
+            Part::Call { id, name, arguments, signature } => {
+                let (id, name) = (string(id.as_str()), string(name.as_str()));
+                let block = object([
+                    ("type", string("toolCall")),
+                    ("id", id),
+                    ("name", name),
+                    ("arguments", arguments.clone()),
+                ]);
+                with(block, "thoughtSignature", signature.as_ref().map(string))
+            }
+        }
+    }
+
+    /// A block of one of our own messages; `None` for those that this version does not know.
+    fn of_block(block: &Json<'static>) -> Option<Self> {
+        if let Some(media) = Media::of_block(block) {
+            return Some(Part::Media(media));
+        }
+        let member = |key: &str| block.get(key).and_then(Json::as_str).map(str::to_owned);
+        let text = |key: &str| member(key).unwrap_or_default();
+        match member("type")?.as_str() {
+            "text" => Some(Part::Text { text: text("text"), signature: member("textSignature") }),
+            "thinking" => Some(Part::Thinking {
+                text: text("thinking"),
+                signature: member("thinkingSignature"),
+                is_redacted: block.get("redacted").and_then(Json::as_bool).unwrap_or(false),
+            }),
+            "toolCall" => Some(Part::Call {
+                id: text("id"),
+                name: text("name"),
+                arguments: super::node::arguments_object(block.get("arguments").cloned().unwrap_or(Json::Null)),
+                signature: member("thoughtSignature"),
+            }),
+            _ => None,
+        }
+    }
+}
+
+fn blocks(parts: &[Part], is_of_answer: bool) -> Json<'static> {
+    Json::Array(parts.iter().map(|part| part.to_block(is_of_answer)).collect())
+}
+
+fn content_json(content: &Content) -> Json<'static> {
+    match content {
+        Content::Text(text) => string(text.as_str()),
+        Content::Parts(parts) => blocks(parts, false),
+    }
+}
+
+fn parts_of(content: Option<&Json<'static>>) -> Content {
+    match content {
+        Some(Json::String(text)) => Content::Text(text.clone().into_owned()),
+        Some(Json::Array(items)) => Content::Parts(items.iter().filter_map(Part::of_block).collect()),
+        _ => Content::Parts(Vec::new()),
+    }
+}
+
+/// Tokens of a call that nobody has told; readers of the format want the members.
+fn no_usage() -> Json<'static> {
+    let none = || Json::Number(0.into());
+    let parts = || [("input", none()), ("output", none()), ("cacheRead", none()), ("cacheWrite", none())];
+    let cost = with(object(parts()), "total", Some(none()));
+    with(with(object(parts()), "totalTokens", Some(none())), "cost", Some(cost))
+}
+
+impl Speech {
+    /// The message of ours that says the same, without time and mark.
+    pub(super) fn to_message(&self) -> Json<'static> {
+        match self {
+            Speech::System(content) => object([("role", string("system")), ("content", content_json(content))]),
+            Speech::User(content) => object([("role", string("user")), ("content", content_json(content))]),
+            Speech::Assistant(answer) => answer.to_message(),
+            Speech::Result(result) => object([
+                ("role", string("toolResult")),
+                ("toolCallId", string(result.id.as_str())),
+                ("toolName", string(result.name.as_str())),
+                ("content", blocks(&result.parts, false)),
+                ("isError", Json::Bool(result.is_error)),
+            ]),
+        }
+    }
+
+    /// What one of our messages says; `None` for what no model sees.
+    pub(super) fn of_message(message: &Message) -> Option<Self> {
+        if let Body::System(system) = message.body() {
+            let sections = system.sections.iter().filter_map(|(_, section)| section.clone());
+            let texts = std::iter::once(system.content.text("\n").into_owned()).chain(sections);
+            let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+            return Some(Speech::System(Content::Text(texts.join("\n\n"))));
+        }
+        let json = Json::parse(message.raw().get()).ok()?.into_owned();
+        let content = parts_of(json.get("content"));
+        let member = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        match message.role() {
+            "user" => Some(Speech::User(content)),
+            "assistant" => {
+                let api = member("api");
+                let origin = mark_of(&json).map(|mark| mark.format).or_else(|| Format::of_api(&api));
+                Some(Speech::Assistant(Answer { parts: content.into_parts(), origin, ..Answer::default() }))
+            }
+            "toolResult" => Some(Speech::Result(ToolResult {
+                id: member("toolCallId"),
+                name: member("toolName"),
+                parts: content.into_parts(),
+                is_error: json.get("isError").and_then(Json::as_bool).unwrap_or(false),
+            })),
+            _ => None,
+        }
+    }
+}
+
+impl Answer {
+    fn to_message(&self) -> Json<'static> {
+        let has_calls = self.parts.iter().any(|part| matches!(part, Part::Call { .. }));
+        let stop_reason = self.stop_reason.unwrap_or(if has_calls { "toolUse" } else { "stop" });
+        let message = object([("role", string("assistant")), ("content", blocks(&self.parts, true))]);
+        let message = with(message, "api", self.origin.map(|format| string(format.api())));
+        let message = with(message, "provider", self.origin.map(|format| string(format.provider())));
+        let message = with(message, "model", self.model.as_ref().map(string));
+        let message = with(message, "usage", Some(self.usage.clone().unwrap_or_else(no_usage)));
+        with(message, "stopReason", Some(string(stop_reason)))
+    }
+}
+
+/// The mark of a message that came in another shape.
+pub(super) fn mark_of(message: &Json<'_>) -> Option<Mark> {
+    let mark = message.get("compactd")?;
+    let number = |key: &str| mark.get(key).and_then(Json::as_f64).map(|number| number as usize);
+    let format = Format::from_name(mark.get("format")?.as_str()?)?;
+    Some(Mark { format, parts: number("parts").unwrap_or(1), part: number("part").unwrap_or(0) })
+}
+
+/// One of our messages without time and mark, for comparing what it says.
+pub(super) fn unmarked(message: &Message) -> Option<String> {
+    let mut object = RawObject::parse(message.raw().get()).ok()?;
+    object.remove("compactd");
+    object.remove("timestamp");
+    Some(object.to_json())
+}
+
+/// A value that a text tells of: what no part can hold, in a form that people and models can read. Long
+/// strings without a space, such as encrypted data, are told by their length.
+pub(super) fn told(name: &str, json: &Json<'_>) -> Part {
+    text(format!("[{name}] {}", shortened(json).to_compact()))
+}
+
+fn shortened(json: &Json<'_>) -> Json<'static> {
+    const MAX_UNBROKEN: usize = 300;
+    match json {
+        Json::String(text) if text.len() > MAX_UNBROKEN && !text.contains([' ', '\n']) => {
+            string(format!("({} characters)", text.chars().count()))
+        }
+        Json::Array(items) => Json::Array(items.iter().map(shortened).collect()),
+        Json::Object(members) => {
+            let kept = members.iter().filter(|(_, value)| *value != Json::Null);
+            Json::Object(kept.map(|(key, value)| (key.clone().into_owned().into(), shortened(value))).collect())
+        }
+        other => other.clone().into_owned(),
+    }
+}
+
+/// A short text that stands for `text`, the same in every version of this program.
+pub(super) fn digest(text: &str) -> String {
+    // FNV-1a: names of calls must not change when the standard library's hash does.
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{:08x}", hash >> 32)
+}
+
+/// The JSON text of a string, for marks.
+pub(super) fn quoted(text: &str) -> String {
+    json::encode_string(text)
+}

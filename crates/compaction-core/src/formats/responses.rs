@@ -1,0 +1,303 @@
+//! Items of OpenAI's `responses`.
+//!
+//! Items that a model wrote one after another are one answer of ours, so that no cut parts a call from
+//! the reasoning that the interface wants before it. Calls that the client runs have results; what the
+//! provider runs itself is told as text and kept beside.
+
+use super::calls::{Calls, Ids};
+use super::node::{Node, arguments_object, arguments_of_text, object, string};
+use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::{Format, FormatError};
+use crate::json::Json;
+
+const ROLES: &str = "`user`, `assistant`, `system` or `developer`";
+const ITEMS: &str = "an item of a `responses` request: `message`, `function_call`, `function_call_output`, \
+                     `reasoning`, a call of another tool or its output";
+const PARTS: &str = "`input_text`, `output_text`, `input_image`, `input_file`, `input_audio` or `refusal`";
+/// Characters that ids of calls may have.
+const MAX_ID: usize = 64;
+
+/// Items of calls that the client runs, with the tool that they call and the member that says how.
+const CALLS: [(&str, &str, &str); 5] = [
+    ("custom_tool_call", "", "input"),
+    ("local_shell_call", "local_shell", "action"),
+    ("shell_call", "shell", "action"),
+    ("apply_patch_call", "apply_patch", "operation"),
+    ("computer_call", "computer", "action"),
+];
+
+/// Their outputs.
+const OUTPUTS: [&str; 6] = [
+    "function_call_output",
+    "custom_tool_call_output",
+    "local_shell_call_output",
+    "shell_call_output",
+    "apply_patch_call_output",
+    "computer_call_output",
+];
+
+/// Items of a model's answer that are told as text.
+const TOLD: [&str; 12] = [
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "tool_search_call",
+    "tool_search_output",
+    "program",
+    "program_output",
+    "compaction",
+];
+
+/// What an item is.
+enum Item {
+    /// A part of a model's answer.
+    OfAnswer(Vec<Part>),
+    /// Anything else.
+    Whole(Speech),
+}
+
+pub(super) fn read(nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<Speech>), FormatError> {
+    let mut parts = Vec::new();
+    let mut count = 0;
+    // What follows an answer is read when its turn comes, so that errors come in order.
+    while let Some(node) = nodes.get(count).filter(|node| count == 0 || is_of_answer(node)) {
+        match item(node, calls)? {
+            Item::Whole(speech) => return Ok((1, vec![speech])),
+            Item::OfAnswer(more) => parts.extend(more),
+        }
+        count += 1;
+    }
+    let answer = Answer { parts, origin: Some(Format::OpenAiResponses), ..Answer::default() };
+    Ok((count, vec![Speech::Assistant(answer)]))
+}
+
+fn kind_of<'a>(node: &Node<'a>) -> &'a str {
+    let kind = node.json.get("type").and_then(Json::as_str);
+    kind.unwrap_or(if node.get("role").is_some() { "message" } else { "" })
+}
+
+fn is_of_answer(node: &Node<'_>) -> bool {
+    match kind_of(node) {
+        "message" => node.json.get("role").and_then(Json::as_str) == Some("assistant"),
+        "reasoning" | "function_call" | "item_reference" => true,
+        kind => TOLD.contains(&kind) || CALLS.iter().any(|call| call.0 == kind),
+    }
+}
+
+fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
+    let kind = kind_of(node);
+    if let Some((_, tool, member)) = CALLS.iter().find(|call| call.0 == kind) {
+        return other_call(node, tool, member).map(|part| Item::OfAnswer(vec![part]));
+    }
+    if OUTPUTS.contains(&kind) {
+        return output(node, calls).map(|result| Item::Whole(Speech::Result(result)));
+    }
+    if TOLD.contains(&kind) {
+        return Ok(Item::OfAnswer(vec![told(kind, &essential(node.json))]));
+    }
+    match kind {
+        "message" => message(node),
+        "reasoning" => reasoning(node).map(|part| Item::OfAnswer(vec![part])),
+        "function_call" => {
+            let name = node.need_text("name")?.to_owned();
+            let arguments = arguments_of_text(node.need_text("arguments")?);
+            let id = node.need_text("call_id")?.to_owned();
+            Ok(Item::OfAnswer(vec![Part::Call { id, name, arguments, signature: None }]))
+        }
+        "item_reference" => Ok(Item::OfAnswer(vec![text(format!("[item {}]", node.need_text("id")?))])),
+        "mcp_approval_response" => {
+            let said = if node.is_true("approve") { "approved" } else { "denied" };
+            Ok(Item::Whole(Speech::User(Content::Parts(vec![text(format!("[tool call {said}]"))]))))
+        }
+        _ => Err(node.unknown("type", ITEMS)),
+    }
+}
+
+/// An item without what only the interface needs.
+fn essential(json: &Json<'static>) -> Json<'static> {
+    match json {
+        Json::Object(members) => {
+            let told = members.iter().filter(|(key, _)| !matches!(key.as_ref(), "id" | "type" | "status"));
+            Json::Object(told.cloned().collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn message(node: &Node<'_>) -> Result<Item, FormatError> {
+    let role = node.need_text("role")?;
+    let content = node.need("content", "a string or a list of parts")?;
+    let content = match content.json.as_str() {
+        Some(text) => Content::Text(text.to_owned()),
+        None => Content::Parts(content.items()?.iter().map(part).collect::<Result<_, _>>()?),
+    };
+    match role {
+        "user" => Ok(Item::Whole(Speech::User(content))),
+        "system" | "developer" => Ok(Item::Whole(Speech::System(content))),
+        "assistant" => Ok(Item::OfAnswer(content.into_parts())),
+        _ => Err(node.unknown("role", ROLES)),
+    }
+}
+
+fn part(node: &Node<'_>) -> Result<Part, FormatError> {
+    match node.need_text("type")? {
+        "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => Ok(text(node.need_text("text")?)),
+        "refusal" => Ok(text(node.need_text("refusal")?)),
+        "input_image" | "computer_screenshot" => {
+            let media = match (node.text("image_url")?, node.text("file_id")?) {
+                (Some(url), _) => Media::image_at(url),
+                (None, Some(id)) => Media::image(None, Source::Id(id.to_owned())),
+                (None, None) => return Err(node.error("an image with `image_url` or `file_id`")),
+            };
+            Ok(Part::Media(media))
+        }
+        "input_file" => {
+            let name = node.text("filename")?;
+            let media = match (node.text("file_data")?, node.text("file_url")?, node.text("file_id")?) {
+                (Some(data), ..) if !data.starts_with("data:") => Media::new(None, name, Source::Data(data.to_owned())),
+                (Some(url), ..) | (None, Some(url), _) => Media::at(url, None, name),
+                (None, None, Some(id)) => Media::new(None, name, Source::Id(id.to_owned())),
+                (None, None, None) => return Err(node.error("a file with `file_data`, `file_url` or `file_id`")),
+            };
+            Ok(Part::Media(media))
+        }
+        "input_audio" => {
+            let audio = node.need("input_audio", "an object with `data` and `format`")?;
+            let mime = format!("audio/{}", audio.need_text("format")?);
+            Ok(Part::Media(Media::new(Some(&mime), None, Source::Data(audio.need_text("data")?.to_owned()))))
+        }
+        _ => Err(node.unknown("type", PARTS)),
+    }
+}
+
+fn reasoning(node: &Node<'_>) -> Result<Part, FormatError> {
+    let mut parts = Vec::new();
+    for member in ["summary", "content"] {
+        for item in node.list(member)? {
+            parts.push(part(&item)?);
+        }
+    }
+    let signature = node.text("encrypted_content")?.map(str::to_owned);
+    let text = joined_text(&parts);
+    Ok(Part::Thinking { is_redacted: text.is_empty() && signature.is_some(), text, signature })
+}
+
+fn other_call(node: &Node<'_>, tool: &str, member: &str) -> Result<Part, FormatError> {
+    let name = if tool.is_empty() { node.need_text("name")? } else { tool };
+    let id = node.text("call_id")?.map_or_else(|| node.need_text("id"), Ok)?;
+    let arguments = match node.get(member) {
+        Some(value) if value.json.as_object().is_some() => value.json.clone(),
+        Some(value) => object([("input", value.json.clone())]),
+        None => arguments_object(essential(node.json)),
+    };
+    Ok(Part::Call { id: id.to_owned(), name: name.to_owned(), arguments, signature: None })
+}
+
+fn output(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
+    let id = node.text("call_id")?.map_or_else(|| node.need_text("id"), Ok)?;
+    let parts = match node.get("output") {
+        None => Vec::new(),
+        Some(output) => match output.json {
+            Json::String(plain) => vec![text(plain.clone().into_owned())],
+            Json::Array(_) if is_of_shell(&output) => vec![text(shell_text(&output)?)],
+            Json::Array(_) => output.items()?.iter().map(part).collect::<Result<_, _>>()?,
+            _ => vec![part(&output)?],
+        },
+    };
+    let is_error = matches!(node.text("status")?, Some("failed"));
+    let name = calls.name_of(id).unwrap_or("unknown").to_owned();
+    Ok(ToolResult { id: id.to_owned(), name, parts, is_error })
+}
+
+fn is_of_shell(output: &Node<'_>) -> bool {
+    output.items().is_ok_and(|items| items.iter().any(|item| item.get("outcome").is_some()))
+}
+
+fn shell_text(output: &Node<'_>) -> Result<String, FormatError> {
+    let mut texts = Vec::new();
+    for run in output.items()? {
+        texts.extend(run.text("stdout")?);
+        texts.extend(run.text("stderr")?);
+    }
+    texts.retain(|text| !text.is_empty());
+    Ok(texts.join("\n"))
+}
+
+pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+    let mut items = Vec::new();
+    for speech in speech {
+        match speech {
+            Speech::System(content) => items.push(write_message("system", string(content.to_text()))),
+            Speech::User(Content::Text(text)) => items.push(write_message("user", string(text.as_str()))),
+            Speech::User(Content::Parts(parts)) => {
+                items.push(write_message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
+            }
+            Speech::Assistant(answer) => items.extend(answer.parts.iter().filter_map(|part| write_answer(part, ids))),
+            Speech::Result(result) => items.push(write_result(result, ids)),
+        }
+    }
+    items
+}
+
+fn write_message(role: &str, content: Json<'static>) -> Json<'static> {
+    object([("role", string(role)), ("content", content)])
+}
+
+/// Reasoning is left out: the interface takes it with the id that it gave alone, and then it comes back
+/// as it came.
+fn write_answer(part: &Part, ids: &Ids) -> Option<Json<'static>> {
+    match part {
+        Part::Text { text, .. } if text.is_empty() => None,
+        Part::Text { text, .. } => Some(write_message("assistant", string(text.as_str()))),
+        Part::Media(media) => Some(write_message("assistant", string(media.shown()))),
+        Part::Thinking { .. } => None,
+        Part::Call { id, name, arguments, .. } => Some(object([
+            ("type", string("function_call")),
+            ("call_id", string(ids.safe(id, MAX_ID))),
+            ("name", string(name.as_str())),
+            ("arguments", string(arguments.to_compact())),
+        ])),
+    }
+}
+
+fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
+    let output = match media_of(&result.parts).next() {
+        Some(_) => Json::Array(result.parts.iter().filter_map(write_part).collect()),
+        None => string(joined_text(&result.parts)),
+    };
+    object([
+        ("type", string("function_call_output")),
+        ("call_id", string(ids.safe(&result.id, MAX_ID))),
+        ("output", output),
+    ])
+}
+
+fn write_part(part: &Part) -> Option<Json<'static>> {
+    match part {
+        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Media(media) => Some(write_media(media)),
+        Part::Thinking { .. } | Part::Call { .. } => None,
+    }
+}
+
+fn write_text(text: &str) -> Json<'static> {
+    object([("type", string("input_text")), ("text", string(text))])
+}
+
+fn write_media(media: &Media) -> Json<'static> {
+    let kind = if media.kind == "image" { "input_image" } else { "input_file" };
+    match (media.kind, &media.source, media.url()) {
+        (_, Source::Id(id), _) => object([("type", string(kind)), ("file_id", string(id.as_str()))]),
+        ("image", _, Some(url)) => object([("type", string(kind)), ("image_url", string(url))]),
+        ("audio" | "video", ..) | (_, _, None) => write_text(&media.shown()),
+        (_, Source::Url(url), _) => object([("type", string(kind)), ("file_url", string(url.as_str()))]),
+        (_, Source::Data(_), Some(url)) => {
+            let name = media.name.as_deref().unwrap_or("file");
+            object([("type", string(kind)), ("filename", string(name)), ("file_data", string(url))])
+        }
+    }
+}
