@@ -120,7 +120,7 @@ export class BoundedHistory<M> {
     const context = await this.client.request("getContext", { sessionId: this.#sessionId, format: "llm" });
     const { tokens } = context.tokens;
     if (tokens > this.#options.contextWindow) throw new ContextTooLargeError(tokens, this.#options.contextWindow, this.#failure);
-    const given = this.#restore(context.messages, new Map(digests.map((one, index) => [one, messages[index]!])));
+    const given = this.#restore(context.messages as Message[], new Map(digests.map((one, index) => [one, messages[index]!])));
     this.#given = given.map(digest);
     return given;
   }
