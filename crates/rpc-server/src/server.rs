@@ -1,13 +1,13 @@
 //! What all calls share: the configuration of `initialize`, the open sessions, the way out.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use session_store::{Durability, FileStore};
+use session_store::{Durability, FileStore, Locator, MemoryStore, SessionStore, StoreError, resolve_path};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -16,7 +16,7 @@ use crate::arrivals::Arrivals;
 use crate::call::blocking;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
-use crate::handlers::lifecycle::{check_path, expand_home};
+use crate::handlers::lifecycle::check_path;
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
@@ -46,14 +46,30 @@ pub struct Server {
     pub(crate) printed_keys: PrintedKeys,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
+    make_store: MakeStore,
     /// Made once, as it remembers what its lists learned.
-    store: OnceLock<FileStore>,
+    store: OnceLock<Arc<dyn SessionStore>>,
+    /// The store of sessions that end with the server.
+    memory: Arc<dyn SessionStore>,
     is_shut_down: AtomicBool,
+}
+
+/// Makes the store of sessions from what `initialize` settled. Reads and writes nothing.
+pub type MakeStore = fn(&Configuration) -> Arc<dyn SessionStore>;
+
+/// A store of session files.
+pub fn file_store(configuration: &Configuration) -> Arc<dyn SessionStore> {
+    let store = FileStore::new(&configuration.agent_dir, configuration.durability);
+    let store = store.with_max_line_bytes(configuration.max_line_bytes);
+    let store = store.with_session_dir(configuration.session_dir.clone());
+    Arc::new(store.with_base(&configuration.cwd, configuration.home.clone()))
 }
 
 /// What `initialize` settled.
 #[derive(Debug)]
 pub struct Configuration {
+    /// The directory that `~` stands for, if there is one.
+    pub home: Option<PathBuf>,
     /// Working directory for sessions that name none.
     pub cwd: PathBuf,
     /// A flat directory of sessions, instead of one per working directory.
@@ -77,8 +93,13 @@ pub struct Configuration {
 }
 
 impl Server {
-    /// A server that talks to its client through `outbound`.
+    /// A server that talks to its client through `outbound` and keeps sessions as files.
     pub fn new(outbound: Outbound) -> Self {
+        Self::with_store(outbound, file_store)
+    }
+
+    /// A server that talks to its client through `outbound` and keeps sessions in a store of its own.
+    pub fn with_store(outbound: Outbound, make_store: MakeStore) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -92,7 +113,9 @@ impl Server {
             printed_keys: PrintedKeys::default(),
             outbound,
             configuration: OnceLock::new(),
+            make_store,
             store: OnceLock::new(),
+            memory: Arc::new(MemoryStore),
             is_shut_down: AtomicBool::new(false),
         }
     }
@@ -121,20 +144,30 @@ impl Server {
         blocking(move || server.settings()).await
     }
 
-    /// The store of session files.
-    pub fn store(&self) -> Result<FileStore, RpcError> {
+    /// The store of sessions.
+    pub fn store(&self) -> Result<&Arc<dyn SessionStore>, RpcError> {
         let configuration = self.configuration()?;
-        let make = || {
-            let store = FileStore::new(&configuration.agent_dir, configuration.durability);
-            store.with_max_line_bytes(configuration.max_line_bytes)
-        };
-        Ok(self.store.get_or_init(make).clone())
+        Ok(self.store.get_or_init(|| (self.make_store)(configuration)))
+    }
+
+    /// The store of sessions that end with the server.
+    pub fn memory(&self) -> &Arc<dyn SessionStore> {
+        &self.memory
+    }
+
+    /// What the store calls the place that a client gave as `member` of its parameters.
+    pub fn locate(&self, member: &str, text: &str) -> Result<Locator, RpcError> {
+        self.store()?.locate(text).map_err(|error| match error {
+            StoreError::InvalidLocator { expected, .. } => RpcError::invalid_params(member, expected),
+            error => RpcError::from_store(&error, ""),
+        })
     }
 
     /// An absolute path from one that a client gave as `member` of its parameters.
     pub fn resolve(&self, member: &str, path: &str) -> Result<PathBuf, RpcError> {
         check_path(member, path)?;
-        Ok(without_dots(&self.configuration()?.cwd.join(expand_home(path))))
+        let configuration = self.configuration()?;
+        Ok(resolve_path(path, &configuration.cwd, configuration.home.as_deref()))
     }
 
     /// Asks the client and waits for its answer, for at most `limit`.
@@ -216,20 +249,4 @@ impl Server {
             }
         }
     }
-}
-
-/// A path without `.` and `..`, so that one directory has one name. Links are not followed: the
-/// path may not exist yet.
-pub(crate) fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -1,12 +1,12 @@
 //! Sessions that are open, and the operations that run on them.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
 use session_store::{
-    Appended, AppendedAll, ForeignChange, NewEntry, Parent, PendingSync, Precondition, Session, StoreError,
+    Appended, AppendedAll, ForeignChange, Locator, NewEntry, Parent, PendingSync, Precondition, Session, SessionStore,
+    StoreError,
 };
 use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -27,8 +27,10 @@ pub struct OpenSession {
     pub id: String,
     /// The session. Calls line up for it in the order of arrival.
     pub slot: Arc<RwLock<Slot>>,
-    /// The session's file, as the store names it; `None` for sessions in memory.
-    pub path: Option<PathBuf>,
+    /// Where the session comes from.
+    pub store: Arc<dyn SessionStore>,
+    /// What the store calls the session; `None` for sessions in memory.
+    pub locator: Option<Locator>,
     /// How the session's summaries went.
     pub(crate) breaker: Breaker,
     /// Whether and for which model the session is compacted by itself.
@@ -56,12 +58,13 @@ enum OperationKind {
 }
 
 impl OpenSession {
-    /// Wraps a session that was just opened.
-    pub fn new(mut session: Session) -> Self {
+    /// Wraps a session that `store` just opened.
+    pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> Self {
         session.defer_syncs();
         Self {
             id: session.header().id.clone(),
-            path: session.path().map(Path::to_owned),
+            store,
+            locator: session.locator().cloned(),
             breaker: Breaker::default(),
             auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
@@ -301,8 +304,8 @@ impl<'a> SessionAccess<'a> {
         let foreign = self.session.take_foreign();
         self.announce_foreign(foreign);
         undone.map_err(|error| self.open.store_error(&error))?;
-        let path = self.session.path().map(Path::to_owned);
-        Ok(self.open.store_error(&StoreError::WriteFailed { path, source: error }))
+        let locator = self.session.locator().cloned();
+        Ok(self.open.store_error(&StoreError::WriteFailed { locator, source: error }))
     }
 
     /// Fails if the session is open for reading alone.
@@ -310,8 +313,8 @@ impl<'a> SessionAccess<'a> {
         if !self.session.is_read_only() {
             return Ok(());
         }
-        let path = self.session.path().map(Path::display).map(|path| path.to_string()).unwrap_or_default();
-        Err(RpcError::ReadOnly { message: format!("session {} is open for reading alone: {path}", self.open.id) })
+        let locator = self.session.locator().map(Locator::to_string).unwrap_or_default();
+        Err(RpcError::ReadOnly { message: format!("session {} is open for reading alone: {locator}", self.open.id) })
     }
 
     /// The leaf as the wire names it.
@@ -336,6 +339,8 @@ impl<'a> SessionAccess<'a> {
     fn not_appended(&mut self, error: &StoreError) -> RpcError {
         let foreign = self.session.take_foreign();
         self.announce_foreign(foreign);
+        // A lease that was lost leaves a session for reading.
+        self.open.set_read_only(self.session.is_read_only());
         self.open.store_error(error)
     }
 

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::file_log::opening::{open_to_read, open_to_write};
 use crate::file_log::reading::{ReadFrom, first_hole};
@@ -17,18 +17,22 @@ use crate::file_log::seen::{Seen, read_exactly};
 use crate::group_sync::SyncLog;
 use crate::identity::is_same_file;
 use crate::lines::scan_lines;
+use crate::locator::Locator;
 use crate::lock::Lock;
-use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
+use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
 use crate::replace;
 use crate::rewriting::Rewriting;
 
 pub use crate::file_log::opening::OpenedFile;
+pub(crate) use crate::file_log::opening::{SHOWN_CHARACTERS, file_error};
 
 /// A log in a file. Reads name their offsets and never move a shared position; writes go to the
 /// end, wherever it is by then.
 #[derive(Debug)]
 pub struct FileLog {
-    path: PathBuf,
+    locator: Locator,
+    /// Whether the file lies on a local disk.
+    is_local: bool,
     /// Set while the file is open for writing and locked. It comes before the file, so that the
     /// holder's name is gone before the lock is.
     lock: Option<Lock>,
@@ -52,7 +56,7 @@ impl FileLog {
 
     /// Another program has put a new file in the place of this one.
     fn open_again(&mut self) -> io::Result<()> {
-        let path = self.path.clone();
+        let path = self.path().to_owned();
         let (file, lock) = if self.is_writable {
             let (file, locking) = Lock::open(&path, || open_to_write(&path)).map_err(io::Error::other)?;
             (file, locking.lock())
@@ -67,7 +71,7 @@ impl FileLog {
 
     /// Whether nobody has changed or replaced the file since it was looked at.
     fn is_as_seen(&self) -> io::Result<bool> {
-        Ok(is_same_file(&self.file, &self.path) && self.file.metadata()?.len() == self.seen.length)
+        Ok(is_same_file(&self.file, self.path()) && self.file.metadata()?.len() == self.seen.length)
     }
 
     /// Goes on with a file that was put in the place of this one. Returns the old one if it has grown.
@@ -77,9 +81,13 @@ impl FileLog {
         }
         let known = std::mem::replace(&mut self.seen, seen).length;
         let old = std::mem::replace(&mut self.file, file);
-        let old = Self::over(self.path.clone(), old, None, false);
+        let old = Self::over(self.locator.clone(), old, None, false);
         let old = old.inspect_err(|error| tracing::warn!(%error, "cannot look at a file that was replaced")).ok()?;
         (old.length() > known).then(|| -> OldLog { Box::new(old) })
+    }
+
+    fn path(&self) -> &Path {
+        self.locator.as_path()
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -88,8 +96,12 @@ impl FileLog {
 }
 
 impl SessionLog for FileLog {
-    fn path(&self) -> Option<&Path> {
-        Some(&self.path)
+    fn locator(&self) -> Option<&Locator> {
+        Some(&self.locator)
+    }
+
+    fn is_quick(&self) -> bool {
+        self.is_local
     }
 
     fn length(&self) -> u64 {
@@ -124,7 +136,7 @@ impl SessionLog for FileLog {
     }
 
     fn refresh(&mut self) -> io::Result<LogChange> {
-        match self.seen.identity.find(&self.path)? {
+        match self.seen.identity.find(self.path())? {
             Some(found) => self.note_change(&found),
             None => self.open_again().map(|()| LogChange::Replaced),
         }
@@ -139,10 +151,13 @@ impl SessionLog for FileLog {
         self.note_change(&found)
     }
 
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
+    fn append(&mut self, Batch { lines, sync, .. }: Batch<'_>) -> Result<Span, LogError> {
         self.check_writable()?;
-        // The file is in append mode: whoever wrote meanwhile is found by where the line begins.
-        self.write_line(line, self.seen.is_open(), sync)
+        // The file is in append mode: whoever wrote meanwhile is found by where the lines begin.
+        self.write_line(lines, self.seen.is_open(), sync).map_err(|error| match error.kind() {
+            io::ErrorKind::StaleNetworkFileHandle => LogError::Replaced,
+            _ => LogError::Io(error),
+        })
     }
 
     fn replace_all(
@@ -150,18 +165,19 @@ impl SessionLog for FileLog {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.check_writable()?;
-        let rewriting = if self.lock.is_none() { Some(Rewriting::wait(&self.path)?) } else { None };
+        let rewriting = if self.lock.is_none() { Some(Rewriting::wait(self.path())?) } else { None };
         if !self.is_as_seen()? {
-            return Err(io::ErrorKind::ResourceBusy.into());
+            return Err(LogError::Moved);
         }
         // It is locked when it is made, so that no other writer can come in between.
-        let replacement = replace::write_beside(&self.path, |out| rewrite_lines(self, hold, rewrite, out))?;
+        let replacement = replace::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
+        let replacement = replacement.map_err(log_error)?;
         append_from_now_on(replacement.as_file())?;
         let seen = Seen::of(replacement.as_file())?;
         let is_expected = || Ok(rewriting.as_ref().is_none_or(Rewriting::is_valid) && self.is_as_seen()?);
-        let file = replace::replace(replacement, &self.path, backup_suffix, is_expected)?;
+        let file = replace::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
         // The lock belongs to the handle that wrote, so that is the one to go on with.
         Ok(self.go_on_with(file, seen))
     }
@@ -175,12 +191,12 @@ impl SessionLog for FileLog {
         Ok(Box::new(move || file.sync_data()))
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.check_writable()?;
         if self.file.metadata()?.len() != end {
-            return Err(io::ErrorKind::ResourceBusy.into());
+            return Err(LogError::Moved);
         }
-        self.file.set_len(length)?;
+        self.file.set_len(length).map_err(log_error)?;
         self.seen.note_cut(&self.file, length);
         Ok(())
     }
@@ -191,6 +207,15 @@ impl SessionLog for FileLog {
             let _ = self.file.unlock();
         }
         self.is_writable = false;
+    }
+}
+
+/// What an error of the system says of the log.
+fn log_error(error: io::Error) -> LogError {
+    match error.kind() {
+        io::ErrorKind::StaleNetworkFileHandle => LogError::Replaced,
+        io::ErrorKind::ResourceBusy => LogError::Moved,
+        _ => LogError::Io(error),
     }
 }
 

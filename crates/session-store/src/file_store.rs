@@ -5,28 +5,37 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use compaction_core::entry::{EntryId, iso_timestamp};
+use compaction_core::entry::EntryId;
 
 use crate::diagnostic::Diagnostic;
 use crate::error::StoreError;
-use crate::file_log::{FileLog, OpenedFile};
+use crate::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
 use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
-use crate::ids;
+use crate::identity::Identity;
 use crate::list::cache::ListCache;
 use crate::list::{self, Limits};
+use crate::locator::Locator;
 use crate::memory_store::MemoryStore;
 use crate::paths;
 use crate::replace;
-use crate::session::append::now;
+use crate::search::{SearchHits, SearchQuery};
 use crate::session::labels::clean_name;
 use crate::session::{Session, SessionOptions};
-use crate::store::{CreateOptions, Durability, ListOptions, OpenOptions, SessionPage, SessionStore};
+use crate::store::{
+    CreateOptions, Durability, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore,
+};
 
 /// A store of files below an agent directory (session spec, Where).
 #[derive(Debug, Clone)]
 pub struct FileStore {
     agent_dir: PathBuf,
+    /// A flat directory of sessions, in place of one per working directory.
+    session_dir: Option<PathBuf>,
+    /// The directory that relative paths start from.
+    base: PathBuf,
+    /// The directory that `~` stands for.
+    home: Option<PathBuf>,
     durability: Durability,
     max_line_bytes: usize,
     lists: Arc<ListCache>,
@@ -38,7 +47,19 @@ impl FileStore {
     pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
         let agent_dir = agent_dir.into();
         let lists = Arc::new(ListCache::new(&agent_dir));
-        Self { agent_dir, durability, max_line_bytes: SessionOptions::default().max_line_bytes, lists }
+        let max_line_bytes = SessionOptions::default().max_line_bytes;
+        Self { agent_dir, session_dir: None, base: PathBuf::from("/"), home: None, durability, max_line_bytes, lists }
+    }
+
+    /// The same store, keeping its sessions in `directory`, if that is given, in place of one directory per
+    /// working directory below the agent directory.
+    pub fn with_session_dir(&self, directory: Option<PathBuf>) -> Self {
+        Self { session_dir: directory, ..self.clone() }
+    }
+
+    /// The same store, for paths that start from `base`, and from `home` where they begin with `~`.
+    pub fn with_base(&self, base: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self { base: base.into(), home, ..self.clone() }
     }
 
     /// The same store, waiting for the disk as `durability` says.
@@ -51,13 +72,10 @@ impl FileStore {
         Self { max_line_bytes: bytes, ..self.clone() }
     }
 
-    /// As [`SessionStore::list`]; once it `is_cancelled`, it ends soon, and the page lacks sessions.
-    pub fn list_unless(
-        &self,
-        options: &ListOptions,
-        is_cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<SessionPage, StoreError> {
-        list::list(&self.agent_dir, &self.lists, options, Limits { max_line: self.max_line_bytes, is_cancelled })
+    /// What is listed where `options` name no directory of their own.
+    pub(crate) fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
+        let own = || self.session_dir.as_ref().map(Locator::from);
+        ListOptions { session_dir: options.session_dir.clone().or_else(own), ..options.clone() }
     }
 
     pub(crate) fn max_line_bytes(&self) -> usize {
@@ -79,11 +97,13 @@ impl FileStore {
     }
 
     fn new_path(&self, options: &CreateOptions, header: &SessionHeader) -> PathBuf {
-        if let Some(path) = &options.path {
-            return path.clone();
+        if let Some(locator) = &options.locator {
+            return locator.as_path().to_owned();
         }
-        let directory = options.session_dir.clone();
-        let directory = directory.unwrap_or_else(|| paths::directory(&self.agent_dir, &options.cwd));
+        let directory = options.session_dir.as_ref().map(|directory| directory.as_path().to_owned());
+        let directory = directory
+            .or_else(|| self.session_dir.clone())
+            .unwrap_or_else(|| paths::directory(&self.agent_dir, &options.cwd));
         directory.join(paths::file_name(&header.timestamp, &header.id))
     }
 
@@ -102,10 +122,24 @@ impl FileStore {
 }
 
 impl SessionStore for FileStore {
+    fn locate(&self, text: &str) -> Result<Locator, StoreError> {
+        if text.contains('\0') {
+            let text = text.chars().take(SHOWN_CHARACTERS).collect();
+            return Err(StoreError::InvalidLocator { text, expected: "a path without a NUL".to_owned() });
+        }
+        Ok(Locator::from(&paths::resolve(text, &self.base, self.home.as_deref())))
+    }
+
+    fn canonical(&self, locator: &Locator) -> Option<Locator> {
+        fs::canonicalize(locator.as_path()).ok().map(|path| Locator::from(&path))
+    }
+
+    fn is_same(&self, a: &Locator, b: &Locator) -> bool {
+        a == b || Identity::at(a.as_path()).is_some_and(|identity| Identity::at(b.as_path()) == Some(identity))
+    }
+
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
-        let id = ids::session_id(options.id.as_deref())?;
-        let parent = options.parent_session.as_deref();
-        let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, parent);
+        let header = SessionHeader::for_new(options)?;
         let path = self.new_path(options, &header);
         create_directory_of(&path)?;
         let opened = FileLog::create(&path, &format!("{}\n", header.raw.get()), self.durability)?;
@@ -118,9 +152,9 @@ impl SessionStore for FileStore {
         made.inspect_err(|_| replace::take_back(&path))
     }
 
-    fn open(&self, path: &Path, options: &OpenOptions) -> Result<Session, StoreError> {
-        let id = ids::session_id(None)?;
-        let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, None);
+    fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError> {
+        let path = locator.as_path();
+        let header = SessionHeader::for_new(&CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() })?;
         let session_options = SessionOptions { header_if_empty: Some(header), ..self.options() };
         if options.read_only {
             return self.open_read_only(path, session_options);
@@ -128,30 +162,34 @@ impl SessionStore for FileStore {
         self.open_to_write(path, session_options)
     }
 
-    fn most_recent(&self, cwd: &str, session_dir: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
-        let session_dir = session_dir.map(Path::to_owned);
-        let options = ListOptions { cwd: cwd.to_owned(), session_dir, limit: Some(1), ..ListOptions::default() };
-        Ok(self.list(&options)?.sessions.into_iter().next().map(|summary| summary.path))
+    fn list_unless(&self, options: &ListOptions, is_cancelled: &IsCancelled<'_>) -> Result<SessionPage, StoreError> {
+        let limits = Limits { max_line: self.max_line_bytes, is_cancelled };
+        list::list(&self.agent_dir, &self.lists, &self.with_own_directory(options), limits)
     }
 
-    fn list(&self, options: &ListOptions) -> Result<SessionPage, StoreError> {
-        self.list_unless(options, &|| false)
+    fn search(
+        &self,
+        query: &SearchQuery,
+        options: &SearchOptions,
+        is_cancelled: &IsCancelled<'_>,
+    ) -> Result<SearchHits, StoreError> {
+        self.search_files(query, options, is_cancelled)
     }
 
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
-        let Some(source_path) = source.path() else {
+        let Some(source_locator) = source.locator() else {
             return MemoryStore.fork(source, leaf);
         };
         let fork = Fork::new(source, leaf)?;
         let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
-        let path = source_path.with_file_name(name);
-        let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(&path)))?;
+        let path = source_locator.as_path().with_file_name(name);
+        let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(Locator::from(&path))))?;
         let made = open(FileLog::place(file, &path, self.durability)?, self.options());
         made.inspect_err(|_| replace::take_back(&path))
     }
 
-    fn check(&self, path: &Path) -> Result<Vec<Diagnostic>, StoreError> {
-        self.open_read_only(path, self.options())?.check()
+    fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
+        self.open_read_only(locator.as_path(), self.options())?.check()
     }
 }
 

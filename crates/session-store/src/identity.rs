@@ -15,6 +15,12 @@ impl Identity {
         file.metadata().map(|metadata| Self::from(&metadata))
     }
 
+    /// The identity of what `path` leads to, if that can be told.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        // Elsewhere the numbers say nothing.
+        fs::metadata(path).ok().filter(|_| cfg!(unix)).map(|metadata| Self::from(&metadata))
+    }
+
     /// What is known of this file by way of `path`; `None` where that leads to another one, or
     /// nowhere. Fails where it cannot be told.
     pub(crate) fn find(self, path: &Path) -> io::Result<Option<Metadata>> {

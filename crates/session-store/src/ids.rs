@@ -1,8 +1,9 @@
-//! Ids of sessions and entries (session spec, Where).
+//! What makes a session or an entry unlike others: ids (session spec, Where) and the time.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use compaction_core::entry::EntryId;
 use uuid::Uuid;
@@ -46,6 +47,12 @@ fn short_id() -> String {
 /// An id that no entry has, whatever ids there are.
 pub(crate) fn long_entry_id() -> EntryId {
     EntryId::new(Uuid::new_v4().to_string())
+}
+
+/// The present time in epoch milliseconds.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

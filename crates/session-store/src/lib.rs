@@ -21,6 +21,7 @@ mod index;
 mod line;
 mod lines;
 mod list;
+mod locator;
 mod lock;
 mod log;
 mod lossless;
@@ -41,9 +42,11 @@ pub use file_store::FileStore;
 pub use group_sync::{PendingSync, SyncLog};
 pub use header::SessionHeader;
 pub use ids::is_valid_session_id;
-pub use log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span};
+pub use locator::Locator;
+pub use log::{Batch, ChangeNotice, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
 pub use memory_log::MemoryLog;
 pub use memory_store::MemoryStore;
+pub use paths::resolve as resolve_path;
 pub use regular_file::{append_to_regular_file, read_regular_file};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
@@ -57,5 +60,6 @@ pub use session::tree::TreeNode;
 pub use session::undo::Undo;
 pub use session::{Session, SessionOptions};
 pub use store::{
-    CreateOptions, Cursor, Durability, ListOptions, OpenOptions, SessionPage, SessionStore, SessionSummary,
+    CreateOptions, Cursor, Durability, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore,
+    SessionSummary,
 };

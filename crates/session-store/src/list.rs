@@ -41,20 +41,20 @@ pub(crate) fn list(
     cache.settle(&files);
     sessions.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
     if let Some(cursor) = &options.cursor {
-        sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.path.as_path()));
+        sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.locator.as_path()));
     }
     Ok(page(&sessions, options.limit.unwrap_or(usize::MAX)))
 }
 
 /// Where a session comes in a list: newest activity first.
 fn place(summary: &SessionSummary) -> (Reverse<i64>, &Path) {
-    (Reverse(summary.modified), &summary.path)
+    (Reverse(summary.modified), summary.locator.as_path())
 }
 
 fn page(sessions: &[Arc<SessionSummary>], limit: usize) -> SessionPage {
     let (page, rest) = sessions.split_at(limit.min(sessions.len()));
     let last = page.last().filter(|_| !rest.is_empty());
-    let next = last.map(|summary| Cursor { modified: summary.modified, path: summary.path.clone() });
+    let next = last.map(|summary| Cursor { modified: summary.modified, locator: summary.locator.clone() });
     SessionPage { sessions: page.iter().map(|summary| SessionSummary::clone(summary)).collect(), next }
 }
 

@@ -95,7 +95,7 @@ fn locked(path: &Path) -> StoreError {
     let holder = Holder::read(path);
     let pid = holder.as_ref().map(|holder| holder.pid);
     let host = holder.map(|holder| holder.host).filter(|host| !host.is_empty());
-    StoreError::Locked { path: path.to_owned(), pid, host }
+    StoreError::Locked { locator: path.into(), pid, host }
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::group_sync::SyncLog;
 use crate::lines::scan_lines;
-use crate::log::{Line, LogChange, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
+use crate::locator::Locator;
+use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
 
 /// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
 /// each other, as processes are that have one file open.
@@ -52,8 +52,12 @@ fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
 }
 
 impl SessionLog for MemoryLog {
-    fn path(&self) -> Option<&Path> {
+    fn locator(&self) -> Option<&Locator> {
         None
+    }
+
+    fn is_quick(&self) -> bool {
+        true
     }
 
     fn length(&self) -> u64 {
@@ -90,14 +94,14 @@ impl SessionLog for MemoryLog {
         Ok(change)
     }
 
-    fn append(&mut self, line: &str, _sync: bool) -> io::Result<Span> {
+    fn append(&mut self, Batch { lines, .. }: Batch<'_>) -> Result<Span, LogError> {
         self.check_writable()?;
         let mut bytes = lock(&self.bytes);
         if bytes.last().is_some_and(|&last| last != b'\n') {
             bytes.push(b'\n');
         }
-        let span = Span { offset: bytes.len() as u64, length: line.len() as u64 };
-        bytes.extend_from_slice(line.as_bytes());
+        let span = Span { offset: bytes.len() as u64, length: lines.len() as u64 };
+        bytes.extend_from_slice(lines.as_bytes());
         bytes.push(b'\n');
         self.known = bytes.len();
         Ok(span)
@@ -108,14 +112,14 @@ impl SessionLog for MemoryLog {
         _backup_suffix: &str,
         _hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.check_writable()?;
         let mut replacement = Vec::new();
         // All of it is held anyway, and a scan keeps others from reading.
         rewrite_lines(self, usize::MAX, rewrite, &mut replacement)?;
         let mut bytes = lock(&self.bytes);
         if bytes.len() != self.known {
-            return Err(io::ErrorKind::ResourceBusy.into());
+            return Err(LogError::Moved);
         }
         *bytes = replacement;
         self.known = bytes.len();
@@ -130,11 +134,11 @@ impl SessionLog for MemoryLog {
         Ok(Box::new(|| Ok(())))
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.check_writable()?;
         let mut bytes = lock(&self.bytes);
         if bytes.len() as u64 != end {
-            return Err(io::ErrorKind::ResourceBusy.into());
+            return Err(LogError::Moved);
         }
         bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         self.known = bytes.len();

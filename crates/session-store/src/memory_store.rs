@@ -1,30 +1,32 @@
 //! Sessions that end with whoever holds them.
 
-use std::path::{Path, PathBuf};
+use compaction_core::entry::EntryId;
 
-use compaction_core::entry::{EntryId, iso_timestamp};
-
-use crate::diagnostic::Diagnostic;
 use crate::error::StoreError;
-use crate::fork;
 use crate::header::SessionHeader;
-use crate::ids;
+use crate::locator::Locator;
 use crate::memory_log::MemoryLog;
-use crate::session::append::now;
+use crate::search::{SearchHits, SearchQuery};
 use crate::session::labels::clean_name;
 use crate::session::{Session, SessionOptions};
-use crate::store::{CreateOptions, ListOptions, OpenOptions, SessionPage, SessionStore};
+use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
 
 /// A store that keeps nothing: each session lives in memory, as long as its handle. None has a
-/// path, so that none can be found again.
+/// locator, so that none can be found again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemoryStore;
 
 impl SessionStore for MemoryStore {
+    fn locate(&self, text: &str) -> Result<Locator, StoreError> {
+        Ok(Locator::from(text))
+    }
+
+    fn canonical(&self, _locator: &Locator) -> Option<Locator> {
+        None
+    }
+
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
-        let id = ids::session_id(options.id.as_deref())?;
-        let parent = options.parent_session.as_deref();
-        let header = SessionHeader::new(&id, &iso_timestamp(now()), &options.cwd, parent);
+        let header = SessionHeader::for_new(options)?;
         let mut session = open(format!("{}\n", header.raw.get()))?;
         if let Some(name) = options.name.as_deref().and_then(clean_name) {
             session.set_name(&name)?;
@@ -32,26 +34,25 @@ impl SessionStore for MemoryStore {
         Ok(session)
     }
 
-    fn open(&self, path: &Path, _options: &OpenOptions) -> Result<Session, StoreError> {
-        Err(StoreError::SessionNotFound { path: path.to_owned() })
+    fn open(&self, locator: &Locator, _options: &OpenOptions) -> Result<Session, StoreError> {
+        Err(StoreError::SessionNotFound { locator: locator.clone() })
     }
 
-    fn most_recent(&self, _cwd: &str, _session_dir: Option<&Path>) -> Result<Option<PathBuf>, StoreError> {
-        Ok(None)
-    }
-
-    fn list(&self, _options: &ListOptions) -> Result<SessionPage, StoreError> {
+    fn list_unless(&self, _options: &ListOptions, _is_cancelled: &IsCancelled<'_>) -> Result<SessionPage, StoreError> {
         Ok(SessionPage::default())
     }
 
-    fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
-        let mut text = Vec::new();
-        fork::Fork::new(source, leaf)?.write(&mut text).map_err(|error| error.into_store_error(None))?;
-        open(text)
+    fn search(
+        &self,
+        _query: &SearchQuery,
+        _options: &SearchOptions,
+        _is_cancelled: &IsCancelled<'_>,
+    ) -> Result<SearchHits, StoreError> {
+        Ok(SearchHits::default())
     }
 
-    fn check(&self, path: &Path) -> Result<Vec<Diagnostic>, StoreError> {
-        Err(StoreError::SessionNotFound { path: path.to_owned() })
+    fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
+        open(source.fork_text(leaf)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where sessions lie (session spec, Where).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The directory of the sessions of `cwd`. Different working directories can share one, so that
 /// only a session's header says where it belongs.
@@ -29,9 +29,48 @@ pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
         || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
 }
 
+/// The absolute path that `text` means where `~` stands for `home` and relative paths start from `base`. It
+/// has no `.` and no `..`, so that one directory has one name. Links are not followed: the path may not
+/// exist yet.
+pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
+    let rest = if text == "~" { Some("") } else { text.strip_prefix("~/") };
+    let path = match rest.zip(home) {
+        Some((rest, home)) => base.join(home.join(rest)),
+        None => base.join(text),
+    };
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_absolute_and_plain() {
+        let (base, home) = (Path::new("/base"), Path::new("/home/me"));
+        for (text, path) in [
+            ("a.jsonl", "/base/a.jsonl"),
+            ("./a/../b", "/base/b"),
+            ("../../..", "/"),
+            ("/x//y/./z", "/x/y/z"),
+            ("~", "/home/me"),
+            ("~/a", "/home/me/a"),
+            ("~you", "/base/~you"),
+        ] {
+            assert_eq!(resolve(text, base, Some(home)), Path::new(path), "{text}");
+        }
+        assert_eq!(resolve("~/a", base, None), Path::new("/base/~/a"));
+    }
 
     #[test]
     fn names_follow_the_format() {

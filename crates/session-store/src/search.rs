@@ -9,13 +9,13 @@ mod text;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json;
 use compaction_core::recall::{PassageIndex, RecallQuery};
 
 use crate::error::StoreError;
+use crate::locator::Locator;
 use crate::search::newest::{Match, Newest};
 use crate::session::Session;
 
@@ -26,8 +26,8 @@ pub use query::SearchQuery;
 pub struct SearchHit {
     /// The session that it is in.
     pub session_id: String,
-    /// The session's file, where there is one.
-    pub path: Option<PathBuf>,
+    /// What the store calls the session; `None` where it cannot be found again.
+    pub locator: Option<Locator>,
     /// The entry's id.
     pub entry_id: EntryId,
     /// The stored type.
@@ -128,7 +128,7 @@ impl Session {
                 candidate(query, line.bytes).filter(|_| !line.is_cut).iter().for_each(&mut visit);
                 go_on()
             });
-            scanned.map_err(|source| StoreError::io("read", self.log.path(), source))?;
+            scanned.map_err(|source| StoreError::io("read", self.log.locator(), source))?;
         }
         let (matches, is_truncated) = newest.finish();
         if !is_complete {
@@ -185,7 +185,7 @@ impl Session {
     fn hit(&self, entry: &Entry, context: &HashSet<EntryId>, preview: String, score: Option<f64>) -> SearchHit {
         SearchHit {
             session_id: self.header().id.clone(),
-            path: self.path().map(Path::to_owned),
+            locator: self.locator().cloned(),
             kind_name: entry.kind_name().to_owned(),
             role: entry.message().map(|message| message.role().to_owned()),
             timestamp: entry.timestamp().to_owned(),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::navigation::Destination;
-use session_store::{MemoryStore, SessionStore};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::sessions::add;
@@ -53,11 +52,8 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
             ForkPosition::At => (Some(target.id().clone()), None),
             ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
         };
-        let fork = match open.path {
-            Some(_) => server.store()?.fork(session, leaf.as_ref()),
-            None => MemoryStore.fork(session, leaf.as_ref()),
-        };
-        add(&server, fork.map_err(|error| open.store_error(&error))?, editor_text)
+        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        add(&server, &open.store, fork, editor_text)
     })
     .await
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::process::{Resource, getrlimit};
+use session_store::resolve_path;
 
 use crate::auto_compaction;
 use crate::call::{CallContext, blocking};
@@ -14,7 +15,7 @@ use crate::hooks;
 use crate::methods::{METHODS, NOTIFICATIONS};
 use crate::openrpc;
 use crate::params;
-use crate::server::{Configuration, Server, without_dots};
+use crate::server::{Configuration, Server};
 use crate::session::OpenSession;
 use crate::settings::{Settings, SettingsLayers};
 use crate::summarizers;
@@ -45,21 +46,23 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>)
     for (member, path) in given {
         path.as_ref().map_or(Ok(()), |path| check_path(member, path))?;
     }
+    let home = std::env::home_dir();
     let own_directory = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let cwd =
-        params.cwd.as_ref().map_or_else(own_directory, |cwd| without_dots(&own_directory().join(expand_home(cwd))));
+    let cwd = params.cwd.as_ref();
+    let cwd = cwd.map_or_else(own_directory, |cwd| resolve_path(cwd, &own_directory(), home.as_deref()));
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let directory = |given: Option<&String>, name: &str| {
         let text = given.cloned().or_else(|| variable(name));
-        text.map(|text| without_dots(&cwd.join(expand_home(&text))))
+        text.map(|text| resolve_path(&text, &cwd, home.as_deref()))
     };
     let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
-        .or_else(|| std::env::home_dir().map(|home| home.join(".pi").join("agent")));
+        .or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent")));
     let given = params.settings.as_ref();
     let given = given.map(read_settings).transpose()?;
     let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
     let first = settings.current();
-    let setting = first.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
+    let setting = first.as_json()["sessionDir"].as_str();
+    let setting = setting.map(|text| resolve_path(text, &cwd, home.as_deref()));
     let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
@@ -71,6 +74,7 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>)
         max_line_bytes: first.max_line_bytes(getrlimit(Resource::As).current),
         settings,
         cwd,
+        home,
     };
     Ok((configuration, first))
 }
@@ -128,15 +132,6 @@ pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
     match path.contains('\0') {
         true => Err(RpcError::invalid_params(member, "a path without a NUL")),
         false => Ok(()),
-    }
-}
-
-/// A path with a leading `~` replaced by the home directory.
-pub(crate) fn expand_home(path: &str) -> PathBuf {
-    let rest = if path == "~" { Some("") } else { path.strip_prefix("~/") };
-    match rest.zip(std::env::home_dir()) {
-        Some((rest, home)) => home.join(rest),
-        None => PathBuf::from(path),
     }
 }
 

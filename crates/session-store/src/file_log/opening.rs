@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::NamedTempFile;
 
@@ -10,10 +10,14 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
 use crate::file_log::FileLog;
 use crate::file_log::seen::Seen;
+use crate::locator::Locator;
 use crate::lock::{Lock, Locking};
 use crate::regular_file::{self, Refusal};
 use crate::replace;
 use crate::store::Durability;
+
+/// Characters of a path that an error shows.
+pub(crate) const SHOWN_CHARACTERS: usize = 80;
 
 /// A file that was opened, with what was odd about it.
 #[derive(Debug)]
@@ -29,20 +33,21 @@ pub struct OpenedFile {
 impl FileLog {
     /// Opens the file for reading, without a lock.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        let path = canonical(path)?;
-        let file = open_to_read(&path)?;
-        Self::over(path, file, None, false)
+        let locator = canonical(path)?;
+        let file = open_to_read(locator.as_path())?;
+        Self::over(locator, file, None, false)
     }
 
     /// Opens and locks the file for writing. A file that cannot be written is opened for reading.
     ///
     /// Fails with `SessionNotFound`, `Locked`, or `Io`.
     pub fn open(path: &Path) -> Result<OpenedFile, StoreError> {
-        let path = canonical(path)?;
-        let opened = Lock::open(&path, || open_to_write(&path));
+        let locator = canonical(path)?;
+        let path = locator.as_path();
+        let opened = Lock::open(path, || open_to_write(path));
         let (file, locking) = match opened {
             Err(StoreError::Io { source, .. }) if is_unwritable(&source) => {
-                return Self::open_unwritable(&path, &source);
+                return Self::open_unwritable(path, &source);
             }
             opened => opened?,
         };
@@ -53,7 +58,7 @@ impl FileLog {
         let message =
             |error: io::Error| format!("the file system has no locks ({error}); other writers are not kept out");
         let diagnostic = |error| Diagnostic::new(DiagnosticKind::LockUnavailable, None, message(error));
-        let log = Self::over(path, file, lock, true)?;
+        let log = Self::over(locator, file, lock, true)?;
         Ok(OpenedFile { log, read_only: None, diagnostics: unavailable.map(diagnostic).into_iter().collect() })
     }
 
@@ -68,7 +73,7 @@ impl FileLog {
     /// Moves a written file to `path`, where none may be, and opens it.
     pub(crate) fn place(file: NamedTempFile, path: &Path, durability: Durability) -> Result<OpenedFile, StoreError> {
         replace::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path.to_owned() },
+            io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { locator: path.into() },
             _ => StoreError::write(Some(path), source),
         })?;
         Self::open(path).inspect_err(|error| match error {
@@ -85,14 +90,60 @@ impl FileLog {
         Ok(OpenedFile { log, read_only: Some(reason), diagnostics: vec![diagnostic] })
     }
 
-    pub(super) fn over(path: PathBuf, file: File, lock: Option<Lock>, is_writable: bool) -> Result<Self, StoreError> {
-        let seen = Seen::of(&file).map_err(|source| StoreError::io("read", Some(&path), source))?;
-        Ok(Self { path, lock, file, is_writable, seen, is_replaced: false })
+    pub(super) fn over(
+        locator: Locator,
+        file: File,
+        lock: Option<Lock>,
+        is_writable: bool,
+    ) -> Result<Self, StoreError> {
+        let seen = Seen::of(&file).map_err(|source| StoreError::io("read", Some(&locator), source))?;
+        let is_local = is_local(&file);
+        Ok(Self { locator, is_local, lock, file, is_writable, seen, is_replaced: false })
     }
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
-    fs::canonicalize(path).map_err(|source| StoreError::io("open", Some(path), source))
+fn canonical(path: &Path) -> Result<Locator, StoreError> {
+    fs::canonicalize(path).map(Locator::from).map_err(|source| file_error("open", path, source))
+}
+
+/// The error for `source`, met at a path that a caller named.
+pub(crate) fn file_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
+    // Too long, or with a NUL in it.
+    if !matches!(source.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename) {
+        return StoreError::io(action, Some(path), source);
+    }
+    let text: String = path.display().to_string().chars().take(SHOWN_CHARACTERS).collect();
+    let expected = format!("a path that the system takes; {text} is none: {source}");
+    StoreError::InvalidLocator { text, expected }
+}
+
+/// Whether a file lies on a disk of this machine, so that no other machine can make a write wait.
+#[cfg(target_os = "linux")]
+fn is_local(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|system| !NETWORK_FILE_SYSTEMS.contains(&(system.f_type as u32)))
+}
+
+/// File systems of networks, and those that a program serves: NFS, SMB (three), AFS (two), Ceph, Lustre,
+/// GFS2, 9P, FUSE and Coda, by the numbers that Linux gives them.
+#[cfg(target_os = "linux")]
+const NETWORK_FILE_SYSTEMS: [u32; 12] = [
+    0x6969,
+    0x517b,
+    0xff53_4d42,
+    0xfe53_4d42,
+    0x5346_414f,
+    0x6b41_4653,
+    0x00c3_6400,
+    0x0bd0_0bd0,
+    0x0116_1970,
+    0x0102_1997,
+    0x6573_5546,
+    0x7375_7245,
+];
+
+#[cfg(not(target_os = "linux"))]
+fn is_local(_file: &File) -> bool {
+    true
 }
 
 pub(super) fn open_to_read(path: &Path) -> Result<File, StoreError> {
@@ -105,8 +156,8 @@ pub(super) fn open_to_write(path: &Path) -> Result<File, StoreError> {
 
 fn open(path: &Path, options: &fs::OpenOptions) -> Result<File, StoreError> {
     regular_file::open(path, options).map_err(|error| match Refusal::of(&error) {
-        Some(refusal) => StoreError::NotASession { path: path.to_owned(), reason: refusal.to_string() },
-        None => StoreError::io("open", Some(path), error),
+        Some(refusal) => StoreError::NotASession { locator: path.into(), reason: refusal.to_string() },
+        None => file_error("open", path, error),
     })
 }
 

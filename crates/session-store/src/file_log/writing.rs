@@ -57,7 +57,7 @@ impl FileLog {
     /// Looks at the path again after a write: what was written into a file that another one has taken
     /// the place of is not in the session. Returns where the bytes begin.
     fn look_behind(&mut self, written: usize) -> io::Result<u64> {
-        let looked = self.seen.identity.find(&self.path);
+        let looked = self.seen.identity.find(self.path());
         // Where it cannot be told, the next look at the file tells.
         self.is_replaced = matches!(looked, Ok(None));
         if self.is_replaced {
@@ -83,7 +83,7 @@ impl FileLog {
         self.seen.note_time(None);
         if let Err(error) = outcome {
             // The next append closes the torn line, so that no other line is touched by it.
-            tracing::warn!(%error, path = %self.path.display(), "cannot take back a write that failed");
+            tracing::warn!(%error, path = %self.locator, "cannot take back a write that failed");
         }
     }
 }

@@ -51,7 +51,7 @@ enum Progress {
 /// How many threads read a log at once. A log in memory is no faster for them, and holes are passed over
 /// at once by one.
 pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
-    if log.path().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
+    if log.locator().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
         return 1;
     }
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)

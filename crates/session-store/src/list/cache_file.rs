@@ -132,7 +132,7 @@ impl StoredSession {
 
     fn into_what(self, path: &Path) -> What {
         let summary = SessionSummary {
-            path: path.to_owned(),
+            locator: path.into(),
             session_id: self.session_id,
             cwd: self.cwd,
             name: self.name,

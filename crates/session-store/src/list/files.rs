@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
+use crate::file_log::file_error;
 use crate::list::stamp::Stamp;
 use crate::paths;
 use crate::store::ListOptions;
@@ -41,7 +42,7 @@ pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<
 
 fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, StoreError> {
     match &options.session_dir {
-        Some(directory) => Ok(vec![directory.clone()]),
+        Some(directory) => Ok(vec![directory.as_path().to_owned()]),
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
@@ -53,7 +54,7 @@ fn entries(directory: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
     match fs::read_dir(directory) {
         Ok(entries) => Ok(entries.filter_map(Result::ok).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(source) => Err(StoreError::Io { action: "list", path: Some(directory.to_owned()), source }),
+        Err(source) => Err(file_error("list", directory, source)),
     }
 }
 

@@ -178,7 +178,7 @@ fn begin(path: &Path, line: &[u8], filter: &Filter<'_>) -> Option<Found> {
         return Some(Found::Elsewhere(header.cwd));
     }
     Some(Found::Session(Box::new(SessionSummary {
-        path: path.to_owned(),
+        locator: path.into(),
         session_id: header.id,
         cwd: header.cwd,
         name: None,

@@ -1,7 +1,6 @@
 //! Search through sessions that are not open.
 
 use std::cell::Cell;
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -11,29 +10,24 @@ use crate::file_store::FileStore;
 use crate::list::{Limits, LineReader, candidates, for_each_in_parallel};
 use crate::regular_file;
 use crate::search::{SearchHits, SearchQuery};
-use crate::store::ListOptions;
+use crate::store::{IsCancelled, ListOptions, SearchOptions};
 
 /// Bytes of parsed entries that a session keeps while it is searched.
 const CACHE_BYTES: usize = 1 << 20;
 
 impl FileStore {
-    /// The newest `limit` matches in all sessions of `session_dir`, or of the agent directory, but
-    /// for the files in `skipped`, which hold canonical paths. Files that are no sessions or cannot be
-    /// read are passed over. When the search `is_cancelled`, what was found so far comes back.
-    ///
-    /// Fails with `Io` if a directory cannot be read.
-    pub fn search(
+    /// Does what [`crate::SessionStore::search`] says. Files that cannot be read are passed over.
+    pub(crate) fn search_files(
         &self,
-        session_dir: Option<&Path>,
-        skipped: &HashSet<PathBuf>,
         query: &SearchQuery,
-        limit: usize,
-        is_cancelled: &(dyn Fn() -> bool + Sync),
+        options: &SearchOptions,
+        is_cancelled: &IsCancelled<'_>,
     ) -> Result<SearchHits, StoreError> {
-        let options = ListOptions { session_dir: session_dir.map(Path::to_owned), all: true, ..ListOptions::default() };
-        let mut files: Vec<PathBuf> =
-            candidates(self.agent_dir(), &options)?.into_iter().map(|file| file.path).collect();
-        files.retain(|path| !skipped.contains(path));
+        let limit = options.limit;
+        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
+        let listed = candidates(self.agent_dir(), &self.with_own_directory(&listed))?;
+        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
+        files.retain(|path| !options.skipped.contains(&path.into()));
         files.sort_unstable();
         let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
         let limits = Limits { max_line: self.max_line_bytes(), is_cancelled };

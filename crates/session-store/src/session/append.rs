@@ -2,18 +2,17 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, iso_timestamp, new_entry_line};
 use compaction_core::json;
 
 use crate::error::StoreError;
-use crate::ids;
-use crate::log::{LogChange, Span};
+use crate::ids::{self, now};
+use crate::log::{Batch, LogChange, LogError, Span};
 use crate::session::Session;
 use crate::store::Durability;
 
-/// Times that a write is tried because another log took the place of the one that was written to.
+/// Times that a write is tried because others changed the log, or put another one in its place.
 const WRITE_TRIES: usize = 3;
 
 /// An entry that is to be appended.
@@ -96,7 +95,7 @@ impl Session {
         self.retried(|session| session.append_once(&new, &parent, condition))
     }
 
-    /// Appends by `append`, again where another log turns out to have taken the place of this one.
+    /// Appends by `append`, again where others turn out to have changed the log.
     pub(super) fn retried<T>(
         &mut self,
         mut append: impl FnMut(&mut Self) -> Result<T, StoreError>,
@@ -104,7 +103,7 @@ impl Session {
         let mut tries = 1;
         loop {
             match append(self) {
-                Err(error) if is_log_replaced(&error) && tries < WRITE_TRIES => tries += 1,
+                Err(error) if is_log_changed(&error) && tries < WRITE_TRIES => tries += 1,
                 outcome => return outcome,
             }
         }
@@ -160,9 +159,7 @@ impl Session {
 
     fn check_writable(&self) -> Result<(), StoreError> {
         match &self.read_only {
-            Some(reason) => {
-                Err(StoreError::ReadOnly { path: self.path().map(ToOwned::to_owned), reason: reason.clone() })
-            }
+            Some(reason) => Err(StoreError::ReadOnly { locator: self.locator().cloned(), reason: reason.clone() }),
             None => Ok(()),
         }
     }
@@ -228,8 +225,7 @@ impl Session {
             Durability::None => false,
         };
         let is_deferred = sync && self.defers_sync();
-        let outcome = self.log.append(line, sync && !is_deferred);
-        let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
+        let span = self.append_to_log(line, sync && !is_deferred)?;
         if span.offset != self.known.end() || !self.known.push_written(span, entry) {
             self.read_back(span)?;
         }
@@ -237,6 +233,12 @@ impl Session {
             self.syncs.note(span, self.leaf.as_ref());
         }
         Ok(span)
+    }
+
+    /// Appends lines to the log, behind what is known of it.
+    pub(super) fn append_to_log(&mut self, lines: &str, sync: bool) -> Result<Span, StoreError> {
+        let expected_end = self.log.length();
+        self.log.append(Batch { lines, expected_end, sync }).map_err(|error| self.not_written(error))
     }
 
     /// Reads what was written at `span` with what lies before it: a closed tail, or bytes of another
@@ -251,10 +253,10 @@ impl Session {
         };
         self.unread = self.unread.max(LogChange::Grown);
         match self.log.cut(span.end() + 1, span.offset) {
-            Ok(()) => Err(StoreError::write(self.log.path(), source)),
+            Ok(()) => Err(StoreError::write(self.log.locator(), source)),
             Err(error) => {
                 // It is in the log and stays there, so that it counts; the next change reads all anew.
-                tracing::warn!(%source, %error, path = ?self.path(), "cannot read what was written");
+                tracing::warn!(%source, %error, locator = ?self.locator(), "cannot read what was written");
                 self.unread = LogChange::Replaced;
                 Ok(())
             }
@@ -271,14 +273,10 @@ impl Session {
     }
 }
 
-/// Whether a write failed because there is another log by now, in which it may succeed.
-fn is_log_replaced(error: &StoreError) -> bool {
-    let kind = io::ErrorKind::StaleNetworkFileHandle;
-    matches!(error, StoreError::WriteFailed { source, .. } if source.kind() == kind)
-}
-
-/// The present time in epoch milliseconds.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+/// Whether a write failed because the log is another one by now or ends elsewhere, so that it may succeed
+/// once that was read.
+fn is_log_changed(error: &StoreError) -> bool {
+    let StoreError::WriteFailed { source, .. } = error else { return false };
+    let source = source.get_ref().and_then(|source| source.downcast_ref());
+    matches!(source, Some(LogError::Replaced | LogError::Moved))
 }

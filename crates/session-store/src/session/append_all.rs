@@ -74,8 +74,7 @@ impl Session {
     fn write_all(&mut self, lines: &[String], entries: &[Arc<Entry>]) -> Result<(), StoreError> {
         let sync = self.durability() != Durability::None;
         let is_deferred = sync && self.defers_sync();
-        let outcome = self.log.append(&lines.join("\n"), sync && !is_deferred);
-        let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
+        let span = self.append_to_log(&lines.join("\n"), sync && !is_deferred)?;
         if span.offset != self.known.end() || !self.push_all(span, lines, entries) {
             self.read_back(span)?;
         }

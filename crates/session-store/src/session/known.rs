@@ -238,7 +238,7 @@ impl Session {
     }
 
     pub(crate) fn read_error(&self, source: io::Error) -> StoreError {
-        StoreError::io("read", self.log.path(), source)
+        StoreError::io("read", self.log.locator(), source)
     }
 
     /// The number of the entry `id`, if it lies before `number` and is close enough to the end.

@@ -1,13 +1,12 @@
 //! Appends that return before they are on the disk, so that callers at the same time share a sync.
 
 use std::collections::VecDeque;
-use std::io;
 
 use compaction_core::entry::EntryId;
 
 use crate::error::StoreError;
 use crate::group_sync::{GroupSync, PendingSync};
-use crate::log::{LogChange, SessionLog, Span};
+use crate::log::{LogChange, LogError, SessionLog, Span};
 use crate::session::Session;
 use crate::store::Durability;
 
@@ -54,18 +53,18 @@ impl Session {
         }
         self.refresh_quietly()?;
         let Some((first, last)) = self.syncs.unsynced_lines() else {
-            tracing::warn!(path = ?self.path(), "a sync failed, and the lines cannot be taken back");
+            tracing::warn!(locator = ?self.locator(), "a sync failed, and the lines cannot be taken back");
             self.syncs.forget();
             return Ok(false);
         };
         let (start, leaf) = (first.span.offset, first.leaf.clone());
         match self.log.cut(last.span.end() + 1, start) {
             // Behind lines of another program ours must stay.
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+            Err(LogError::Moved) => {
                 self.syncs.forget();
                 return Ok(false);
             }
-            outcome => outcome.map_err(|source| StoreError::write(self.log.path(), source))?,
+            outcome => outcome.map_err(|error| self.not_written(error))?,
         }
         self.leaf = leaf;
         self.forget_context();

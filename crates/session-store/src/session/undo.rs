@@ -8,8 +8,9 @@ use compaction_core::projection::Branch;
 use compaction_core::undo::{self, Mark};
 
 use crate::error::StoreError;
+use crate::ids::now;
 use crate::session::Session;
-use crate::session::append::{NewEntry, Parent, Precondition, now};
+use crate::session::append::{NewEntry, Parent, Precondition};
 use crate::session::append_all::AppendedAll;
 
 /// A compaction that is to be undone, with what follows it.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use compaction_core::entry::EntryId;
-use session_store::{DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Session, SessionOptions, StoreError};
+use session_store::{
+    DiagnosticKind, FileLog, Locator, MemoryLog, NewEntry, Parent, Session, SessionOptions, StoreError,
+};
 
 /// A header of the current version.
 pub(crate) const HEADER: &str =
@@ -34,6 +36,10 @@ impl Place {
             Self::File(directory) => directory.path().join("s.jsonl"),
             Self::Memory(_) => panic!("memory has no path"),
         }
+    }
+
+    pub(crate) fn locator(&self) -> Locator {
+        Locator::from(self.path())
     }
 
     pub(crate) fn open(&self) -> Result<Session, StoreError> {

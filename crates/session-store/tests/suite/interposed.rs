@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::common::{Place, file, id, path_of, say, user};
 use session_store::{
-    FileLog, Line, LogChange, MemoryLog, NewEntry, OldLog, Parent, Rewrite, Session, SessionLog, SessionOptions, Span,
-    StoreError, SyncLog,
+    Batch, FileLog, Line, Locator, LogChange, LogError, MemoryLog, NewEntry, OldLog, Parent, Rewrite, Session,
+    SessionLog, SessionOptions, Span, StoreError, SyncLog,
 };
 
 type Act = Box<dyn FnMut() + Send + Sync>;
@@ -37,8 +37,12 @@ impl Interposed {
 }
 
 impl SessionLog for Interposed {
-    fn path(&self) -> Option<&Path> {
-        self.log.path()
+    fn locator(&self) -> Option<&Locator> {
+        self.log.locator()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.log.is_quick()
     }
 
     fn length(&self) -> u64 {
@@ -68,9 +72,9 @@ impl SessionLog for Interposed {
         self.log.refresh_to_append()
     }
 
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
         (self.before_append)();
-        self.log.append(line, sync)
+        self.log.append(batch)
     }
 
     fn replace_all(
@@ -78,7 +82,7 @@ impl SessionLog for Interposed {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.log.replace_all(backup_suffix, hold, rewrite)
     }
 
@@ -90,7 +94,7 @@ impl SessionLog for Interposed {
         self.log.sync_beside()
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.log.cut(end, length)
     }
 

@@ -129,7 +129,7 @@ fn forks_of_old_sessions_are_of_the_current_version() {
     for (text, version) in [(V1, 1), (V2, 2)] {
         let [place, _] = Place::all(text.as_bytes());
         let store = FileStore::new("/nonexistent", Durability::Checkpoint);
-        let source = store.open(&place.path(), &OpenOptions::default()).unwrap();
+        let source = store.open(&place.locator(), &OpenOptions::default()).unwrap();
         let fork = store.fork(&source, source.leaf_id()).unwrap();
         assert_eq!((source.migrated_from(), fork.migrated_from()), (Some(version), None));
         assert_eq!(lines(&fork), lines(&source));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::{HEADER, Place, file, id, ids, oddities, path_of, say, user};
 use compaction_core::projection::Projection;
 use session_store::DiagnosticKind::{self, *};
-use session_store::{LogChange, NewEntry, Parent, Precondition, SessionLog, StoreError};
+use session_store::{Batch, LogChange, NewEntry, Parent, Precondition, SessionLog, StoreError};
 
 #[test]
 fn entries_come_back_as_they_were_written() {
@@ -452,7 +452,7 @@ fn logs_tell_what_others_did() {
             Place::Memory(bytes) => Box::new(session_store::MemoryLog::shared(Arc::clone(bytes))),
         };
         assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);
-        let span = log.append("three", true).unwrap();
+        let span = log.append(Batch { lines: "three", expected_end: 7, sync: true }).unwrap();
         assert_eq!(place.bytes(), b"one\ntwo\nthree\n");
         assert_eq!((span.offset, log.read(span).unwrap()), (8, b"three".to_vec()));
         assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);

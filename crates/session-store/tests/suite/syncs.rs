@@ -3,15 +3,14 @@
 use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::common::{Place, file, id, path_of, say, user};
 use session_store::{
-    Durability, FileLog, Line, LogChange, NewEntry, OldLog, Parent, PendingSync, Rewrite, Session, SessionLog,
-    SessionOptions, Span, StoreError, SyncLog,
+    Batch, Durability, FileLog, Line, Locator, LogChange, LogError, NewEntry, OldLog, Parent, PendingSync, Rewrite,
+    Session, SessionLog, SessionOptions, Span, StoreError, SyncLog,
 };
 
 /// What happens to the disk under a log.
@@ -37,8 +36,12 @@ impl Disk {
 struct DiskLog(FileLog, Arc<Disk>);
 
 impl SessionLog for DiskLog {
-    fn path(&self) -> Option<&Path> {
-        self.0.path()
+    fn locator(&self) -> Option<&Locator> {
+        self.0.locator()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.0.is_quick()
     }
 
     fn length(&self) -> u64 {
@@ -62,9 +65,9 @@ impl SessionLog for DiskLog {
         self.0.refresh()
     }
 
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
-        assert!(!sync, "the sync is left for later");
-        self.0.append(line, false)
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
+        assert!(!batch.sync, "the sync is left for later");
+        self.0.append(batch)
     }
 
     fn replace_all(
@@ -72,7 +75,7 @@ impl SessionLog for DiskLog {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.0.replace_all(backup_suffix, hold, rewrite)
     }
 
@@ -85,7 +88,7 @@ impl SessionLog for DiskLog {
         Ok(Box::new(move || disk.sync()))
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.0.cut(end, length)
     }
 

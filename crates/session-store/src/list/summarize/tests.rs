@@ -6,7 +6,7 @@ use super::*;
 
 fn empty() -> SessionSummary {
     SessionSummary {
-        path: "s.jsonl".into(),
+        locator: "s.jsonl".into(),
         session_id: "s".to_owned(),
         cwd: String::new(),
         name: None,
