@@ -329,7 +329,8 @@ where
     .await
 }
 
-async fn on_thread<T: Send + 'static>(
+/// Runs `work` on a thread for blocking work at once; a panic in it becomes an internal error.
+pub(crate) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     match tokio::task::spawn_blocking(work).await {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::arrivals::Arrivals;
-use crate::call::blocking;
+use crate::call::{blocking, on_thread};
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::errors::RpcError;
 use crate::handlers::lifecycle::check_path;
@@ -46,19 +46,15 @@ pub struct Server {
     pub(crate) printed_keys: PrintedKeys,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
-    make_store: MakeStore,
-    /// Made once, as it remembers what its lists learned.
+    /// Given, or made once, as it remembers what its lists learned.
     store: OnceLock<Arc<dyn SessionStore>>,
     /// The store of sessions that end with the server.
     memory: Arc<dyn SessionStore>,
     is_shut_down: AtomicBool,
 }
 
-/// Makes the store of sessions from what `initialize` settled. Reads and writes nothing.
-pub type MakeStore = fn(&Configuration) -> Arc<dyn SessionStore>;
-
-/// A store of session files.
-pub fn file_store(configuration: &Configuration) -> Arc<dyn SessionStore> {
+/// The store of session files that `initialize` settled.
+fn file_store(configuration: &Configuration) -> Arc<dyn SessionStore> {
     let store = FileStore::new(&configuration.agent_dir, configuration.durability);
     let store = store.with_max_line_bytes(configuration.max_line_bytes);
     let store = store.with_session_dir(configuration.session_dir.clone());
@@ -95,11 +91,15 @@ pub struct Configuration {
 impl Server {
     /// A server that talks to its client through `outbound` and keeps sessions as files.
     pub fn new(outbound: Outbound) -> Self {
-        Self::with_store(outbound, file_store)
+        Self::over(outbound, OnceLock::new())
     }
 
-    /// A server that talks to its client through `outbound` and keeps sessions in a store of its own.
-    pub fn with_store(outbound: Outbound, make_store: MakeStore) -> Self {
+    /// A server that talks to its client through `outbound` and keeps sessions in `store`.
+    pub fn with_store(outbound: Outbound, store: Arc<dyn SessionStore>) -> Self {
+        Self::over(outbound, OnceLock::from(store))
+    }
+
+    fn over(outbound: Outbound, store: OnceLock<Arc<dyn SessionStore>>) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -113,8 +113,7 @@ impl Server {
             printed_keys: PrintedKeys::default(),
             outbound,
             configuration: OnceLock::new(),
-            make_store,
-            store: OnceLock::new(),
+            store,
             memory: Arc::new(MemoryStore),
             is_shut_down: AtomicBool::new(false),
         }
@@ -147,7 +146,7 @@ impl Server {
     /// The store of sessions.
     pub fn store(&self) -> Result<&Arc<dyn SessionStore>, RpcError> {
         let configuration = self.configuration()?;
-        Ok(self.store.get_or_init(|| (self.make_store)(configuration)))
+        Ok(self.store.get_or_init(|| file_store(configuration)))
     }
 
     /// The store of sessions that end with the server.
@@ -237,15 +236,17 @@ impl Server {
     }
 
     /// Ends all operations, then closes all sessions: each once the calls before it are done.
-    pub async fn shut_down(&self) {
+    pub async fn shut_down(self: &Arc<Self>) {
         self.is_shut_down.store(true, Ordering::Relaxed);
         self.closing.cancel();
         self.abort_operations();
         self.operations_ended().await;
         for session in self.sessions.all() {
-            let mut slot = session.slot.write().await;
-            if let Err(error) = self.sessions.close(&session, &mut slot) {
-                tracing::warn!(%error, session = session.id, "closing a session failed");
+            let mut slot = Arc::clone(&session.slot).write_owned().await;
+            let (server, id) = (Arc::clone(self), session.id.clone());
+            // Waits for the disk, and for no place among those that work: those may wait for the client.
+            if let Err(error) = on_thread(move || server.sessions.close(&session, &mut slot)).await {
+                tracing::warn!(%error, session = id, "closing a session failed");
             }
         }
     }

@@ -40,6 +40,8 @@ pub struct OpenSession {
     is_read_only: AtomicBool,
     is_closing: AtomicBool,
     closed: CancellationToken,
+    /// Told by stores that notice what others write.
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -57,11 +59,20 @@ enum OperationKind {
     Fork,
 }
 
+/// Makes a session that was just opened ready for calls: its syncs are waited for beside it, and its store
+/// is asked to tell what others write. Returns whether it will. May take as long as the store.
+fn prepare(session: &mut Session, changed: &Arc<Notify>) -> bool {
+    session.defer_syncs();
+    let changed = Arc::clone(changed);
+    session.notify_changes(Box::new(move || changed.notify_one()))
+}
+
 impl OpenSession {
-    /// Wraps a session that `store` just opened.
-    pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> Self {
-        session.defer_syncs();
-        Self {
+    /// Wraps a session that `store` just opened, and tells whether the store will tell what others write.
+    pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> (Self, bool) {
+        let changed = Arc::default();
+        let is_told = prepare(&mut session, &changed);
+        let open = Self {
             id: session.header().id.clone(),
             store,
             locator: session.locator().cloned(),
@@ -71,9 +82,23 @@ impl OpenSession {
             operation_ended: Notify::new(),
             is_closing: AtomicBool::new(false),
             closed: CancellationToken::new(),
+            changed,
             is_read_only: AtomicBool::new(session.is_read_only()),
             slot: Arc::new(RwLock::new(Some(session))),
-        }
+        };
+        (open, is_told)
+    }
+
+    /// Goes on with a session that was opened anew.
+    pub(crate) fn replace(&self, slot: &mut Slot, mut session: Session) {
+        prepare(&mut session, &self.changed);
+        self.set_read_only(session.is_read_only());
+        *slot = Some(session);
+    }
+
+    /// Waits until the store tells that others have written.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     /// Whether reads look at the file first: a session that is never written here has no other

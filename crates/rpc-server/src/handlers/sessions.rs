@@ -10,7 +10,7 @@ use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::entries::appended;
 use super::lifecycle::check_path;
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking, change};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::run::GRACE;
@@ -175,10 +175,7 @@ async fn reopen(
     blocking(move || {
         let session = open.opened(slot.as_ref())?;
         if session.is_read_only() && !read_only {
-            let mut writable = open_stored(&server, &locator, false)?;
-            writable.defer_syncs();
-            open.set_read_only(writable.is_read_only());
-            *slot = Some(writable);
+            open.replace(&mut slot, open_stored(&server, &locator, false)?);
         }
         Ok(Some(opened(open.opened(slot.as_ref())?, None)))
     })
@@ -192,7 +189,7 @@ fn find_open(server: &Server, locator: &Locator) -> Result<Option<Arc<OpenSessio
 
 /// Adds a session that `store` just opened; its id must not be in use.
 pub(super) fn add(
-    server: &Server,
+    server: &Arc<Server>,
     store: &Arc<dyn SessionStore>,
     mut session: Session,
     editor_text: Option<String>,
@@ -205,8 +202,29 @@ pub(super) fn add(
         return Err(RpcError::SessionIdInUse { session_id, path: other.locator.as_ref().map(Locator::to_string) });
     }
     let result = opened(&session, editor_text);
-    server.sessions.insert(Arc::new(OpenSession::new(Arc::clone(store), session)));
+    let (open, is_told_of_changes) = OpenSession::new(Arc::clone(store), session);
+    let open = Arc::new(open);
+    server.sessions.insert(Arc::clone(&open));
+    if is_told_of_changes {
+        tokio::spawn(read_changes(Arc::clone(server), open));
+    }
     Ok(result)
+}
+
+/// Reads what others write, as the store tells of it, and tells the client, until the session is closed.
+async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
+    loop {
+        tokio::select! {
+            () = open.closed() => return,
+            () = server.end.cancelled() => return,
+            () = open.changed() => {}
+        }
+        let guard = Arc::clone(&open.slot).write_owned().await;
+        let read = change(Arc::clone(&server), Arc::clone(&open), guard, |access| access.refresh()).await;
+        if let Err(error) = read {
+            tracing::debug!(%error, session = open.id, "what others wrote could not be read; the next call tells");
+        }
+    }
 }
 
 fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {

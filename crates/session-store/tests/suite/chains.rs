@@ -58,7 +58,7 @@ fn a_chain_that_is_wrong_changes_nothing() {
 
 #[test]
 fn a_chain_follows_the_end_of_a_large_session() {
-    let [place, _] = Place::all(lines().as_bytes());
+    let place = Place::file(lines().as_bytes());
     let log = session_store::FileLog::open(&place.path()).unwrap().log;
     let mut session =
         Session::open(Box::new(log), SessionOptions { whole_bytes: 0, ..SessionOptions::default() }).unwrap();

@@ -62,7 +62,7 @@ fn what_exists_is_never_created_again() {
 
 #[test]
 fn an_empty_file_becomes_a_session_at_the_first_write() {
-    let [place, _] = Place::all(b"");
+    let place = Place::file(b"");
     let store = FileStore::new("/nonexistent", Durability::Checkpoint);
     let open = OpenOptions { cwd: "/w".to_owned(), ..OpenOptions::default() };
     let mut session = store.open(&place.locator(), &open).unwrap();
@@ -79,7 +79,7 @@ fn an_empty_file_becomes_a_session_at_the_first_write() {
 
 #[test]
 fn the_header_of_another_program_is_taken_over() {
-    let [place, _] = Place::all(b"");
+    let place = Place::file(b"");
     let store = FileStore::new("/nonexistent", Durability::Checkpoint);
     let mut session = store.open(&place.locator(), &OpenOptions::default()).unwrap();
     place.append_foreign(&file(&[&user("a", None, "1")]));
@@ -87,7 +87,7 @@ fn the_header_of_another_program_is_taken_over() {
     assert_eq!(session.header().id, "s-1");
     assert_eq!(place.text().matches("\"type\":\"session\"").count(), 1);
 
-    let [place, _] = Place::all(b"");
+    let place = Place::file(b"");
     let mut session = store.open(&place.locator(), &OpenOptions::default()).unwrap();
     place.append_foreign("no session\n{}\n");
     for _ in 0..2 {
@@ -116,7 +116,7 @@ fn what_is_no_session_is_not_opened() {
 
 #[test]
 fn a_path_is_checked_without_a_lock() {
-    let [place, _] = Place::all(format!("{HEADER}\nbroken\n").as_bytes());
+    let place = Place::file(format!("{HEADER}\nbroken\n").as_bytes());
     let _writer = place.open().unwrap();
     let found = FileStore::new("/nonexistent", Durability::Checkpoint).check(&place.locator()).unwrap();
     assert_eq!(found.iter().map(|odd| odd.line).collect::<Vec<_>>(), [Some(2)]);
@@ -125,7 +125,7 @@ fn a_path_is_checked_without_a_lock() {
 #[cfg(unix)]
 #[test]
 fn links_lead_to_one_session() {
-    let [place, _] = Place::all(file(&[&user("a", None, "1")]).as_bytes());
+    let place = Place::file(file(&[&user("a", None, "1")]).as_bytes());
     let link = place.path().with_file_name("link.jsonl");
     std::os::unix::fs::symlink(place.path(), &link).unwrap();
     let store = FileStore::new("/nonexistent", Durability::Checkpoint);

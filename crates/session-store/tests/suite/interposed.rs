@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::common::{Place, file, id, path_of, say, user};
 use session_store::{
-    Batch, FileLog, Line, Locator, LogChange, LogError, MemoryLog, NewEntry, OldLog, Parent, Rewrite, Session,
-    SessionLog, SessionOptions, Span, StoreError, SyncLog,
+    Batch, FileLog, Line, Locator, LogChange, LogError, NewEntry, OldLog, Parent, Rewrite, Session, SessionLog,
+    SessionOptions, Span, StoreError, SyncLog,
 };
 
 type Act = Box<dyn FnMut() + Send + Sync>;
@@ -117,8 +117,7 @@ fn open(place: &Place, mut act: impl FnMut(usize) + Send + Sync + 'static) -> (S
 }
 
 fn place(lines: &[&str]) -> Place {
-    let [place, _] = Place::all(file(lines).as_bytes());
-    place
+    Place::file(file(lines).as_bytes())
 }
 
 /// Puts a file with these lines in the place of the one at `path`.
@@ -219,10 +218,7 @@ fn append(path: &Path, line: &str) {
 #[test]
 fn what_is_read_ends_where_the_log_was_looked_at() {
     for place in Place::all(file(&[&user("a", None, "1")]).as_bytes()) {
-        let log: Box<dyn SessionLog> = match &place {
-            Place::File(_) => Box::new(FileLog::open_read_only(&place.path()).unwrap()),
-            Place::Memory(bytes) => Box::new(MemoryLog::shared(Arc::clone(bytes))),
-        };
+        let log = place.log_to_read().unwrap();
         place.append_foreign(&format!("{}\n{{\"torn", user("b", Some("a"), "2")));
         let mut session = Session::open(log, SessionOptions::default()).unwrap();
         assert_eq!((path_of(&session), session.diagnostics()), ("a".to_owned(), &[][..]));

@@ -106,8 +106,7 @@ fn open(place: &Place, disk: &Arc<Disk>) -> Session {
 }
 
 fn place() -> Place {
-    let [place, _] = Place::all(file(&[&user("a", None, "1")]).as_bytes());
-    place
+    Place::file(file(&[&user("a", None, "1")]).as_bytes())
 }
 
 fn append(session: &mut Session, own: &str) -> PendingSync {
@@ -186,7 +185,7 @@ fn what_could_not_be_synced_is_taken_back() {
 #[test]
 fn the_leaf_is_back_where_it_was() {
     let lines = [user("a", None, "1"), user("b", Some("a"), "2"), user("x", Some("a"), "other branch")];
-    let [place, _] = Place::all(file(&lines.each_ref().map(String::as_str)).as_bytes());
+    let place = Place::file(file(&lines.each_ref().map(String::as_str)).as_bytes());
     let disk = Arc::new(Disk::default());
     let mut session = open(&place, &disk);
     session.append(NewEntry::new("custom", "{}"), Parent::At(Some(id("b")))).unwrap();

@@ -20,8 +20,7 @@ fn store() -> FileStore {
 }
 
 fn file_place(lines: &[&str]) -> Place {
-    let [place, _] = Place::all(file(lines).as_bytes());
-    place
+    Place::file(file(lines).as_bytes())
 }
 
 #[test]
