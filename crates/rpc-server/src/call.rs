@@ -42,6 +42,15 @@ pub struct CallContext {
 const WORKING_CALLS: usize = 8;
 static WORK: Semaphore = Semaphore::const_new(WORKING_CALLS);
 
+/// Calls beside them that wait for a slow store, so that however long those wait, others are served.
+const WAITING_CALLS: usize = 6;
+static SLOW_WORK: Semaphore = Semaphore::const_new(WAITING_CALLS);
+
+/// The places for calls of a store, or of a session, that is quick or not.
+fn places(is_quick: bool) -> &'static Semaphore {
+    if is_quick { &WORK } else { &SLOW_WORK }
+}
+
 impl CallContext {
     pub(crate) fn new(
         server: Arc<Server>,
@@ -92,7 +101,7 @@ impl CallContext {
                 Ticket::Read(session, place) => {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
-                    self.hold_permit().await?;
+                    self.hold_permit(&session).await?;
                     let work = match read(Arc::clone(&session), guard, work).await? {
                         Ok(done) => return Ok(done),
                         Err(work) => work,
@@ -102,13 +111,13 @@ impl CallContext {
                     drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
                     let guard = Arc::clone(&session.slot).write_owned().await;
                     session.check_not_closing()?;
-                    self.hold_permit().await?;
+                    self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
-                    self.hold_permit().await?;
+                    self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Opening(..) | Ticket::Later(..) => Err(no_ticket()),
@@ -195,8 +204,8 @@ impl CallContext {
     /// Waits until the client has read enough and few enough calls work, and keeps the place until
     /// the reply is queued. Only those that hold all locks they need may wait here, so that none
     /// waits for another.
-    async fn hold_permit(&self) -> Result<(), RpcError> {
-        if let Ok(permit) = WORK.acquire().await {
+    async fn hold_permit(&self, session: &OpenSession) -> Result<(), RpcError> {
+        if let Ok(permit) = places(session.is_quick()).acquire().await {
             self.server.output_ready().await;
             *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
         }
@@ -230,7 +239,7 @@ where
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
 {
     let (changing, changed) = (Arc::clone(&server), Arc::clone(&session));
-    let ended = blocking(move || turn(&changing, &changed, guard, work)).await?;
+    let ended = blocking_in(session.is_quick(), move || turn(&changing, &changed, guard, work)).await?;
     end_turn(server, session, ended).await
 }
 
@@ -275,7 +284,7 @@ fn line_up_for_disk(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
 /// Takes back what could not be synced, before the caller hears of it, and gives the caller's error.
 async fn not_on_disk(server: Arc<Server>, session: Arc<OpenSession>, error: io::Error) -> RpcError {
     let guard = Arc::clone(&session.slot).write_owned().await;
-    let undone = blocking(move || {
+    let undone = blocking_in(session.is_quick(), move || {
         let mut guard = guard;
         SessionAccess::new(&server, &session, guard.as_mut())?.take_back_unsynced(error)
     });
@@ -287,7 +296,15 @@ async fn not_on_disk(server: Arc<Server>, session: Arc<OpenSession>, error: io::
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
-    let _permit = WORK.acquire().await;
+    blocking_in(true, work).await
+}
+
+/// As [`blocking`], for work in a store or a session that is quick or not.
+pub(crate) async fn blocking_in<T: Send + 'static>(
+    is_quick: bool,
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    let _permit = places(is_quick).acquire().await;
     on_thread(work).await
 }
 

@@ -149,6 +149,11 @@ impl Server {
         Ok(self.store.get_or_init(|| file_store(configuration)))
     }
 
+    /// Whether the store is quick, as far as that is known.
+    pub(crate) fn is_store_quick(&self) -> bool {
+        self.store().is_ok_and(|store| store.is_quick())
+    }
+
     /// The store of sessions that end with the server.
     pub fn memory(&self) -> &Arc<dyn SessionStore> {
         &self.memory

@@ -40,6 +40,8 @@ pub struct OpenSession {
     is_read_only: AtomicBool,
     is_closing: AtomicBool,
     closed: CancellationToken,
+    /// Whether the session lies on this machine.
+    is_quick: bool,
     /// Told by stores that notice what others write.
     changed: Arc<Notify>,
 }
@@ -83,6 +85,7 @@ impl OpenSession {
             is_closing: AtomicBool::new(false),
             closed: CancellationToken::new(),
             changed,
+            is_quick: session.is_quick(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             slot: Arc::new(RwLock::new(Some(session))),
         };
@@ -99,6 +102,11 @@ impl OpenSession {
     /// Waits until the store tells that others have written.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
+    }
+
+    /// Whether calls take no longer than a local disk.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.is_quick
     }
 
     /// Whether reads look at the file first: a session that is never written here has no other

@@ -122,6 +122,10 @@ impl FileStore {
 }
 
 impl SessionStore for FileStore {
+    fn is_quick(&self) -> bool {
+        true
+    }
+
     fn locate(&self, text: &str) -> Result<Locator, StoreError> {
         if text.contains('\0') {
             let text = text.chars().take(SHOWN_CHARACTERS).collect();

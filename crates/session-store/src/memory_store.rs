@@ -17,6 +17,10 @@ use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchO
 pub struct MemoryStore;
 
 impl SessionStore for MemoryStore {
+    fn is_quick(&self) -> bool {
+        true
+    }
+
     fn locate(&self, text: &str) -> Result<Locator, StoreError> {
         Ok(Locator::from(text))
     }

@@ -161,6 +161,11 @@ impl Session {
         self.log.locator()
     }
 
+    /// Whether the session lies on this machine, see [`SessionLog::is_quick`].
+    pub fn is_quick(&self) -> bool {
+        self.log.is_quick()
+    }
+
     /// Asks to be told of changes that others make, see [`SessionLog::notify_changes`].
     pub fn notify_changes(&mut self, notice: ChangeNotice) -> bool {
         self.log.notify_changes(notice)

@@ -19,6 +19,12 @@ pub type IsCancelled<'a> = dyn Fn() -> bool + Sync + 'a;
 /// [`SessionStore::locate`] is answered at once. Whoever holds a [`Session`] for writing has a lease on it,
 /// which ends with [`Session::close`], with the session, or by what [`StoreError::LeaseLost`] tells.
 pub trait SessionStore: Send + Sync + std::fmt::Debug {
+    /// Whether calls take no longer than a local disk. Those of other stores never take the places of calls
+    /// that are served on this machine.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// What the store calls the session, or the place of sessions, that a person names by `text`. It need
     /// not exist. Nothing is read, so that this takes no time.
     ///

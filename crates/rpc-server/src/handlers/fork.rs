@@ -8,7 +8,7 @@ use tokio::sync::OwnedRwLockReadGuard;
 
 use super::sessions::add;
 use crate::auto_compaction;
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking_in};
 use crate::errors::RpcError;
 use crate::hooks::{self, Decision};
 use crate::session::{OpenSession, Slot};
@@ -42,7 +42,7 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
         }
     };
     let server = Arc::clone(&call.server);
-    blocking(move || {
+    blocking_in(open.is_quick(), move || {
         let _held = (operation, turn);
         let session = open.opened(slot.as_ref())?;
         let target_id = EntryId::new(params.entry_id);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use session_store::{SearchHits, SearchOptions, SearchQuery};
 
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking_in};
 use crate::errors::RpcError;
 use crate::session::OpenSession;
 use crate::wire::{self, *};
@@ -71,12 +71,12 @@ async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Re
         skipped.extend(open.locator.clone());
     }
     let (server, cancel, query) = (Arc::clone(&call.server), call.cancel.clone(), query.clone());
-    let files = blocking(move || {
+    let stored = blocking_in(call.server.is_store_quick(), move || {
         let options = SearchOptions { session_dir: None, skipped, limit };
         let found = server.store()?.search(&query, &options, &|| cancel.is_cancelled());
         found.map_err(|error| RpcError::from_store(&error, ""))
     });
-    parts.push(call.unless_cancelled(files).await?);
+    parts.push(call.unless_cancelled(stored).await?);
     Ok(SearchHits::merge(parts, limit))
 }
 
@@ -89,7 +89,7 @@ async fn search_open(
 ) -> Result<Option<SearchHits>, RpcError> {
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
     let slot = Arc::clone(&open.slot).read_owned().await;
-    blocking(move || {
+    blocking_in(open.is_quick(), move || {
         // Of one that another program has cut, the file is searched.
         let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());

@@ -10,7 +10,7 @@ use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::entries::appended;
 use super::lifecycle::check_path;
-use crate::call::{CallContext, blocking, change};
+use crate::call::{CallContext, blocking_in, change};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::run::GRACE;
@@ -27,7 +27,8 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
-    blocking(move || {
+    let is_quick = params.ephemeral || server.is_store_quick();
+    blocking_in(is_quick, move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let options = CreateOptions {
@@ -65,7 +66,7 @@ pub(crate) async fn continue_recent(
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
-    let locator = blocking(move || {
+    let locator = blocking_in(server.is_store_quick(), move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let cwd = text(cwd.as_deref().unwrap_or(&configuration.cwd));
@@ -97,7 +98,7 @@ fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<
 async fn open_at(call: &CallContext, locator: Locator, read_only: bool) -> Result<OpenSessionResult, RpcError> {
     loop {
         let (server, wanted) = (Arc::clone(&call.server), locator.clone());
-        if let Some(open) = blocking(move || find_open(&server, &wanted)).await?
+        if let Some(open) = blocking_in(call.server.is_store_quick(), move || find_open(&server, &wanted)).await?
             && let Some(opened) = reopen(call, open, locator.clone(), read_only).await?
         {
             return Ok(opened);
@@ -110,13 +111,13 @@ async fn open_at(call: &CallContext, locator: Locator, read_only: bool) -> Resul
 }
 
 async fn open_anew(server: &Arc<Server>, locator: Locator, read_only: bool) -> Result<OpenSessionResult, RpcError> {
-    let server = Arc::clone(server);
+    let (server, is_quick) = (Arc::clone(server), server.is_store_quick());
     let opening = move || {
         let opened = open_stored(&server, &locator, read_only);
         let opened = opened.map_err(|error| held_here(&server, &locator, error))?;
         add(&server, server.store()?, opened, None)
     };
-    blocking(opening).await
+    blocking_in(is_quick, opening).await
 }
 
 /// A session that cannot be locked may be open in this very server under another name, as a hard link is.
@@ -172,7 +173,7 @@ async fn reopen(
         return Ok(None);
     };
     let server = Arc::clone(&call.server);
-    blocking(move || {
+    blocking_in(open.is_quick(), move || {
         let session = open.opened(slot.as_ref())?;
         if session.is_read_only() && !read_only {
             open.replace(&mut slot, open_stored(&server, &locator, false)?);
@@ -250,7 +251,7 @@ pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, R
     let (open, slot) = call.unless_cancelled(call.write_guard()).await?;
     let mut slot = end_operation(&open, slot).await;
     let server = Arc::clone(&call.server);
-    blocking(move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
+    blocking_in(open.is_quick(), move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
 }
 
 /// Lets the operation that runs come to its end, by itself or not. It may need the session for that,
@@ -271,7 +272,7 @@ async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot
 /// Lists sessions, newest activity first.
 pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Result<ListSessionsResult, RpcError> {
     let (server, cancel) = (Arc::clone(&call.server), call.cancel.clone());
-    let listing = blocking(move || {
+    let listing = blocking_in(call.server.is_store_quick(), move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let options = ListOptions {
@@ -340,7 +341,9 @@ pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Resu
         (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,
         (None, Some(path)) => {
             let (store, locator) = (Arc::clone(call.server.store()?), call.server.locate("path", &path)?);
-            let checking = blocking(move || store.check(&locator).map_err(|error| RpcError::from_store(&error, "")));
+            let is_quick = store.is_quick();
+            let checking =
+                blocking_in(is_quick, move || store.check(&locator).map_err(|error| RpcError::from_store(&error, "")));
             call.unless_cancelled(checking).await?
         }
         (None, None) => {
