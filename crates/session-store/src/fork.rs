@@ -11,10 +11,10 @@ use compaction_core::json::{self, RawObject};
 
 use crate::error::StoreError;
 use crate::header::SessionHeader;
-use crate::ids::{self, now};
 use crate::index::Index;
 use crate::locator::Locator;
 use crate::lossless::LosslessText;
+use crate::new_ids::{self, now};
 use crate::session::Session;
 use crate::session::known::Slot;
 
@@ -85,7 +85,7 @@ impl<'a> Fork<'a> {
         let stand_ins = stand_ins(index, &path);
         let labels = labels_to_set(index, &kept, &stand_ins);
         let parent = source.locator().map(Locator::to_string);
-        let id = ids::session_id(None)?;
+        let id = new_ids::session_id(None)?;
         let cwd = &source.header().cwd;
         let header = SessionHeader::new(&id, &iso_timestamp(now()), cwd, parent.as_deref());
         Ok(Self { source, index, header, kept, labels, stand_ins })

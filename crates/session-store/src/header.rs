@@ -1,13 +1,8 @@
 //! The first line of a session.
 
-use compaction_core::entry::iso_timestamp;
 use compaction_core::json::{self, RawObject};
 use compaction_core::migrate::{CURRENT_VERSION, Migration};
 use serde_json::value::RawValue;
-
-use crate::error::StoreError;
-use crate::ids::{self, now};
-use crate::store::CreateOptions;
 
 /// What the first line of a session says of it.
 #[derive(Debug, Clone)]
@@ -37,14 +32,6 @@ pub(crate) struct FoundHeader {
 }
 
 impl SessionHeader {
-    /// The header of a session that is made as `options` say, now.
-    ///
-    /// Fails with `InvalidSessionId`.
-    pub fn for_new(options: &CreateOptions) -> Result<Self, StoreError> {
-        let id = ids::session_id(options.id.as_deref())?;
-        Ok(Self::new(&id, &iso_timestamp(now()), &options.cwd, options.parent_session.as_deref()))
-    }
-
     /// The header of a new session.
     pub(crate) fn new(id: &str, timestamp: &str, cwd: &str, parent_session: Option<&str>) -> Self {
         let mut object = RawObject::default();

@@ -1,13 +1,14 @@
 //! The lines of one session, wherever they lie.
 
+pub(crate) mod lines;
+
 use std::cell::Cell;
 use std::fmt;
-use std::io;
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use crate::group_sync::SyncLog;
-use crate::lines::{READ_BYTES, Source, scan_lines};
+use self::lines::{READ_BYTES, Source, scan_lines};
+
 use crate::locator::Locator;
 
 /// A place in a log, in bytes.
@@ -91,6 +92,10 @@ pub enum LogError {
 
 /// Is called, on any thread and perhaps too often, when others may have changed a log.
 pub type ChangeNotice = Box<dyn Fn() + Send + Sync>;
+
+/// Waits until what was written to a log before the call is on the disk. It can be called beside
+/// the log, while that is written to.
+pub type SyncLog = Box<dyn FnMut() -> io::Result<()> + Send>;
 
 /// Writes what a line becomes, its LF included. A line that is cut stays as it is, whatever is written.
 pub type Rewrite<'a> = dyn FnMut(Line<'_>, &mut dyn Write) -> io::Result<()> + 'a;

@@ -1,19 +1,14 @@
 //! One open session: its entries above a log.
 
 pub(crate) mod append;
-pub(crate) mod append_all;
 pub(crate) mod branch;
-pub(crate) mod check;
 pub(crate) mod context;
 pub(crate) mod entries;
-pub(crate) mod interrupted;
+mod entry_cache;
+pub(crate) mod facts;
 pub(crate) mod known;
-pub(crate) mod labels;
-pub(crate) mod recall;
 pub(crate) mod refresh;
-pub(crate) mod stats;
 pub(crate) mod syncs;
-pub(crate) mod tree;
 pub(crate) mod undo;
 pub(crate) mod upgrade;
 
@@ -21,7 +16,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::EntryId;
 
-use crate::cache::EntryCache;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::error::StoreError;
 use crate::header::SessionHeader;
@@ -30,9 +24,9 @@ use crate::locator::Locator;
 use crate::log::{ChangeNotice, LogChange, LogError, SessionLog};
 use crate::session::append::ForeignChange;
 use crate::session::context::RememberedContext;
+use crate::session::entry_cache::EntryCache;
 use crate::session::known::Known;
 use crate::session::syncs::DeferredSyncs;
-use crate::store::Durability;
 
 /// Bytes of parsed entries that a session keeps, by default.
 const CACHE_BYTES: usize = 32 << 20;
@@ -70,6 +64,18 @@ pub struct Session {
     syncs: DeferredSyncs,
     /// Lines of another program that came too late to be rewritten with the others.
     late: Option<String>,
+}
+
+/// When a store waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// After every append.
+    Always,
+    /// After compactions, branch summaries and forks, and at the end.
+    #[default]
+    Checkpoint,
+    /// Never, but for files of older versions that are rewritten: those are put in the place of others.
+    None,
 }
 
 /// How a session is opened above its log.

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
-use compaction_core::entry::EntryId;
+use compaction_core::entry::{EntryId, iso_timestamp};
 
 use crate::diagnostic::Diagnostic;
 use crate::error::StoreError;
+use crate::header::SessionHeader;
 use crate::locator::Locator;
+use crate::new_ids::{self, now};
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::Session;
 
@@ -89,18 +91,6 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// When a store waits for the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// After every append.
-    Always,
-    /// After compactions, branch summaries and forks, and at the end.
-    #[default]
-    Checkpoint,
-    /// Never, but for files of older versions that are rewritten: those are put in the place of others.
-    None,
-}
-
 /// How a new session is made.
 #[derive(Debug, Clone, Default)]
 pub struct CreateOptions {
@@ -116,6 +106,16 @@ pub struct CreateOptions {
     pub parent_session: Option<String>,
     /// The session's id, in place of a new UUIDv7.
     pub id: Option<String>,
+}
+
+impl CreateOptions {
+    /// The header of a session that is made as these say, now.
+    ///
+    /// Fails with `InvalidSessionId`.
+    pub fn header(&self) -> Result<SessionHeader, StoreError> {
+        let id = new_ids::session_id(self.id.as_deref())?;
+        Ok(SessionHeader::new(&id, &iso_timestamp(now()), &self.cwd, self.parent_session.as_deref()))
+    }
 }
 
 /// How a session is opened.

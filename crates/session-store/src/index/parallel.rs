@@ -5,18 +5,17 @@
 //! reads every n-th segment, and one takes in what they found, in the order of the file.
 
 use std::cell::Cell;
-use std::io;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::{io, thread};
 
 use compaction_core::entry::Role;
 use memchr::memchr;
 
 use super::ids::IdText;
 use super::{Index, quick};
-use crate::lines::CUT_BYTES;
+use crate::log::lines::CUT_BYTES;
 use crate::log::{Line, SessionLog, Span};
 
 /// Bytes of a segment; a smaller file is not worth another thread.

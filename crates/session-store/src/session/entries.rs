@@ -1,4 +1,6 @@
 //! Reading entries.
+//!
+//! Entries that a caller names.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -152,4 +154,13 @@ fn header_line(record: &Record, kind: &str) -> String {
     let id = json::encode_string(record.id.as_str());
     let parent = record.parent_id.as_ref().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
     format!(r#"{{"type":{kind},"id":{id},"parentId":{parent},"timestamp":""}}"#)
+}
+
+impl Session {
+    /// The entries with these ids, in their order; one whose body is broken comes as its header alone.
+    ///
+    /// Fails with `EntryNotFound` for the first id that no entry has, or with `Io`.
+    pub fn entries_by_id(&self, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, StoreError> {
+        ids.iter().map(|id| self.entry_or_header(&self.record(self.slot(id)?)?)).collect()
+    }
 }

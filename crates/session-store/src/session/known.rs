@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::index::tail::Tail;
 use crate::index::{Index, Reading, Record};
-use crate::lines::READ_BYTES;
+use crate::log::lines::READ_BYTES;
 use crate::log::{SessionLog, Span};
 use crate::session::Session;
 

@@ -9,8 +9,7 @@ use crate::error::StoreError;
 use crate::index::{Index, Record};
 use crate::log::{Line, LogChange, LogError, SessionLog};
 use crate::lossless::LosslessText;
-use crate::session::{Session, read_index};
-use crate::store::Durability;
+use crate::session::{Durability, Session, read_index};
 
 /// Times that a migration starts again because another program wrote meanwhile.
 const MIGRATION_TRIES: usize = 3;

@@ -10,8 +10,8 @@ use compaction_core::entry::{EntryBody, EntryId};
 use compaction_core::message::Body;
 use session_store::{
     Batch, ChangeNotice, CreateOptions, Cursor, Durability, IsCancelled, ListOptions, Locator, LogChange, LogError,
-    MemoryLog, OldLog, OpenOptions, Rewrite, SearchHits, SearchOptions, SearchQuery, Session, SessionHeader,
-    SessionLog, SessionOptions, SessionPage, SessionStore, SessionSummary, Span, StoreError, SyncLog, rewrite_lines,
+    MemoryLog, OldLog, OpenOptions, Rewrite, SearchHits, SearchOptions, SearchQuery, Session, SessionLog,
+    SessionOptions, SessionPage, SessionStore, SessionSummary, Span, StoreError, SyncLog, rewrite_lines,
 };
 
 use super::server::{Server, Stored, Version};
@@ -320,7 +320,7 @@ impl SessionStore for RemoteStore {
     }
 
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
-        let header = SessionHeader::for_new(options)?;
+        let header = options.header()?;
         let locator = options.locator.clone().unwrap_or_else(|| Locator::from(&format!("{SCHEME}{}", header.id)));
         let mut session = self.create_from(&locator, format!("{}\n", header.raw.get()).as_bytes())?;
         if let Some(name) = &options.name {
@@ -330,7 +330,7 @@ impl SessionStore for RemoteStore {
     }
 
     fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError> {
-        let header = SessionHeader::for_new(&CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() })?;
+        let header = CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() }.header()?;
         let session_options = SessionOptions {
             read_only: options.read_only.then(|| "it was opened for reading".to_owned()),
             durability: Durability::Always,

@@ -1,4 +1,4 @@
-//! A log in memory: sessions that end with their process, and the plainest form of what a log does.
+//! Sessions in memory, which end with whoever holds them: the plainest form of what a log and a store do.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -6,10 +6,16 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::group_sync::SyncLog;
-use crate::lines::scan_lines;
+use compaction_core::entry::EntryId;
+
+use crate::error::StoreError;
+use crate::index::labels::clean_name;
 use crate::locator::Locator;
-use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, rewrite_lines};
+use crate::log::lines::scan_lines;
+use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines};
+use crate::search::{SearchHits, SearchQuery};
+use crate::session::{Session, SessionOptions};
+use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
 
 /// A log in memory. Its bytes can be shared with other logs, which are then foreign writers to
 /// each other, as processes are that have one file open.
@@ -148,4 +154,57 @@ impl SessionLog for MemoryLog {
     fn release(&mut self) {
         self.is_released = true;
     }
+}
+
+/// A store that keeps nothing: each session lives in memory, as long as its handle. None has a
+/// locator, so that none can be found again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MemoryStore;
+
+impl SessionStore for MemoryStore {
+    fn is_quick(&self) -> bool {
+        true
+    }
+
+    fn locate(&self, text: &str) -> Result<Locator, StoreError> {
+        Ok(Locator::from(text))
+    }
+
+    fn canonical(&self, _locator: &Locator) -> Option<Locator> {
+        None
+    }
+
+    fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
+        let header = options.header()?;
+        let mut session = open(format!("{}\n", header.raw.get()))?;
+        if let Some(name) = options.name.as_deref().and_then(clean_name) {
+            session.set_name(&name)?;
+        }
+        Ok(session)
+    }
+
+    fn open(&self, locator: &Locator, _options: &OpenOptions) -> Result<Session, StoreError> {
+        Err(StoreError::SessionNotFound { locator: locator.clone() })
+    }
+
+    fn list_unless(&self, _options: &ListOptions, _is_cancelled: &IsCancelled<'_>) -> Result<SessionPage, StoreError> {
+        Ok(SessionPage::default())
+    }
+
+    fn search(
+        &self,
+        _query: &SearchQuery,
+        _options: &SearchOptions,
+        _is_cancelled: &IsCancelled<'_>,
+    ) -> Result<SearchHits, StoreError> {
+        Ok(SearchHits::default())
+    }
+
+    fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
+        open(source.fork_text(leaf)?)
+    }
+}
+
+fn open(text: impl Into<Vec<u8>>) -> Result<Session, StoreError> {
+    Session::open(Box::new(MemoryLog::new(text)), SessionOptions::default())
 }

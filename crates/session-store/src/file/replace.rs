@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use crate::store::Durability;
+use crate::session::Durability;
 
 /// What names of files that are being written begin and end with; six letters and digits lie between.
 const PREFIX: &str = ".compactd-";

@@ -13,17 +13,16 @@ use compaction_core::entry::{EntryKind, Role, epoch_milliseconds};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Body, Message};
 
+use crate::file::list::Filter;
+use crate::file::list::list_cache::{KnownFile, Resume, Stamp, What};
+use crate::file::list::reading::LineReader;
+use crate::file::list::shallow::{Glance, MessageGlance};
+use crate::file::regular;
 use crate::header::FoundHeader;
 use crate::index::HEADER_BYTES;
-use crate::line::LineHeader;
-use crate::list::cache::{Known, Resume, What};
-use crate::list::filter::Filter;
-use crate::list::lines::LineReader;
-use crate::list::shallow::{Glance, MessageGlance};
-use crate::list::stamp::Stamp;
+use crate::index::labels::clean_name;
+use crate::index::line::LineHeader;
 use crate::log::Line;
-use crate::regular_file;
-use crate::session::labels::clean_name;
 use crate::store::SessionSummary;
 
 /// Characters of the first message that a list holds at most.
@@ -39,21 +38,21 @@ const MARK_BYTES: u64 = 256;
 /// it now and how many bytes were read; `None` if it cannot be read.
 pub(super) fn read(
     path: &Path,
-    known: Option<&Known>,
+    known: Option<&KnownFile>,
     filter: &Filter<'_>,
     reader: &mut LineReader,
-) -> Option<(Known, u64)> {
+) -> Option<(KnownFile, u64)> {
     let outcome = read_file(path, known, filter, reader);
     outcome.inspect_err(|error| tracing::debug!(%error, path = %path.display(), "left out of the list")).ok()
 }
 
 fn read_file(
     path: &Path,
-    known: Option<&Known>,
+    known: Option<&KnownFile>,
     filter: &Filter<'_>,
     reader: &mut LineReader,
-) -> io::Result<(Known, u64)> {
-    let file = regular_file::open(path, File::options().read(true))?;
+) -> io::Result<(KnownFile, u64)> {
+    let file = regular::open(path, File::options().read(true))?;
     let now = SystemTime::now();
     let stamp = Stamp::of(&file.metadata()?);
     let mut scan = match known {
@@ -71,7 +70,7 @@ fn read_file(
         })?;
         if !matches!(first.what, Found::Session(_)) {
             let read = first.end;
-            return Ok((Known { stamp, is_settled: stamp.is_settled(now), what: first.finish(&file)? }, read));
+            return Ok((KnownFile { stamp, is_settled: stamp.is_settled(now), what: first.finish(&file)? }, read));
         }
     }
     // What is appended meanwhile belongs to another stamp.
@@ -82,7 +81,7 @@ fn read_file(
         flow
     })?;
     let read = scan.end - start;
-    Ok((Known { stamp, is_settled: stamp.is_settled(now), what: scan.finish(&file)? }, read))
+    Ok((KnownFile { stamp, is_settled: stamp.is_settled(now), what: scan.finish(&file)? }, read))
 }
 
 /// What the lines so far tell.
@@ -106,7 +105,7 @@ enum Found {
 
 impl Scan {
     /// Goes on where `known` ended, if the file is the same with more at its end; else begins anew.
-    fn resume(file: &File, known: &Known, stamp: &Stamp) -> io::Result<Self> {
+    fn resume(file: &File, known: &KnownFile, stamp: &Stamp) -> io::Result<Self> {
         let What::Session { summary, resume: Some(resume) } = &known.what else {
             return Ok(Self::default());
         };

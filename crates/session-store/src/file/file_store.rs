@@ -1,7 +1,9 @@
 //! Sessions as files.
 
-use std::fs;
+use std::cell::Cell;
+use std::fs::{self, File};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,22 +11,20 @@ use compaction_core::entry::EntryId;
 
 use crate::diagnostic::Diagnostic;
 use crate::error::StoreError;
-use crate::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
+use crate::file::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
+use crate::file::list::list_cache::ListCache;
+use crate::file::list::reading::{Limits, LineReader, for_each_in_parallel};
+use crate::file::list::{self, candidates};
+use crate::file::seen::Identity;
+use crate::file::{paths, regular, replace};
 use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
-use crate::identity::Identity;
-use crate::list::cache::ListCache;
-use crate::list::{self, Limits};
+use crate::index::labels::clean_name;
 use crate::locator::Locator;
-use crate::memory_store::MemoryStore;
-use crate::paths;
-use crate::replace;
+use crate::memory::MemoryStore;
 use crate::search::{SearchHits, SearchQuery};
-use crate::session::labels::clean_name;
-use crate::session::{Session, SessionOptions};
-use crate::store::{
-    CreateOptions, Durability, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore,
-};
+use crate::session::{Durability, Session, SessionOptions};
+use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
 
 /// A store of files below an agent directory (session spec, Where).
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ impl SessionStore for FileStore {
     }
 
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
-        let header = SessionHeader::for_new(options)?;
+        let header = options.header()?;
         let path = self.new_path(options, &header);
         create_directory_of(&path)?;
         let opened = FileLog::create(&path, &format!("{}\n", header.raw.get()), self.durability)?;
@@ -158,7 +158,7 @@ impl SessionStore for FileStore {
 
     fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError> {
         let path = locator.as_path();
-        let header = SessionHeader::for_new(&CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() })?;
+        let header = CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() }.header()?;
         let session_options = SessionOptions { header_if_empty: Some(header), ..self.options() };
         if options.read_only {
             return self.open_read_only(path, session_options);
@@ -223,4 +223,61 @@ fn create_directory_of(path: &Path) -> Result<(), StoreError> {
         return Ok(());
     };
     fs::create_dir_all(directory).map_err(|source| StoreError::write(Some(path), source))
+}
+
+/// Bytes of parsed entries that a session keeps while it is searched.
+const CACHE_BYTES: usize = 1 << 20;
+
+impl FileStore {
+    /// Does what [`crate::SessionStore::search`] says. Files that cannot be read are passed over.
+    pub(crate) fn search_files(
+        &self,
+        query: &SearchQuery,
+        options: &SearchOptions,
+        is_cancelled: &IsCancelled<'_>,
+    ) -> Result<SearchHits, StoreError> {
+        let limit = options.limit;
+        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
+        let listed = candidates(self.agent_dir(), &self.with_own_directory(&listed))?;
+        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
+        files.retain(|path| !options.skipped.contains(&path.into()));
+        files.sort_unstable();
+        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
+        let limits = Limits { max_line: self.max_line_bytes(), is_cancelled };
+        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
+            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
+                tracing::debug!(%error, path = %path.display(), "left out of the search");
+                SearchHits::default()
+            })
+        });
+        Ok(SearchHits::merge(found, limit))
+    }
+
+    fn search_file(
+        &self,
+        path: &Path,
+        reader: &mut LineReader<'_>,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<SearchHits, StoreError> {
+        let is_cancelled = reader.limits.is_cancelled;
+        if is_cancelled() || !may_match(path, reader, query)? {
+            return Ok(SearchHits { is_truncated: is_cancelled(), ..SearchHits::default() });
+        }
+        self.open_to_search(path, CACHE_BYTES)?.search(query, limit, is_cancelled)
+    }
+}
+
+/// Whether the lines of the file make it worth to open the session.
+fn may_match(path: &Path, reader: &mut LineReader<'_>, query: &SearchQuery) -> Result<bool, StoreError> {
+    let (mut may_match, mut seen) = (false, query.seen());
+    let hold = Cell::new(reader.limits.max_line);
+    let file = regular::open(path, File::options().read(true));
+    let scanned = file.and_then(|file| {
+        reader.visit(&file, 0..u64::MAX, &hold, |line| {
+            may_match = !line.is_cut && query.is_worth_it(line.bytes, &mut seen);
+            if may_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    });
+    scanned.map(|()| may_match).map_err(|source| StoreError::io("read", Some(path), source))
 }
