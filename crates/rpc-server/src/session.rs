@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
 use session_store::{
-    Appended, AppendedAll, ForeignChange, Locator, NewEntry, Parent, PendingSync, Precondition, Session, SessionStore,
-    StoreError,
+    Appended, ForeignChange, Locator, NewEntry, Parent, PendingSync, Precondition, Session, SessionStore, StoreError,
 };
 use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -299,7 +298,7 @@ impl<'a> SessionAccess<'a> {
         condition: &Precondition,
     ) -> Result<std::sync::Arc<Entry>, RpcError> {
         let outcome = self.session.append_if(new, parent, condition);
-        self.announce(outcome)
+        Ok(self.announce(outcome)?.entry)
     }
 
     /// Changes the session by one of the store's own ways to append, and tells the client.
@@ -308,21 +307,19 @@ impl<'a> SessionAccess<'a> {
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
     ) -> Result<std::sync::Arc<Entry>, RpcError> {
         let outcome = append(self.session);
-        self.announce(outcome)
+        Ok(self.announce(outcome)?.entry)
     }
 
     /// Changes the session by one of the store's own ways to append several entries at once, and tells
     /// the client of each.
     pub(crate) fn append_all_with(
         &mut self,
-        append: impl FnOnce(&mut Session) -> Result<AppendedAll, StoreError>,
+        append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
     ) -> Result<Vec<std::sync::Arc<Entry>>, RpcError> {
-        let appended = append(self.session).map_err(|error| self.not_appended(&error))?;
-        self.announce_foreign(appended.foreign);
-        for entry in &appended.entries {
-            self.announce_entry(entry);
-        }
-        Ok(appended.entries)
+        let outcome = append(self.session);
+        let Appended { entry, mut before, .. } = self.announce(outcome)?;
+        before.push(entry);
+        Ok(before)
     }
 
     /// What the appends of this turn wait for, if anything.
@@ -355,11 +352,13 @@ impl<'a> SessionAccess<'a> {
         self.session.leaf_id().map(EntryId::to_string)
     }
 
-    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<std::sync::Arc<Entry>, RpcError> {
-        let appended = outcome.map_err(|error| self.not_appended(&error))?;
-        self.announce_foreign(appended.foreign);
-        self.announce_entry(&appended.entry);
-        Ok(appended.entry)
+    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<Appended, RpcError> {
+        let mut appended = outcome.map_err(|error| self.not_appended(&error))?;
+        self.announce_foreign(appended.foreign.take());
+        for entry in appended.entries() {
+            self.announce_entry(entry);
+        }
+        Ok(appended)
     }
 
     fn announce_entry(&self, entry: &std::sync::Arc<Entry>) {

@@ -1,4 +1,4 @@
-//! The lines of one session, wherever they lie.
+//! The lines of one session, wherever they lie: what a store of its own implements.
 
 pub(crate) mod lines;
 
@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use self::lines::{READ_BYTES, Source, scan_lines};
-
 use crate::locator::Locator;
 
 /// A place in a log, in bytes.

@@ -68,6 +68,7 @@ pub struct Session {
 
 /// When a store waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// After every append.
     Always,

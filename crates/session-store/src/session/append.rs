@@ -47,6 +47,7 @@ pub enum Parent {
 /// What must be true of the leaf for an entry to be appended; decided after foreign entries were
 /// read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Precondition {
     /// Nothing.
     None,
@@ -56,13 +57,30 @@ pub enum Precondition {
     OnPath(Option<EntryId>),
 }
 
-/// An appended entry.
+/// What was appended.
 #[derive(Debug, Clone)]
 pub struct Appended {
-    /// The entry; it is the new leaf.
+    /// The entry, or the last one of several; it is the new leaf.
     pub entry: Arc<Entry>,
+    /// Those that were appended before it, each the parent of the next.
+    pub before: Vec<Arc<Entry>>,
     /// What another program had added to the session before.
     pub foreign: Option<ForeignChange>,
+}
+
+impl Appended {
+    /// All entries that were appended, each the parent of the next.
+    pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.before.iter().chain([&self.entry])
+    }
+}
+
+/// Entries that are to be written together.
+struct Chain {
+    /// Their lines, parted by LF.
+    lines: String,
+    last: Arc<Entry>,
+    before: Vec<Arc<Entry>>,
 }
 
 /// What another program did to the session.
@@ -92,17 +110,35 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
-        self.retried(|session| session.append_once(&new, &parent, condition))
+        self.append_chain(&[new], &parent, condition, false)
     }
 
-    /// Appends by `append`, again where others turn out to have changed the log.
-    pub(super) fn retried<T>(
+    /// Appends a chain of entries with one write: the first hangs on `parent`, each other one on the
+    /// one before it. They are waited for on the disk as a compaction is. A write that fails, or of
+    /// which only a part arrives, is taken back as a whole.
+    ///
+    /// Fails as [`Session::append_if`] does, and with `InvalidEntry` for no entry at all or for an id
+    /// that is there twice.
+    pub fn append_all(
         &mut self,
-        mut append: impl FnMut(&mut Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        new: &[NewEntry<'_>],
+        parent: Parent,
+        condition: &Precondition,
+    ) -> Result<Appended, StoreError> {
+        self.append_chain(new, &parent, condition, true)
+    }
+
+    /// Appends a chain, again where others turn out to have changed the log.
+    fn append_chain(
+        &mut self,
+        new: &[NewEntry<'_>],
+        parent: &Parent,
+        condition: &Precondition,
+        is_checkpoint: bool,
+    ) -> Result<Appended, StoreError> {
         let mut tries = 1;
         loop {
-            match append(self) {
+            match self.append_once(new, parent, condition, is_checkpoint) {
                 Err(error) if is_log_changed(&error) && tries < WRITE_TRIES => tries += 1,
                 outcome => return outcome,
             }
@@ -111,18 +147,17 @@ impl Session {
 
     fn append_once(
         &mut self,
-        new: &NewEntry<'_>,
+        new: &[NewEntry<'_>],
         parent: &Parent,
         condition: &Precondition,
+        is_checkpoint: bool,
     ) -> Result<Appended, StoreError> {
         self.prepare_append(condition)?;
-        let build = |session: &Self| session.build(new, session.resolve_parent(parent)?.as_ref());
-        let (line, entry) = self.build_when_current(condition, build)?;
-        let span = self.write(&line, &entry)?;
-        let entry = Arc::new(entry);
-        self.cache().insert(span.offset, &entry);
+        let build = |session: &Self| session.build_chain(new, session.resolve_parent(parent)?);
+        let Chain { lines, last: entry, before } = self.build_when_current(condition, build)?;
+        self.write(&lines, before.iter().chain([&entry]), is_checkpoint)?;
         self.leaf = Some(entry.id().clone());
-        Ok(Appended { entry, foreign: self.take_foreign() })
+        Ok(Appended { entry, before, foreign: self.take_foreign() })
     }
 
     /// Moves the leaf to `target`, or before the first entry, and keeps that in the session: an
@@ -200,6 +235,25 @@ impl Session {
         }
     }
 
+    /// The entries of a chain that hangs on `parent_id`, and their lines.
+    fn build_chain(&self, new: &[NewEntry<'_>], parent_id: Option<EntryId>) -> Result<Chain, StoreError> {
+        let (first, rest) =
+            new.split_first().ok_or_else(|| StoreError::InvalidEntry { reason: "there is none".to_owned() })?;
+        let (mut lines, entry) = self.build(first, parent_id.as_ref())?;
+        let (mut last, mut before, mut ids) = (Arc::new(entry), Vec::new(), HashSet::new());
+        for new in rest {
+            let (line, entry) = self.build(new, Some(last.id()))?;
+            ids.insert(last.id().clone());
+            before.push(std::mem::replace(&mut last, Arc::new(entry)));
+            if ids.contains(last.id()) {
+                return Err(StoreError::InvalidEntry { reason: format!("the id {} is there twice", last.id()) });
+            }
+            lines.push('\n');
+            lines.push_str(&line);
+        }
+        Ok(Chain { lines, last, before })
+    }
+
     /// The entry's line, and the entry as it is read back from it.
     pub(super) fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
@@ -217,22 +271,39 @@ impl Session {
         Ok((line, entry))
     }
 
-    fn write(&mut self, line: &str, entry: &Entry) -> Result<Span, StoreError> {
-        let is_checkpoint = matches!(entry.kind(), EntryKind::Compaction | EntryKind::BranchSummary);
+    fn write<'a>(
+        &mut self,
+        lines: &str,
+        mut entries: impl Iterator<Item = &'a Arc<Entry>> + Clone,
+        is_checkpoint: bool,
+    ) -> Result<(), StoreError> {
+        let makes_checkpoint =
+            |entry: &Arc<Entry>| matches!(entry.kind(), EntryKind::Compaction | EntryKind::BranchSummary);
         let sync = match self.durability {
             Durability::Always => true,
-            Durability::Checkpoint => is_checkpoint,
+            Durability::Checkpoint => is_checkpoint || entries.clone().any(makes_checkpoint),
             Durability::None => false,
         };
         let is_deferred = sync && self.defers_sync();
-        let span = self.append_to_log(line, sync && !is_deferred)?;
-        if span.offset != self.known.end() || !self.known.push_written(span, entry) {
+        let span = self.append_to_log(lines, sync && !is_deferred)?;
+        let (mut offset, is_next) = (span.offset, span.offset == self.known.end());
+        // Takes note of what was just written, or finds that the log has to be read for that.
+        let mut is_known = |entry: &Arc<Entry>| {
+            let own = Span { offset, length: entry.line().len() as u64 };
+            offset = own.end() + 1;
+            let is_known = self.known.push_written(own, entry);
+            if is_known {
+                self.cache().insert(own.offset, entry);
+            }
+            is_known
+        };
+        if !is_next || !entries.all(&mut is_known) {
             self.read_back(span)?;
         }
         if is_deferred {
             self.syncs.note(span, self.leaf.as_ref());
         }
-        Ok(span)
+        Ok(())
     }
 
     /// Appends lines to the log, behind what is known of it.
@@ -279,92 +350,4 @@ fn is_log_changed(error: &StoreError) -> bool {
     let StoreError::WriteFailed { source, .. } = error else { return false };
     let source = source.get_ref().and_then(|source| source.downcast_ref());
     matches!(source, Some(LogError::Replaced | LogError::Moved))
-}
-
-/// Entries that were appended together.
-#[derive(Debug, Clone)]
-pub struct AppendedAll {
-    /// The entries, each the parent of the next; the last one is the new leaf.
-    pub entries: Vec<Arc<Entry>>,
-    /// What another program had added to the session before.
-    pub foreign: Option<ForeignChange>,
-}
-
-impl Session {
-    /// Appends a chain of entries with one write: the first hangs on `parent`, each other one on the
-    /// one before it. They are waited for on the disk as a compaction is. A write that fails, or of
-    /// which only a part arrives, is taken back as a whole.
-    ///
-    /// Fails as [`Session::append_if`] does, and with `InvalidEntry` for no entry at all or for an id
-    /// that is there twice.
-    pub fn append_all(
-        &mut self,
-        new: &[NewEntry<'_>],
-        parent: Parent,
-        condition: &Precondition,
-    ) -> Result<AppendedAll, StoreError> {
-        self.retried(|session| session.append_all_once(new, &parent, condition))
-    }
-
-    fn append_all_once(
-        &mut self,
-        new: &[NewEntry<'_>],
-        parent: &Parent,
-        condition: &Precondition,
-    ) -> Result<AppendedAll, StoreError> {
-        self.prepare_append(condition)?;
-        let build = |session: &Self| session.build_chain(new, session.resolve_parent(parent)?);
-        let (lines, entries) = self.build_when_current(condition, build)?;
-        self.write_all(&lines, &entries)?;
-        self.leaf = entries.last().map(|last| last.id().clone());
-        Ok(AppendedAll { entries, foreign: self.take_foreign() })
-    }
-
-    fn build_chain(
-        &self,
-        new: &[NewEntry<'_>],
-        mut parent_id: Option<EntryId>,
-    ) -> Result<(Vec<String>, Vec<Arc<Entry>>), StoreError> {
-        if new.is_empty() {
-            return Err(StoreError::InvalidEntry { reason: "there is none".to_owned() });
-        }
-        let (mut lines, mut entries, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
-        for new in new {
-            let (line, entry) = self.build(new, parent_id.as_ref())?;
-            if !ids.insert(entry.id().clone()) {
-                return Err(StoreError::InvalidEntry { reason: format!("the id {} is there twice", entry.id()) });
-            }
-            parent_id = Some(entry.id().clone());
-            lines.push(line);
-            entries.push(Arc::new(entry));
-        }
-        Ok((lines, entries))
-    }
-
-    fn write_all(&mut self, lines: &[String], entries: &[Arc<Entry>]) -> Result<(), StoreError> {
-        let sync = self.durability() != Durability::None;
-        let is_deferred = sync && self.defers_sync();
-        let span = self.append_to_log(&lines.join("\n"), sync && !is_deferred)?;
-        if span.offset != self.known.end() || !self.push_all(span, lines, entries) {
-            self.read_back(span)?;
-        }
-        if is_deferred {
-            self.syncs.note(span, self.leaf.as_ref());
-        }
-        Ok(())
-    }
-
-    /// Takes note of lines that were just written; `false` if the log has to be read for that.
-    fn push_all(&mut self, span: Span, lines: &[String], entries: &[Arc<Entry>]) -> bool {
-        let mut offset = span.offset;
-        lines.iter().zip(entries).all(|(line, entry)| {
-            let own = Span { offset, length: line.len() as u64 };
-            offset = own.end() + 1;
-            let is_known = self.known.push_written(own, entry);
-            if is_known {
-                self.cache().insert(own.offset, entry);
-            }
-            is_known
-        })
-    }
 }

@@ -17,7 +17,7 @@ use crate::index::Record;
 use crate::log::Span;
 use crate::new_ids::now;
 use crate::session::Session;
-use crate::session::append::{AppendedAll, NewEntry, Parent, Precondition};
+use crate::session::append::{Appended, NewEntry, Parent, Precondition};
 use crate::session::known::Slot;
 
 /// A compaction that is to be undone, with what follows it.
@@ -63,7 +63,7 @@ impl Session {
     ///
     /// Fails with `LeafMoved` if the leaf is not the one of the plan, with `BrokenEntry` where an
     /// entry cannot be copied, and as [`Session::append_all`] does.
-    pub fn undo(&mut self, undo: &Undo) -> Result<AppendedAll, StoreError> {
+    pub fn undo(&mut self, undo: &Undo) -> Result<Appended, StoreError> {
         let mut new_ids: HashMap<EntryId, EntryId> = undo.replayed.iter().cloned().collect();
         new_ids.insert(undo.compaction_id.clone(), undo.mark_id.clone());
         let mark = Mark {

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use compaction_core::entry::{EntryBody, EntryId};
 use compaction_core::message::Body;
+use session_store::log::{
+    Batch, ChangeNotice, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines,
+};
 use session_store::{
-    Batch, ChangeNotice, CreateOptions, Cursor, Durability, IsCancelled, ListOptions, Locator, LogChange, LogError,
-    MemoryLog, OldLog, OpenOptions, Rewrite, SearchHits, SearchOptions, SearchQuery, Session, SessionLog,
-    SessionOptions, SessionPage, SessionStore, SessionSummary, Span, StoreError, SyncLog, rewrite_lines,
+    CreateOptions, Cursor, Durability, IsCancelled, ListOptions, Locator, MemoryLog, OpenOptions, SearchHits,
+    SearchOptions, SearchQuery, Session, SessionOptions, SessionPage, SessionStore, SessionSummary, StoreError,
 };
 
 use super::server::{Server, Stored, Version};

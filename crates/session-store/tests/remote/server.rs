@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
-use session_store::{ChangeNotice, LogError, Span};
+use session_store::log::{ChangeNotice, LogError, Span};
 
 /// Sessions by their addresses.
 #[derive(Debug, Default)]

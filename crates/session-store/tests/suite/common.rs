@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use crate::remote::{Network, RemoteStore, Server};
 use compaction_core::entry::EntryId;
+use session_store::log::SessionLog;
 use session_store::{
-    DiagnosticKind, FileLog, Locator, MemoryLog, NewEntry, Parent, Session, SessionLog, SessionOptions, StoreError,
+    DiagnosticKind, FileLog, Locator, MemoryLog, NewEntry, Parent, Session, SessionOptions, StoreError,
 };
 
 /// A header of the current version.

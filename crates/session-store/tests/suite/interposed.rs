@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::common::{Place, file, id, path_of, say, user};
-use session_store::{
-    Batch, FileLog, Line, Locator, LogChange, LogError, NewEntry, OldLog, Parent, Rewrite, Session, SessionLog,
-    SessionOptions, Span, StoreError, SyncLog,
-};
+use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use session_store::{FileLog, Locator, NewEntry, Parent, Session, SessionOptions, StoreError};
 
 type Act = Box<dyn FnMut() + Send + Sync>;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::common::{HEADER, Place, file, id, ids, oddities, path_of, say, user};
 use compaction_core::projection::Projection;
 use session_store::DiagnosticKind::{self, *};
-use session_store::{Batch, LogChange, NewEntry, Parent, Precondition, StoreError};
+use session_store::log::{Batch, LogChange};
+use session_store::{NewEntry, Parent, Precondition, StoreError};
 
 #[test]
 fn entries_come_back_as_they_were_written() {

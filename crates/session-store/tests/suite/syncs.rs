@@ -8,10 +8,8 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::common::{Place, file, id, path_of, say, user};
-use session_store::{
-    Batch, Durability, FileLog, Line, Locator, LogChange, LogError, NewEntry, OldLog, Parent, PendingSync, Rewrite,
-    Session, SessionLog, SessionOptions, Span, StoreError, SyncLog,
-};
+use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use session_store::{Durability, FileLog, Locator, NewEntry, Parent, PendingSync, Session, SessionOptions, StoreError};
 
 /// What happens to the disk under a log.
 #[derive(Debug, Default)]

@@ -23,7 +23,7 @@ fn lines() -> String {
 fn undo(session: &mut Session) -> Vec<String> {
     let plan = session.plan_undo(None).unwrap().expect("there is a compaction");
     let appended = session.undo(&plan).unwrap();
-    appended.entries.iter().map(|entry| entry.id().to_string()).collect()
+    appended.entries().map(|entry| entry.id().to_string()).collect()
 }
 
 /// The texts that the model sees.

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{HEADER, Place, file, id, path_of, say, user};
+use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
 use session_store::{
-    Batch, Durability, FileLog, FileStore, Line, Locator, LogChange, LogError, MemoryLog, NewEntry, OldLog,
-    OpenOptions, Parent, Rewrite, Session, SessionLog, SessionOptions, SessionStore, Span, StoreError, SyncLog,
+    Durability, FileLog, FileStore, Locator, MemoryLog, NewEntry, OpenOptions, Parent, Session, SessionOptions,
+    SessionStore, StoreError,
 };
 
 fn store() -> FileStore {
