@@ -1,4 +1,5 @@
-//! Sessions in memory, which end with whoever holds them: the plainest form of what a log and a store do.
+//! Sessions in memory, which end with whoever holds them: the plainest form of what a log and a store
+//! do.
 
 use std::cell::Cell;
 use std::cmp::Ordering;

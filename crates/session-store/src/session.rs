@@ -4,7 +4,6 @@ pub(crate) mod append;
 pub(crate) mod branch;
 pub(crate) mod context;
 pub(crate) mod entries;
-mod entry_cache;
 pub(crate) mod facts;
 pub(crate) mod known;
 pub(crate) mod refresh;
@@ -24,7 +23,7 @@ use crate::locator::Locator;
 use crate::log::{ChangeNotice, LogChange, LogError, SessionLog};
 use crate::session::append::ForeignChange;
 use crate::session::context::RememberedContext;
-use crate::session::entry_cache::EntryCache;
+use crate::session::entries::EntryCache;
 use crate::session::known::Known;
 use crate::session::syncs::DeferredSyncs;
 

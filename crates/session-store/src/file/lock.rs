@@ -1,18 +1,15 @@
-//! The lock that keeps a second writer out (session spec, Writing).
+//! What keeps a second writer out (session spec, Writing).
 //!
-//! The lock is the system's, on the session file itself, so that it ends with its holder. A small
-//! file beside it says who holds it; a stale or missing one is harmless.
+//! The lock is the system's, on the session file itself, so that it ends with its holder.
 //!
-//! The file that says who holds a session: `<session>.lock`.
+//! The file `<session>.lock` says who holds it. It decides nothing, and a stale or missing one is
+//! harmless. Anything may lie at its name: a link, a pipe, another session. Only a file that holds the
+//! very text that a holder writes is written to or removed. All else stays as it is, and the holder then
+//! goes without a name.
 //!
-//! It decides nothing. Anything may lie at its name: a link, a pipe, another session. Only a file that
-//! holds the very text that a holder writes is written to or removed; all else stays as it is, and the
-//! holder then goes without a name.
-//!
-//! One rewriting at a time where the file system has no locks.
-//!
-//! A session that two servers may write to is rewritten by one of them; the other one waits and finds
-//! the session rewritten. A file beside the session says that somebody is at it.
+//! Where the file system has no locks, two servers may write to one session. One of them rewrites a session
+//! of an older version. The other one waits and finds it rewritten. A file beside the session says that
+//! somebody is at it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};

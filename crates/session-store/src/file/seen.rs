@@ -1,4 +1,5 @@
-//! What is known of a file, so that a look tells what others did to it: which file it is, and what was read of it.
+//! What is known of a file, so that a look tells what others did to it: which file it is, and what was
+//! read of it.
 
 use std::cmp::Ordering;
 use std::fs::{self, File, Metadata};

@@ -1,6 +1,6 @@
-//! What is searched for: terms, all of which must occur, whatever their case, or a sentence that ranks.
+//! What is searched for, and the text of an entry that is searched.
 //!
-//! The text of an entry, as it is searched.
+//! A query is a list of terms, all of which must occur, whatever their case, or a sentence that ranks.
 
 use std::sync::Arc;
 

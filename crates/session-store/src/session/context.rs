@@ -1,6 +1,6 @@
-//! The context of a branch, remembered: it grows by an entry much more often than it changes.
+//! The context of a branch, and what a question brings back of what was evicted from it.
 //!
-//! Evicted entries that answer a question.
+//! A context grows by an entry much more often than it changes, so the last one is remembered.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};

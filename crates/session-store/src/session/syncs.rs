@@ -1,10 +1,8 @@
 //! Appends that return before they are on the disk, so that callers at the same time share a sync.
 //!
-//! Waiting for the disk in company: callers that wait at the same time share one sync.
-//!
 //! A sync takes as long as a hundred writes. The writes of a session follow each other under its
-//! lock; what waits for the disk waits outside it, on one thread per session, which serves with
-//! each sync all that were waiting when it began.
+//! lock. What waits for the disk waits outside it, on one thread per session. Each sync serves all that
+//! were waiting when it began.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};

@@ -1,9 +1,8 @@
 //! Undoing a compaction: the branch as it would be without it.
 //!
-//! An undo whose one write was cut short, as by a kill in its middle.
-//!
-//! Such a branch lacks what came last, and the last whole line of the file is on it. The leaf is then
-//! the one that the undo was about to leave: either all copies count or none.
+//! An undo is one write of several entries. If the process is killed in the middle of it, the last whole
+//! line of the file lies on a branch that lacks what came last. The leaf is then the one that the undo was
+//! about to leave: either all copies count or none.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
