@@ -240,7 +240,7 @@ fn a_slow_log_is_never_settled_and_is_not_asked() {
     let (before, _) = network.calls();
     assert!(!session.is_settled());
     assert_eq!(network.calls().0, before);
-    assert!(Place::file(file(&[]).as_bytes()).open().unwrap().is_settled());
+    assert!(Place::memory(file(&[]).as_bytes()).open().unwrap().is_settled());
 }
 
 #[test]
