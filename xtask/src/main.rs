@@ -5,8 +5,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask <chore>
 
-  test                 formatting, lints, documentation, dependencies, all tests, generated files
+  test                 formatting, lints, documentation, links, dependencies, all tests, generated files
+  links                looks for links, citations and named tests that lead nowhere
   protocol [--check]   writes what is generated from the server's own description; --check only compares
+  hosts [OPTION]...    follows the pages of all clients, editors, agents and libraries, and drives them
+    --only NAME        this one alone; may be given again
+    --without NAME     all but this one; may be given again
+  package [PROFILE]    packages as they are published, into target/packages; the release profile without a name
   bench [OPTION]...    measures, beside the published package where npm can install it
     --quick            small sessions and few runs
     --full             sessions of up to 1 GB, and lists of 1,000 sessions
@@ -42,8 +47,12 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments.as_slice() {
         ["test"] => xtask::test(),
+        ["links"] => xtask::links(),
         ["protocol"] => xtask::protocol(false),
         ["protocol", "--check"] => xtask::protocol(true),
+        ["hosts", options @ ..] => xtask::hosts(options),
+        ["package"] => xtask::package("release"),
+        ["package", profile] => xtask::package(profile),
         ["bench", options @ ..] => xtask::bench(options),
         ["quality", options @ ..] => xtask::quality(options),
         ["recall", options @ ..] => xtask::recall(options),

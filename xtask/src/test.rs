@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::dependencies;
+use crate::links::links;
 use crate::protocol;
 use crate::steps::{Steps, say};
 use crate::test_output::{Counts, run_tests};
@@ -21,6 +22,7 @@ pub fn test() -> anyhow::Result<()> {
     steps.run("documentation", || {
         run(cargo(&["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "--deny warnings"))
     })?;
+    steps.run("links", links)?;
     steps.run("dependencies", dependencies::check)?;
     let server = steps.run("the server", || build_server("dev"))?;
     let counts = steps.run("tests", || all_tests(&server))?;

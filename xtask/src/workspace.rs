@@ -6,6 +6,9 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
+/// Name of the program.
+const PROGRAM: &str = "compactd";
+
 /// The directory of the workspace.
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -40,19 +43,59 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// The crate that has the program `compactd`.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    /// Name of the package.
+    pub(crate) package: String,
+    /// Its `Cargo.toml`.
+    pub(crate) manifest: PathBuf,
+    /// Its version.
+    pub(crate) version: String,
+    target_directory: PathBuf,
+}
+
+/// Finds the crate that has the program, wherever it lies in the workspace.
+///
+/// # Errors
+/// When cargo cannot describe the workspace, or no crate has the program.
+pub(crate) fn server() -> anyhow::Result<Server> {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    let metadata: Value = serde_json::from_str(&text)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
+    let is_program = |target: &Value| target["name"] == PROGRAM && target["kind"][0] == "bin";
+    let has_program = |package: &&Value| package["targets"].as_array().is_some_and(|all| all.iter().any(is_program));
+    let package = packages.iter().find(has_program).context("no package has the program compactd")?;
+    let text = |value: &Value| value.as_str().map(str::to_owned).context("cargo metadata tells texts");
+    Ok(Server {
+        package: text(&package["name"])?,
+        manifest: text(&package["manifest_path"])?.into(),
+        version: text(&package["version"])?,
+        target_directory: text(&metadata["target_directory"])?.into(),
+    })
+}
+
 /// Builds the server in `profile` (`dev` or `release`) and returns the path of the program.
 ///
 /// # Errors
 /// When it cannot be built.
 pub(crate) fn build_server(profile: &str) -> anyhow::Result<PathBuf> {
-    run(&mut cargo(&["build", "--package", "rpc-server", "--bin", "compactd", "--profile", profile]))?;
+    let Server { package, target_directory, .. } = server()?;
+    run(&mut cargo(&["build", "--package", &package, "--bin", PROGRAM, "--profile", profile]))?;
     let directory = if profile == "dev" { "debug" } else { profile };
-    let binary = target_directory()?.join(directory).join(format!("compactd{}", std::env::consts::EXE_SUFFIX));
+    let binary = target_directory.join(directory).join(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX));
     if binary.is_file() { Ok(binary) } else { bail!("failed to find {} after building it", binary.display()) }
 }
 
-fn target_directory() -> anyhow::Result<PathBuf> {
-    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
-    let metadata: Value = serde_json::from_str(&text)?;
-    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
+/// Installs the packages of a directory with a `package-lock.json`, unless they are there as it says.
+///
+/// # Errors
+/// When npm fails.
+pub(crate) fn npm_ci(directory: &Path) -> anyhow::Result<()> {
+    let changed = |path: &str| directory.join(path).metadata().and_then(|file| file.modified()).ok();
+    let installed = changed("node_modules/.package-lock.json");
+    if installed.is_some() && changed("package-lock.json") <= installed {
+        return Ok(());
+    }
+    run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(directory))
 }

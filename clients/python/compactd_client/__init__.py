@@ -1,12 +1,17 @@
 """Client of compactd: starts the program and speaks JSON-RPC with it over its pipes."""
 
+from .aio import AsyncClient
+from .binary import BinaryNotFound, find_binary
 from .client import Client
 from .errors import CompactdError, NotificationsLost, ServerGone
-from .handlers import Handlers
+from .handlers import AsyncHandlers, Handlers
 from .notifications import Notification
 from .pending import Pending
 
 __all__ = [
+    "AsyncClient",
+    "AsyncHandlers",
+    "BinaryNotFound",
     "Client",
     "CompactdError",
     "Handlers",
@@ -14,4 +19,5 @@ __all__ = [
     "NotificationsLost",
     "Pending",
     "ServerGone",
+    "find_binary",
 ]

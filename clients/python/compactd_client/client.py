@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
+from .binary import find_binary
 from .errors import CompactdError, NotificationsLost, ServerGone
 from .handlers import Answering, Handlers
 from .notifications import Notification, NotificationQueue
@@ -37,7 +38,7 @@ class Client(Calls):
 
     def __init__(
         self,
-        command: Sequence[str] = ("compactd",),
+        command: Sequence[str] | None = None,
         *,
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
@@ -49,7 +50,8 @@ class Client(Calls):
         max_unsent_bytes: int = 16 << 20,
         own_process_group: bool = False,
     ) -> None:
-        """Starts `command`; raises OSError if there is no such program.
+        """Starts `command`, by default the program that `find_binary` finds. Raises OSError if there is
+        no such program.
 
         `stderr` is that of subprocess. `on_notification` is called for each notification in order,
         in a thread of its own; without it they wait for `next_notification`. `on_stray` gets output
@@ -61,6 +63,7 @@ class Client(Calls):
         terminal does not end it together with this process. It ends with its input all the same,
         however this process ends.
         """
+        command = [find_binary(env)] if command is None else command
         pipe = subprocess.PIPE
         group = process_group() if own_process_group else {}
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, cwd=cwd, env=env, **group)
@@ -93,9 +96,14 @@ class Client(Calls):
         session_dir: str | None = None,
         settings: dict[str, Any] | None = None,
         progress: bool | None = None,
+        summarize_modes: Sequence[str] = (),
         timeout: float | None = None,
     ) -> InitializeResult:
-        """Says `initialize` for the program `name`, with the capabilities that follow from the handlers."""
+        """Says `initialize` for the program `name`, with the capabilities that follow from the handlers.
+
+        A handler of `summarize` that can continue the conversation itself is announced by
+        `summarize_modes=["continue"]`.
+        """
         names = self._answering.names
         hooks = [name for name in names if name != "summarize"]
         params: InitializeParams = {
@@ -106,7 +114,12 @@ class Client(Calls):
             "agentDir": agent_dir,
             "sessionDir": session_dir,
             "settings": settings,
-            "capabilities": {"summarize": "summarize" in names, "hooks": hooks, "progress": progress},
+            "capabilities": {
+                "summarize": "summarize" in names,
+                "summarizeModes": list(summarize_modes),
+                "hooks": hooks,
+                "progress": progress,
+            },
         }
         return self.request("initialize", params, timeout)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypedDict, cast
 
 from .errors import CompactdError
@@ -31,6 +31,20 @@ class Handlers(TypedDict, total=False):
     sessionBeforeCompact: Callable[[SessionBeforeCompact, threading.Event], SessionBeforeCompactResult]
     sessionBeforeTree: Callable[[SessionBeforeTree, threading.Event], SessionBeforeTreeResult]
     sessionBeforeFork: Callable[[SessionBeforeFork, threading.Event], CancelResult]
+
+
+class AsyncHandlers(TypedDict, total=False):
+    """The same for AsyncClient: functions or coroutine functions, which run in its loop.
+
+    One whose answer is no longer wanted is cancelled. To refuse a request it raises.
+    """
+
+    summarize: Callable[[SummarizeParams], SummarizeResult | Awaitable[SummarizeResult]]
+    sessionBeforeCompact: Callable[
+        [SessionBeforeCompact], SessionBeforeCompactResult | Awaitable[SessionBeforeCompactResult]
+    ]
+    sessionBeforeTree: Callable[[SessionBeforeTree], SessionBeforeTreeResult | Awaitable[SessionBeforeTreeResult]]
+    sessionBeforeFork: Callable[[SessionBeforeFork], CancelResult | Awaitable[CancelResult]]
 
 
 AnyHandler: TypeAlias = Callable[[Any, threading.Event], Any]

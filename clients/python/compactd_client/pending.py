@@ -40,6 +40,10 @@ class Pending(Generic[Result]):
         """Whether the reply has come."""
         return self._future.done()
 
+    def on_done(self, listener: Callable[[Future[Result]], None]) -> None:
+        """Calls the listener when the reply has come, in the thread that has it, or at once."""
+        self._future.add_done_callback(listener)
+
     def resolve(self, result: Result) -> None:
         """For the client: the result has come."""
         self._future.set_result(result)

@@ -273,6 +273,13 @@ class ClientCapabilities(TypedDict):
     # The client answers `summarize`.
     summarize: NotRequired[bool]
 
+    # Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named
+    # here. A client
+    # that continues must be able to send the conversation again as its last request had it, with
+    # the same model,
+    # prompt and tools.
+    summarizeModes: NotRequired[list[str]]
+
 
 @final
 class ClientInfo(TypedDict):
@@ -446,6 +453,9 @@ class CompactionResult(TypedDict):
     # Secrets that were taken out of what the model was told and said, by rule.
     redactions: NotRequired[dict[str, Any]]
 
+    # How models were asked for the summary, and what either way takes: one for each part of it.
+    summaryRequests: NotRequired[list[SummaryRequestReport]]
+
     # What the summary cost.
     usage: NotRequired[FreeObject | None]
 
@@ -525,6 +535,22 @@ class ContinueSessionParams(TypedDict):
 
     # Working directory whose most recent session is opened; that of `initialize` by default.
     cwd: NotRequired[str | None]
+
+
+@final
+class ContinuedConversation(TypedDict):
+    """The part of a conversation that is continued for its summary."""
+
+    # The last entry that is part of it.
+    lastEntryId: str
+
+    # How many messages it has: the first ones of `getContext` in `llm` format. An answer with tool
+    # calls is
+    # never the last one without their results.
+    messages: int
+
+    # The oldest entry that the compaction keeps.
+    firstKeptEntryId: str
 
 
 @final
@@ -1121,6 +1147,21 @@ class NoParams(TypedDict):
     """Parameters of methods that take none."""
 
 
+@final
+class NotContinued(TypedDict):
+    """Why a conversation was not continued."""
+
+    # The reason.
+    reason: NotContinuedReason
+
+    # The same for a person, with the numbers.
+    detail: str
+
+
+# Reasons for which a conversation is not continued, or a summary that it gave not taken.
+NotContinuedReason: TypeAlias = Literal["settings", "notSupported", "otherModel", "otherInterface", "promptUnknown", "notSeen", "tooLarge", "thinkingUnknown", "noCache", "cold", "missed", "dearer", "refused", "overflow", "truncated", "toolCall", "empty", "cutOff", "headings", "stopped"]
+
+
 Null: TypeAlias = None
 
 
@@ -1491,6 +1532,17 @@ ReplayedEntry = TypedDict(
 )
 
 
+@final
+class RequestEstimate(TypedDict):
+    """An estimate of what the input of requests takes."""
+
+    # Input tokens.
+    inputTokens: int
+
+    # What they cost at list prices, in US dollars; absent where the model's price is not known.
+    cost: NotRequired[float | None]
+
+
 # What a request to a summarizer is about.
 RequestKind: TypeAlias = Literal["history", "turnPrefix", "branch"]
 
@@ -1632,6 +1684,9 @@ class ServerCapabilities(TypedDict):
 
     # Summarizers that it has.
     summarizers: list[str]
+
+    # Modes in which it asks the client by `summarize`.
+    summarizeModes: list[SummarizeMode]
 
 
 @final
@@ -1852,6 +1907,10 @@ class StartedResult(TypedDict):
     operationId: str
 
 
+# How a model is asked for a summary.
+SummarizeMode: TypeAlias = Literal["transcript", "continue"]
+
+
 @final
 class SummarizeParams(TypedDict):
     """Parameters of `summarize`: a request for the client's own model."""
@@ -1865,14 +1924,24 @@ class SummarizeParams(TypedDict):
     # What the summary is about.
     kind: RequestKind
 
-    # The system prompt.
+    # The system prompt; empty with `mode: "continue"`, where it is the conversation's own.
     systemPrompt: str
 
-    # The prompt.
+    # The prompt; with `mode: "continue"` the user message that comes last.
     prompt: str
 
     # Output tokens at most.
     maxTokens: int
+
+    # With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own
+    # requests, with
+    # their prompt and tools.
+    conversation: NotRequired[ContinuedConversation | None]
+
+    # How the model is to be asked: `transcript` where absent. `continue` comes only to clients that
+    # name it in
+    # `initialize`, and is followed by a request without it if the answer is an error or no summary.
+    mode: NotRequired[SummarizeMode | None]
 
 
 @final
@@ -1928,6 +1997,34 @@ class SummaryRequest(TypedDict):
 
     # Estimated input tokens.
     estimatedTokens: int
+
+
+@final
+class SummaryRequestReport(TypedDict):
+    """How the summary of a compaction was asked for, and what either way takes."""
+
+    # What the summary is about.
+    kind: RequestKind
+
+    # How the model was asked that wrote it.
+    mode: SummarizeMode
+
+    # Input tokens that were read from the provider's cache, where the model told.
+    cachedTokens: NotRequired[int | None]
+
+    # What continuing the conversation takes, if the provider has all of it in its cache.
+    continued: NotRequired[RequestEstimate | None]
+
+    # What all requests for this summary cost at list prices, in US dollars; absent where the
+    # model's usage or its
+    # price is not known.
+    cost: NotRequired[float | None]
+
+    # Why the conversation was not continued, or why its summary was not taken.
+    notContinued: NotRequired[NotContinued | None]
+
+    # What asking by transcripts takes; absent if no transcript fits the model.
+    transcript: NotRequired[RequestEstimate | None]
 
 
 @final
@@ -2433,4 +2530,123 @@ class Calls:
         raise NotImplementedError
 
     def _request(self, method: str, params: Any, timeout: float | None) -> Any:
+        raise NotImplementedError
+
+
+class AsyncCalls:
+    """The calls for asyncio, typed by method."""
+
+    @overload
+    async def request(self, method: Literal["initialize"], params: InitializeParams) -> InitializeResult: ...
+
+    @overload
+    async def request(self, method: Literal["updateSettings"], params: UpdateSettingsParams) -> UpdateSettingsResult: ...
+
+    @overload
+    async def request(self, method: Literal["shutdown"], params: NoParams) -> Null: ...
+
+    @overload
+    async def request(self, method: Literal["rpc.discover"], params: NoParams) -> FreeObject: ...
+
+    @overload
+    async def request(self, method: Literal["createSession"], params: CreateSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["openSession"], params: OpenSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["continueSession"], params: ContinueSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["closeSession"], params: SessionParams) -> Null: ...
+
+    @overload
+    async def request(self, method: Literal["listSessions"], params: ListSessionsParams) -> ListSessionsResult: ...
+
+    @overload
+    async def request(self, method: Literal["forkSession"], params: ForkSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["setSessionName"], params: SetSessionNameParams) -> AppendedResult: ...
+
+    @overload
+    async def request(self, method: Literal["getSessionStats"], params: SessionParams) -> SessionStats: ...
+
+    @overload
+    async def request(self, method: Literal["checkSession"], params: CheckSessionParams) -> CheckSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["appendMessage"], params: AppendMessageParams) -> AppendMessageResult: ...
+
+    @overload
+    async def request(self, method: Literal["appendEntry"], params: AppendEntryParams) -> AppendedResult: ...
+
+    @overload
+    async def request(self, method: Literal["getEntry"], params: EntryParams) -> GetEntryResult: ...
+
+    @overload
+    async def request(self, method: Literal["getEntries"], params: GetEntriesParams) -> EntriesResult: ...
+
+    @overload
+    async def request(self, method: Literal["getBranch"], params: GetBranchParams) -> EntriesResult: ...
+
+    @overload
+    async def request(self, method: Literal["getTree"], params: SessionParams) -> GetTreeResult: ...
+
+    @overload
+    async def request(self, method: Literal["searchSession"], params: SearchSessionParams) -> SearchSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["recall"], params: RecallParams) -> RecallResult: ...
+
+    @overload
+    async def request(self, method: Literal["setLabel"], params: SetLabelParams) -> AppendedResult: ...
+
+    @overload
+    async def request(self, method: Literal["getContext"], params: GetContextParams) -> GetContextResult: ...
+
+    @overload
+    async def request(self, method: Literal["getContextUsage"], params: GetContextUsageParams) -> ContextUsage: ...
+
+    @overload
+    async def request(self, method: Literal["estimateTokens"], params: EstimateTokensParams) -> EstimateTokensResult: ...
+
+    @overload
+    async def request(self, method: Literal["serializeConversation"], params: SerializeConversationParams) -> SerializeConversationResult: ...
+
+    @overload
+    async def request(self, method: Literal["checkCompaction"], params: CheckCompactionParams) -> CheckCompactionResult: ...
+
+    @overload
+    async def request(self, method: Literal["prepareCompaction"], params: PrepareCompactionParams) -> PrepareCompactionResult: ...
+
+    @overload
+    async def request(self, method: Literal["compact"], params: CompactParams) -> CompactResult: ...
+
+    @overload
+    async def request(self, method: Literal["abortCompaction"], params: SessionParams) -> AbortResult: ...
+
+    @overload
+    async def request(self, method: Literal["undoCompaction"], params: UndoCompactionParams) -> UndoCompactionResult: ...
+
+    @overload
+    async def request(self, method: Literal["pinEntry"], params: PinEntryParams) -> PinEntryResult: ...
+
+    @overload
+    async def request(self, method: Literal["getPins"], params: GetPinsParams) -> GetPinsResult: ...
+
+    @overload
+    async def request(self, method: Literal["prepareNavigation"], params: PrepareNavigationParams) -> PrepareNavigationResult: ...
+
+    @overload
+    async def request(self, method: Literal["navigateTree"], params: NavigateTreeParams) -> NavigateTreeResult: ...
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Sends a request and waits for its result. A task that is cancelled cancels the request.
+
+        Raises CompactdError if the server answers with an error, ServerGone if it ends first.
+        """
+        return await self._request(method, params)
+
+    async def _request(self, method: str, params: Any) -> Any:
         raise NotImplementedError

@@ -1,12 +1,11 @@
 """A walk: creates a session, appends messages, compacts it, and goes back to an earlier place with a
 summary of what is left behind.
 
-The program is `compactd`, or what COMPACTD_BIN names; the session goes into a temporary directory.
+The program is the one that `find_binary` finds; the session goes into a temporary directory.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from typing import Any
@@ -25,8 +24,7 @@ SOURCE = "\n".join(f"  print(row.field{number}, {{ width: 12 }});" for number in
 
 def main() -> None:
     """Walks."""
-    command = [os.environ.get("COMPACTD_BIN", "compactd")]
-    with tempfile.TemporaryDirectory() as directory, Client(command, on_notification=show) as client:
+    with tempfile.TemporaryDirectory() as directory, Client(on_notification=show) as client:
         server = client.initialize("example", agent_dir=directory, cwd=directory)["serverInfo"]
         print(f"{server['name']} {server['version']}, process {client.pid}")
         session = client.request("createSession", {"name": "example"})

@@ -15,6 +15,11 @@ from compactd_client import Client
 # Settings with which the conversation below can be compacted.
 SMALL = {"keepRecentTokens": 100}
 
+# A summary that a model could have written.
+HEADINGS = ["## Goal", "## Constraints & Preferences", "## Progress", "### Done", "### In Progress"]
+HEADINGS += ["### Blocked", "## Key Decisions", "## Next Steps", "## Critical Context"]
+SUMMARY = "\n\n".join(f"{heading}\n- (none)" for heading in HEADINGS)
+
 # A host that handles Ctrl-C and goes on; its argument tells whether its server has a process group of its own.
 HOST = """
 import os, signal, sys

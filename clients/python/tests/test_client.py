@@ -19,7 +19,7 @@ from compactd_client.notifications import NotificationQueue
 from compactd_client.outbox import Outbox
 from compactd_client.protocol import ERROR_CODES
 
-from .support import HOST, SMALL, conversation, hanging, scripted, start, user
+from .support import HOST, SMALL, SUMMARY, conversation, hanging, scripted, start, user
 
 WAIT = 20.0
 
@@ -78,13 +78,11 @@ class ServerTest(unittest.TestCase):
             methods.append(client.next_notification(WAIT).method)
 
     def test_our_own_model_writes_the_summary(self) -> None:
-        headings = ["## Goal", "## Constraints & Preferences", "## Progress", "### Done", "### In Progress"]
-        headings += ["### Blocked", "## Key Decisions", "## Next Steps", "## Critical Context"]
         prompts = []
 
         def summarize(params: Any, cancelled: threading.Event) -> Any:
             prompts.append(params["prompt"])
-            return {"text": "\n\n".join(f"{heading}\n- (none)" for heading in headings), "stopReason": "stop"}
+            return {"text": SUMMARY, "stopReason": "stop"}
 
         client = start(self, handlers={"summarize": summarize})
         session_id = conversation(client)

@@ -1,6 +1,6 @@
 /**
  * A walk: creates a session, appends messages, compacts it, and goes back to an earlier place with a
- * summary of what is left behind. The program is `compactd`, or what COMPACTD_BIN names; the
+ * summary of what is left behind. The program is the one that `findBinary` finds; the
  * session goes into a temporary directory.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ const QUESTIONS = [
 const SOURCE = Array.from({ length: 40 }, (_, i) => `  print(row.field${i}, { width: 12 });`).join("\n");
 
 const directory = await mkdtemp(join(tmpdir(), "compactd-example-"));
-const client = new Client({ command: process.env.COMPACTD_BIN ?? "compactd" });
+const client = new Client();
 client.on("compactionStart", ({ reason, tokensBefore }) => console.log(`compaction starts (${reason}, ${tokensBefore} tokens)`));
 client.on("leafChanged", ({ oldLeafId, leafId }) => console.log(`leaf moved from ${oldLeafId} to ${leafId}`));
 

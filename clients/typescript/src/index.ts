@@ -1,4 +1,5 @@
 /** Client of compactd: starts the program and speaks JSON-RPC with it over its pipes. */
+export { BinaryNotFoundError, findBinary } from "./binary.js";
 export { Client, type ClientOptions, type RequestOptions } from "./client.js";
 export { CompactdError, ServerGoneError } from "./errors.js";
 export type { ExitStatus } from "./process.js";

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { findBinary } from "./binary.js";
 import { LineSplitter } from "./lines.js";
 
 /** How a process ended. */
@@ -9,7 +10,7 @@ export interface ExitStatus {
 
 /** How a server is started. */
 export interface ProcessOptions {
-  /** The program; `compactd` on the path by default. */
+  /** The program; by default the one that `findBinary` finds. */
   command?: string;
   /** Its arguments. */
   args?: string[];
@@ -33,11 +34,15 @@ const REST_MS = 1000;
 export class LineProcess {
   /** Settles when the process has ended and its output is read; rejects if it did not start. */
   readonly ended: Promise<ExitStatus>;
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcess | undefined;
 
   constructor(options: ProcessOptions, onLine: (line: string) => void) {
-    const { command = "compactd", args = [], env, cwd, stderr = "inherit", ownProcessGroup: detached = false } = options;
-    this.#child = spawn(command, args, { env, cwd, detached, stdio: ["pipe", "pipe", stderr], windowsHide: true });
+    try {
+      this.#child = start(options);
+    } catch (error) {
+      this.ended = Promise.reject(error);
+      return;
+    }
     const lines = new LineSplitter();
     this.#child.stdout?.on("data", (bytes: Buffer) => lines.push(bytes).forEach(onLine));
     // A write to a process that has ended fails here; its end is told by `ended`.
@@ -46,22 +51,29 @@ export class LineProcess {
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child?.pid;
   }
 
   /** Sends one line. */
   write(line: string): void {
-    this.#child.stdin?.write(`${line}\n`);
+    this.#child?.stdin?.write(`${line}\n`);
   }
 
   /** Closes the input of the process, which makes a server end. */
   closeInput(): void {
-    this.#child.stdin?.end();
+    this.#child?.stdin?.end();
   }
 
   kill(): void {
-    this.#child.kill("SIGKILL");
+    this.#child?.kill("SIGKILL");
   }
+}
+
+/** Throws where there is no program to start. */
+function start(options: ProcessOptions): ChildProcess {
+  const { args = [], env, cwd, stderr = "inherit", ownProcessGroup: detached = false } = options;
+  const command = options.command ?? findBinary(env);
+  return spawn(command, args, { env, cwd, detached, stdio: ["pipe", "pipe", stderr], windowsHide: true });
 }
 
 function end(child: ChildProcess): Promise<ExitStatus> {

@@ -207,6 +207,14 @@ export interface ClientCapabilities {
   progress?: boolean | null;
   /** The client answers `summarize`. */
   summarize?: boolean;
+  /**
+   * Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named
+   * here. A client
+   * that continues must be able to send the conversation again as its last request had it, with the
+   * same model,
+   * prompt and tools.
+   */
+  summarizeModes?: Array<string>;
 }
 
 /** Who the client is. */
@@ -352,6 +360,8 @@ export interface CompactionResult {
   failures?: Array<SummarizerFailure>;
   /** Secrets that were taken out of what the model was told and said, by rule. */
   redactions?: Record<string, never>;
+  /** How models were asked for the summary, and what either way takes: one for each part of it. */
+  summaryRequests?: Array<SummaryRequestReport>;
   /** What the summary cost. */
   usage?: FreeObject | null;
 }
@@ -418,6 +428,20 @@ export interface ContinueSessionParams {
   autoCompaction?: AutoCompactionOptions | null;
   /** Working directory whose most recent session is opened; that of `initialize` by default. */
   cwd?: string | null;
+}
+
+/** The part of a conversation that is continued for its summary. */
+export interface ContinuedConversation {
+  /** The last entry that is part of it. */
+  lastEntryId: string;
+  /**
+   * How many messages it has: the first ones of `getContext` in `llm` format. An answer with tool
+   * calls is
+   * never the last one without their results.
+   */
+  messages: number;
+  /** The oldest entry that the compaction keeps. */
+  firstKeptEntryId: string;
 }
 
 /** Parameters of `createSession`. */
@@ -885,6 +909,57 @@ export interface NewEntry {
 /** Parameters of methods that take none. */
 export type NoParams = Record<string, never>;
 
+/** Why a conversation was not continued. */
+export interface NotContinued {
+  /** The reason. */
+  reason: NotContinuedReason;
+  /** The same for a person, with the numbers. */
+  detail: string;
+}
+
+/** Reasons for which a conversation is not continued, or a summary that it gave not taken. */
+export type NotContinuedReason =
+  /** The settings ask for transcripts. */
+  | "settings"
+  /** The summarizer, or the client, cannot continue conversations. */
+  | "notSupported"
+  /** The conversation is another model's, or at another provider. That one shall not see it whole. */
+  | "otherModel"
+  /** The conversation was held over another interface of the provider. */
+  | "otherInterface"
+  /** The session does not hold prompt and tools, or not as one prompt that stands first. */
+  | "promptUnknown"
+  /** The last answer's request did not begin with all of it. */
+  | "notSeen"
+  /** Conversation, instruction and summary do not fit the window together. */
+  | "tooLarge"
+  /** The conversation was held with thinking, and the settings of the summarizer do not say how. */
+  | "thinkingUnknown"
+  /** The last answer's usage shows no cache. */
+  | "noCache"
+  /** Its request was too long ago for the cache to have it still. */
+  | "cold"
+  /** The provider had nothing in its cache when a conversation was continued before. */
+  | "missed"
+  /** A transcript is cheaper. */
+  | "dearer"
+  /** The provider, or the client, has refused the request. */
+  | "refused"
+  /** The model called the request too large. */
+  | "overflow"
+  /** The server has read a part of the request. */
+  | "truncated"
+  /** The model called a tool. */
+  | "toolCall"
+  /** The answer was empty. */
+  | "empty"
+  /** The answer was cut off twice. */
+  | "cutOff"
+  /** The answer lacked headings twice. */
+  | "headings"
+  /** The model stopped for a reason of its provider's. */
+  | "stopped";
+
 export type Null = null;
 
 /** Parameters of `openSession`. */
@@ -1179,6 +1254,14 @@ export interface ReplayedEntry {
   to: string;
 }
 
+/** An estimate of what the input of requests takes. */
+export interface RequestEstimate {
+  /** Input tokens. */
+  inputTokens: number;
+  /** What they cost at list prices, in US dollars; absent where the model's price is not known. */
+  cost?: number | null;
+}
+
 /** What a request to a summarizer is about. */
 export type RequestKind =
   /** The conversation up to the turn that is cut. */
@@ -1293,6 +1376,8 @@ export interface ServerCapabilities {
   hooks: Array<string>;
   /** Summarizers that it has. */
   summarizers: Array<string>;
+  /** Modes in which it asks the client by `summarize`. */
+  summarizeModes: Array<SummarizeMode>;
 }
 
 /** Who the server is. */
@@ -1449,6 +1534,17 @@ export interface StartedResult {
   operationId: string;
 }
 
+/** How a model is asked for a summary. */
+export type SummarizeMode =
+  /** By a prompt that holds the conversation as a text. */
+  | "transcript"
+  /**
+   * By the conversation itself, as its model was last sent it, and one more message. What the
+   * provider still
+   * has of that conversation in its cache costs a part of the price.
+   */
+  | "continue";
+
 /** Parameters of `summarize`: a request for the client's own model. */
 export interface SummarizeParams {
   /** The session. */
@@ -1457,12 +1553,24 @@ export interface SummarizeParams {
   operationId: string;
   /** What the summary is about. */
   kind: RequestKind;
-  /** The system prompt. */
+  /** The system prompt; empty with `mode: "continue"`, where it is the conversation's own. */
   systemPrompt: string;
-  /** The prompt. */
+  /** The prompt; with `mode: "continue"` the user message that comes last. */
   prompt: string;
   /** Output tokens at most. */
   maxTokens: number;
+  /**
+   * With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own
+   * requests, with
+   * their prompt and tools.
+   */
+  conversation?: ContinuedConversation | null;
+  /**
+   * How the model is to be asked: `transcript` where absent. `continue` comes only to clients that
+   * name it in
+   * `initialize`, and is followed by a request without it if the answer is an error or no summary.
+   */
+  mode?: SummarizeMode | null;
 }
 
 /** The client's answer to `summarize`. */
@@ -1502,6 +1610,28 @@ export interface SummaryRequest {
   maxTokens: number;
   /** Estimated input tokens. */
   estimatedTokens: number;
+}
+
+/** How the summary of a compaction was asked for, and what either way takes. */
+export interface SummaryRequestReport {
+  /** What the summary is about. */
+  kind: RequestKind;
+  /** How the model was asked that wrote it. */
+  mode: SummarizeMode;
+  /** Input tokens that were read from the provider's cache, where the model told. */
+  cachedTokens?: number | null;
+  /** What continuing the conversation takes, if the provider has all of it in its cache. */
+  continued?: RequestEstimate | null;
+  /**
+   * What all requests for this summary cost at list prices, in US dollars; absent where the model's
+   * usage or its
+   * price is not known.
+   */
+  cost?: number | null;
+  /** Why the conversation was not continued, or why its summary was not taken. */
+  notContinued?: NotContinued | null;
+  /** What asking by transcripts takes; absent if no transcript fits the model. */
+  transcript?: RequestEstimate | null;
 }
 
 /** Totals of tokens. */

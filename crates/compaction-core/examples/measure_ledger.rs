@@ -32,6 +32,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tokens: u64 = evicted.iter().map(|prepared| prepared.message.tokens()).sum();
     println!("{} messages, {tokens} tokens, {} bytes of ledger", evicted.len(), ledger.to_json(STORED_BYTES).len());
     let show = |name: &str, time: Duration| println!("{name:<28}{:>9.3} ms", time.as_secs_f64() * 1000.0);
+    show(
+        "ledger, summary and check",
+        median(runs, || {
+            let ledger = Ledger::collect(evicted, None, &tools);
+            let summary = render(&ledger, SummaryKind::History, &style);
+            let report = LossReport::of(&Check { ledger: &ledger, summary: &summary, ..check });
+            drop((ledger.to_json(STORED_BYTES), report));
+        }),
+    );
     show("collect", median(runs, || drop(Ledger::collect(evicted, None, &tools))));
     show("render", median(runs, || drop(render(&ledger, SummaryKind::History, &style))));
     show("check", median(runs, || drop(LossReport::of(&check))));

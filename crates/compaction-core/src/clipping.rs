@@ -1,8 +1,8 @@
-//! Results of tools that are larger than the window, cut in the context and whole on disk.
+//! Shortens tool results that are larger than the window. The stored entry stays whole.
 //!
-//! What stays of a context at least is its end: the last answer that calls tools, with all its results. Where
-//! one of these is larger than the window, no summary makes room. An edit of the context then shows its
-//! beginning and its end, and says where the whole is.
+//! Every compaction keeps at least the end of the context: the last answer with tool calls and all its
+//! results. If one of these results is larger than the window, no summary can make room. A context edit
+//! then shows its beginning and end, and says where the whole result is.
 
 use serde_json::value::RawValue;
 
@@ -12,39 +12,40 @@ use crate::message::{Block, Body, Content, Message};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 
-/// Tokens that stay of a result at least; where even that is too much, nothing is cut.
+/// Minimum tokens that remain of a result. If even that is too much, nothing is cut.
 const LEAST_TOKENS: u64 = 64;
-/// UTF-16 units of one token.
+/// UTF-16 units per token.
 const UNITS_PER_TOKEN: u64 = 4;
-/// UTF-16 units that the note about what is left out takes at most.
+/// Maximum UTF-16 units of the note about the omission.
 const NOTE_UNITS: u64 = 200;
-/// Where the note about an entry begins, so that it is known again.
+/// Text by which the note is recognised.
 const NOTE: &str = "characters of this result are left out";
 
-/// A result that an edit shortens.
+/// A shortened result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clip {
     /// The entry of the result.
     pub entry_id: EntryId,
-    /// What the model sees of it instead, as JSON.
+    /// Its replacement for the model, as JSON.
     pub content: String,
-    /// Estimated tokens as the context has it.
+    /// Estimated tokens in the present context.
     pub tokens_before: u64,
     /// Estimated tokens afterwards.
     pub tokens_after: u64,
 }
 
 impl Clip {
-    /// The members of the edit that shortens the result.
+    /// The members of the context edit that shortens the result.
     pub fn members(&self) -> String {
         let target = json::encode_string(self.entry_id.as_str());
         format!("{{\"targetId\":{target},\"replacement\":{{\"content\":{}}}}}", self.content)
     }
 }
 
-/// The results to shorten so that the entries from `tail` on (all that follow the last compaction's summary
-/// with `None`) weigh half of `room` at most, in estimated tokens; the largest alone are cut, all to one
-/// size. Nothing where they fit into `room`, or where cutting results is not enough.
+/// The results to shorten so that the entries from `tail` on have at most half of `room` estimated
+/// tokens, or at most `room` if half is too little. `None` means all entries behind the last
+/// compaction's summary. Only the largest results are cut, all to the same size. Empty if the entries
+/// fit into `room`, or if cutting results is not enough.
 pub fn clip_tail(projection: &Projection, tail: Option<&EntryId>, room: u64) -> Vec<Clip> {
     let entries = &projection.entries()[usize::from(projection.compaction().is_some())..];
     let first = tail.and_then(|tail| entries.iter().position(|projected| projected.entry.id() == tail));
@@ -71,8 +72,8 @@ fn result_of(projected: &ProjectedEntry) -> Option<(&ProjectedEntry, &Message)> 
     matches!(message.body(), Body::ToolResult { .. }).then_some((projected, message.as_ref()))
 }
 
-/// The size to which results of so many `tokens` have to be cut to weigh `room` together; `None` where it
-/// is too small to be worth it.
+/// The size to which results with these `tokens` have to be cut so that they fit into `room` together.
+/// `None` if no cut is needed or the size is too small.
 fn largest_size(tokens: &[u64], room: u64) -> Option<u64> {
     let mut sorted = tokens.to_vec();
     sorted.sort_unstable();
@@ -88,7 +89,7 @@ fn largest_size(tokens: &[u64], room: u64) -> Option<u64> {
 }
 
 fn clipped(projected: &ProjectedEntry, shown: &Message, size: u64) -> Option<Clip> {
-    // What is cut once more is cut from the whole, or notes would tell of notes.
+    // A result that was cut before is cut again from the whole, so that notes do not accumulate.
     let is_ours = shown.display_text().contains(NOTE);
     let whole = projected.entry.message().filter(|_| is_ours);
     let content = cut_content(whole.map_or(shown, |whole| whole.as_ref()), projected.entry.id(), size)?;
@@ -98,8 +99,8 @@ fn clipped(projected: &ProjectedEntry, shown: &Message, size: u64) -> Option<Cli
     (tokens_after < tokens_before).then_some(Clip { entry_id, content, tokens_before, tokens_after })
 }
 
-/// The blocks of a result with its texts cut in their middle, each to its share; images and whatever else
-/// there is stay as they are.
+/// The blocks of a result with each text cut in its middle to its share. Images and other blocks are
+/// unchanged.
 fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
     let Body::ToolResult { content, .. } = message.body() else {
         return None;
@@ -138,8 +139,8 @@ fn block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", json::encode_string(text))
 }
 
-/// `text` with its middle left out, so that it has `units` UTF-16 units at most with the note about it: two
-/// thirds of that from its beginning, the rest from its end.
+/// `text` with its middle left out, with at most `units` UTF-16 units including the note. Two thirds
+/// come from its beginning, the rest from its end.
 fn cut_text(text: &str, id: &EntryId, units: u64) -> String {
     if utf16_len(text) as u64 <= units {
         return text.to_owned();

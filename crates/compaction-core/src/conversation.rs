@@ -1,7 +1,9 @@
-//! Conversations as models get them: messages of the three roles that every model knows, and the
-//! text that a summarizer reads (session spec, What the model sees; compaction spec, Serialisation).
+//! Conversations in the forms that models read: messages with the three roles that every model knows,
+//! and the text for a summarizer (docs/projection.md, "Messages for a model"; docs/summaries.md,
+//! "Serialisation").
 
 mod pairing;
+mod prefix;
 mod serialize;
 
 use std::borrow::Cow;
@@ -14,13 +16,14 @@ pub(crate) use serialize::{Detail, serialize_message};
 pub use serialize::{Redact, Thinking, serialize_conversation};
 
 pub use pairing::LlmContext;
+pub use prefix::{CachedInput, LastAnswer, Prefix, SystemPrompt};
 
 /// The context in `llm` format: see [`LlmContext`].
 pub fn llm_context(projection: &Projection) -> Vec<Arc<Message>> {
     LlmContext::of(projection).into_messages()
 }
 
-/// A message in `llm` format; `None` for those that models do not see as messages.
+/// A message in `llm` format; `None` if models do not see it.
 pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
     let user = |text: &str| Some(Arc::new(Message::user_text(text, message.time())));
     if matches!(message.role(), "user" | "assistant" | "toolResult") {
@@ -37,7 +40,7 @@ pub fn llm_message(message: &Arc<Message>) -> Option<Arc<Message>> {
     }
 }
 
-/// What a model reads of a command that the person ran, with its output as `output`.
+/// The text for a command that the person ran, with `output` as its output.
 fn bash_text(bash: &BashExecution, output: Cow<'_, str>) -> String {
     let mut text = format!("Ran `{}`\n", bash.command);
     match output.as_ref() {
@@ -66,7 +69,7 @@ fn branch_summary_text(summary: &str) -> String {
     )
 }
 
-/// A summary inside its element, which it cannot end.
+/// Wraps a summary in its element. A closing tag inside it is escaped.
 fn enclosed(introduction: &str, summary: &str) -> String {
     let summary = summary.replace("</summary", "<\\/summary");
     format!("{introduction}\n\n<summary>\n{summary}\n</summary>")

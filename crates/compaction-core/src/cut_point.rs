@@ -1,39 +1,39 @@
-//! The cut point: the oldest entry that a compaction keeps (compaction spec, Preparation, Cut).
+//! The cut point: the oldest entry that a compaction keeps (docs/cut-points.md).
 
 mod pairs;
 
 use std::collections::HashSet;
 
-use crate::awaited::{self, AwaitedCall};
 use crate::entry::{EntryBody, EntryId, EntryKind, Replacement};
 use crate::message::{Body, Message};
+use crate::pending_calls::{self, PendingCall};
 use crate::projection::ProjectedEntry;
 
-pub use pairs::{answered_since, awaited_before, parted_pair};
+pub use pairs::{answered_since, parted_pair, pending_before};
 use pairs::{positions_that_part_a_pair, positions_that_part_stored_pairs};
 
-/// Where a span is cut.
+/// Where to cut a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutPoint {
-    /// Position of the first entry that stays.
+    /// Position of the first kept entry.
     pub first_kept: usize,
-    /// Position where the turn starts that the cut goes through.
+    /// Start of the turn that the cut splits; `None` if it splits none.
     pub turn_start: Option<usize>,
 }
 
-/// Finds where to cut `span` so that about `keep_recent_tokens` stay; `None` if no entry of it can
-/// be the first that stays.
+/// Finds where to cut `span` so that about `keep_recent_tokens` are kept. `None` if no entry can be the
+/// first kept one.
 ///
-/// Candidates are entries with a message that is not a tool result, where no tool call before them
-/// has its result at or after them or still waits for it.
+/// A candidate has a message other than a tool result, and cutting there separates no tool call from
+/// its result, including a result that has not arrived yet.
 pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint> {
     find_among(span, candidates(span, &positions_that_part_a_pair(span)), keep_recent_tokens)
 }
 
-/// The call without a result for whose sake nothing of `span` goes, if there is one: without it
-/// there would be a cut that leaves a message behind.
-pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<AwaitedCall> {
-    let (_, call) = awaited::in_context(span)?;
+/// The pending call that prevents every useful cut of `span`, if there is one. Without it there would
+/// be a cut that evicts a message.
+pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<PendingCall> {
+    let (_, call) = pending_calls::in_context(span)?;
     let free = candidates(span, &positions_that_part_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
     let is_told = |message: &Message| !matches!(message.body(), Body::System(_));
@@ -55,30 +55,30 @@ fn find_among(span: &[ProjectedEntry], candidates: Vec<usize>, keep_recent_token
     Some(CutPoint { first_kept, turn_start: split_turn_start(span, first_kept) })
 }
 
-/// Why an entry cannot be the first that a compaction keeps.
+/// Why an entry cannot be the first kept one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCut {
-    /// It is not in the part of the branch that may be summarised or kept.
+    /// It is outside of the span.
     #[error("keep from {entry_id}: it is not among the entries that follow the last compaction's summary")]
     NotInSpan {
         /// The entry.
         entry_id: EntryId,
     },
-    /// What it begins with can stand behind no summary.
+    /// It starts with a message that cannot follow a summary.
     #[error("keep from {entry_id}: what is kept cannot begin with {found}")]
     NoCandidate {
         /// The entry.
         entry_id: EntryId,
-        /// What it would begin with.
+        /// What it starts with.
         found: &'static str,
     },
-    /// A tool call would be parted from its result.
+    /// It separates a tool call from its result.
     #[error("keep from {entry_id}: a tool call before it has its result at or behind it")]
     PartsPair {
         /// The entry.
         entry_id: EntryId,
     },
-    /// A tool call would be parted from the result that it will get.
+    /// It separates a tool call from a result that is still expected.
     #[error("keep from {entry_id}: the result of tool call {call_id} before it has not come")]
     AwaitsResult {
         /// The entry.
@@ -88,10 +88,10 @@ pub enum InvalidCut {
     },
 }
 
-/// The cut of `span` at an entry that a caller chose.
+/// Cuts `span` at an entry that the caller chose.
 ///
-/// The first entry from there on that gives a message must be a candidate as for [`find`]: entries
-/// without messages stay with what they stand before, so that they may be named as well.
+/// The first entry from there on with a message must be a candidate as for [`find`]. Entries without
+/// messages stay with the entry that they precede, so they may be named too.
 pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint, InvalidCut> {
     let entry_id = || first_kept.clone();
     let position = span.iter().position(|projected| projected.entry.id() == first_kept);
@@ -104,13 +104,13 @@ pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint,
     if positions_that_part_stored_pairs(span)[first] {
         return Err(InvalidCut::PartsPair { entry_id: entry_id() });
     }
-    if let Some((_, call)) = awaited::in_context(span).filter(|(at, _)| *at < first) {
+    if let Some((_, call)) = pending_calls::in_context(span).filter(|(at, _)| *at < first) {
         return Err(InvalidCut::AwaitsResult { entry_id: entry_id(), call_id: call.call_id });
     }
     Ok(CutPoint { first_kept: position, turn_start: split_turn_start(span, position) })
 }
 
-/// What an entry is, if nothing that is kept may begin with it.
+/// Describes an entry that cannot be the first kept one; `None` if it can.
 fn unfit_to_begin(projected: &ProjectedEntry) -> Option<&'static str> {
     if projected.entry.kind() == EntryKind::Compaction {
         return Some("a compaction");
@@ -124,7 +124,7 @@ fn unfit_to_begin(projected: &ProjectedEntry) -> Option<&'static str> {
     }
 }
 
-/// The entry, from the newest back, at which the estimates reach the budget.
+/// The entry at which the estimates, added up from the newest, reach the budget.
 fn budget_position(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<usize> {
     let mut sum: u64 = 0;
     span.iter().rposition(|projected| {
@@ -148,8 +148,8 @@ fn can_come_first(body: &Body) -> bool {
     !matches!(body, Body::ToolResult { .. } | Body::System(_) | Body::Other { .. })
 }
 
-/// Whether all that follows the cut is an attempt that context edits have hidden: then the message
-/// before it has been dealt with, and keeping it would keep the very input that did not fit.
+/// Whether everything after the cut is an attempt that context edits have hidden. Then the message
+/// before it has been dealt with, and keeping it would keep the input that did not fit.
 fn is_abandoned_attempt(suffix: &[ProjectedEntry]) -> bool {
     let is_hidden = |projected: &&ProjectedEntry| projected.messages.is_empty() && shows_by_itself(projected);
     let hidden: HashSet<&EntryId> = suffix.iter().filter(is_hidden).map(|projected| projected.entry.id()).collect();
@@ -171,8 +171,8 @@ fn shows_by_itself(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::ContextEdit && projected.entry.has_context_messages()
 }
 
-/// Moves back over entries that give no message, up to a compaction, so that settings and labels
-/// stay with what they stand before.
+/// Moves back over entries without messages, up to a compaction, so that settings and labels stay with
+/// the entry that they precede.
 fn over_silent_entries(span: &[ProjectedEntry], cut: usize) -> usize {
     let speaks =
         |projected: &ProjectedEntry| projected.entry.kind() == EntryKind::Compaction || !projected.messages.is_empty();

@@ -1,4 +1,4 @@
-//! Entries: the lines of a session file (session spec, Lines).
+//! Entries: the lines of a session file (docs/session-format.md, "Lines").
 
 mod plain;
 
@@ -17,7 +17,7 @@ pub use plain::{PlainLine, plain_string};
 pub struct EntryId(Arc<str>);
 
 impl EntryId {
-    /// Takes any text; whether an entry has this id is for the session to say.
+    /// Accepts any text. Only a session knows whether an entry has this id.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
@@ -46,7 +46,8 @@ macro_rules! entry_kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum EntryKind {
             $(#[doc = $doc] $variant,)*
-            /// A type that this version does not know; it is kept in the chain and gives no context.
+            /// A type that this version does not know. It stays in the chain and contributes nothing to
+            /// a context.
             Other,
         }
 
@@ -86,7 +87,7 @@ entry_kinds! {
 
 macro_rules! roles {
     ($($variant:ident $name:literal),* $(,)?) => {
-        /// The role of a message, as far as it can be told without reading the message.
+        /// The role of a message, as far as its header shows it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "the names are those of the format")]
         pub enum Role {
@@ -123,7 +124,7 @@ roles! {
     System "system",
 }
 
-/// What the tree needs to know of an entry; it can be had without reading the body.
+/// The part of an entry that the tree needs. It can be read without the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryHeader {
     /// The entry's id.
@@ -136,11 +137,11 @@ pub struct EntryHeader {
     pub role: Option<Role>,
 }
 
-/// One entry: its line, untouched, and what compaction reads of it.
+/// One entry: its unchanged line, and a view of it.
 #[derive(Debug, Clone)]
 pub struct Entry {
     line: Box<str>,
-    /// The line once more, made when somebody sends it on.
+    /// The line as a raw value, created on demand.
     raw: OnceLock<Box<RawValue>>,
     header: EntryHeader,
     kind_name: String,
@@ -148,7 +149,7 @@ pub struct Entry {
     body: EntryBody,
 }
 
-/// What an entry holds, by type.
+/// The content of an entry, by type.
 #[derive(Debug, Clone)]
 pub enum EntryBody {
     /// A message of the conversation.
@@ -157,7 +158,7 @@ pub enum EntryBody {
     Compaction(Compaction),
     /// A branch summary.
     BranchSummary(BranchSummary),
-    /// An extension's message, as the context shows it.
+    /// An extension's message in the form for a context.
     CustomMessage(Arc<Message>),
     /// An extension's data.
     Custom {
@@ -203,7 +204,7 @@ pub enum EntryBody {
     Other,
 }
 
-/// What a context edit puts in an entry's place.
+/// The replacement in a context edit.
 #[derive(Debug, Clone)]
 pub enum Replacement {
     /// Nothing: the entry is hidden.
@@ -214,19 +215,19 @@ pub enum Replacement {
     Invalid,
 }
 
-/// A compaction: the summary that stands for what came before.
+/// A compaction: a summary that replaces the entries before it.
 #[derive(Debug, Clone)]
 pub struct Compaction {
     /// The summary's text.
     pub summary: String,
-    /// The oldest entry that stays verbatim; the compaction's own id keeps nothing.
+    /// The oldest entry that is kept. The compaction's own id keeps nothing.
     pub first_kept_entry_id: Option<EntryId>,
     /// Tokens of the context that was compacted.
     pub tokens_before: u64,
     /// Files named in `details`.
     pub files: FileLists,
-    /// Whether later summaries carry the files on (compaction spec, Preparation, File operations): those
-    /// of a hook only where this program wrote the entry, since its lists are whole.
+    /// Whether later summaries carry the files on (docs/preparation.md, "File operations"): lists of a
+    /// hook only if this program wrote the entry, because then they are complete.
     pub carries_files: bool,
     /// The whole `details`.
     pub details: Option<Box<RawValue>>,
@@ -234,7 +235,7 @@ pub struct Compaction {
     pub usage: Option<Usage>,
     /// Whether a hook or a client gave the summary.
     pub from_hook: bool,
-    /// The prompt and tools that stood at the compaction.
+    /// The prompt and tools at the compaction.
     pub system_message: Option<Arc<Message>>,
 }
 
@@ -243,12 +244,12 @@ pub struct Compaction {
 pub struct BranchSummary {
     /// The summary's text.
     pub summary: String,
-    /// The leaf that was left, `root` if there was none.
+    /// The abandoned leaf; `root` if there was none.
     pub from_id: String,
     /// Files named in `details`.
     pub files: FileLists,
-    /// Whether later summaries carry the files on (compaction spec, Preparation, File operations): those
-    /// of a hook only where this program wrote the entry, since its lists are whole.
+    /// Whether later summaries carry the files on (docs/preparation.md, "File operations"): lists of a
+    /// hook only if this program wrote the entry, because then they are complete.
     pub carries_files: bool,
     /// What the summary cost.
     pub usage: Option<Usage>,
@@ -263,15 +264,16 @@ pub struct FileLists {
     pub read_files: Vec<String>,
     /// Files that were written or edited.
     pub modified_files: Vec<String>,
-    /// Number of files that the lists had no room for. A file that was left out and came back counts.
+    /// Number of files that did not fit, including files that were dropped and came back.
     pub left_out: u64,
 }
 
 impl FileLists {
-    /// Reads `readFiles` and `modifiedFiles`, and `compactd.filesLeftOut`; what is no list of strings is
-    /// passed over, as other programs store details of their own (field bug 134).
+    /// Reads `readFiles` and `modifiedFiles`, and `compactd.filesLeftOut`. Anything but lists of
+    /// strings is ignored, because other programs store their own details (docs/field-reports.md,
+    /// "Opening and reading").
     pub fn from_details(details: &str) -> Self {
-        // Details may hold much else, which nobody asks for here.
+        // Details may be large, so only the needed members are parsed.
         let details = RawObject::parse(details).unwrap_or_default();
         let list = |key: &str| match details.get(key).and_then(|list| Json::parse(list).ok()) {
             Some(Json::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
@@ -283,13 +285,13 @@ impl FileLists {
     }
 }
 
-/// Why a line is no entry.
+/// Why a line is not an entry.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
     /// The line is not a JSON object.
     #[error("not a JSON object")]
     NotAnObject(#[source] serde_json::Error),
-    /// The line is longer than lines are read.
+    /// The line is longer than the limit.
     #[error("it has {bytes} bytes, more than {limit}")]
     TooLong {
         /// Its bytes.
@@ -297,13 +299,13 @@ pub enum EntryError {
         /// Bytes that a line may have.
         limit: usize,
     },
-    /// The line holds more values than are taken apart.
+    /// The line has more values than the limit.
     #[error("it has {values} values or more, and at most {} are read", json::MAX_VALUES)]
     TooManyValues {
         /// How many were counted.
         values: usize,
     },
-    /// A member that every entry has is missing or of the wrong kind.
+    /// A required member is missing or has the wrong type.
     #[error("{member} is missing or not a string")]
     Member {
         /// Name of the member.
@@ -314,8 +316,8 @@ pub enum EntryError {
 impl Entry {
     /// Reads one line of a session, without its line end.
     ///
-    /// Fails if the line is no JSON object or has no string `type` and `id`. Whatever else is
-    /// missing or odd is read as absent.
+    /// Fails if the line is not a JSON object or has no string `type` and `id`. Other missing or
+    /// malformed members are read as absent.
     pub fn parse(line: &str) -> Result<Self, EntryError> {
         Self::parse_plain(line).map_or_else(|| Self::parse_members(line), Ok)
     }
@@ -337,8 +339,8 @@ impl Entry {
         Ok(Self { line: line.into(), raw: OnceLock::new(), header, kind_name, timestamp, body })
     }
 
-    /// Reads the line of a plain message. What follows its name is one value and the brace that ends
-    /// the line, so that there are no other members.
+    /// Reads the line of a plain message. Behind the name `message` there is only one value and the
+    /// closing brace, so there are no other members.
     fn parse_plain(line: &str) -> Option<Self> {
         let plain = PlainLine::split(line.as_bytes())?;
         let message = std::str::from_utf8(plain.rest.strip_suffix(b"}")?).ok()?;
@@ -365,7 +367,7 @@ impl Entry {
         &self.line
     }
 
-    /// The line as stored, as a value that can be sent on.
+    /// The line as stored, as a raw JSON value.
     pub fn raw(&self) -> &RawValue {
         self.raw.get_or_init(|| {
             json::raw_value(self.line.to_string()).expect("the line was split into the members of an object")
@@ -387,17 +389,17 @@ impl Entry {
         self.header.kind
     }
 
-    /// The stored `type`, also where it is unknown.
+    /// The stored `type`, even if it is unknown.
     pub fn kind_name(&self) -> &str {
         &self.kind_name
     }
 
-    /// The stored timestamp: ISO 8601 where the writer kept to the format.
+    /// The stored timestamp: ISO 8601 if the writer followed the format.
     pub fn timestamp(&self) -> &str {
         &self.timestamp
     }
 
-    /// The timestamp in epoch milliseconds; `None` if it is no date.
+    /// The timestamp in epoch milliseconds; `None` if it is not a date.
     pub fn epoch_milliseconds(&self) -> Option<i64> {
         epoch_milliseconds(&self.timestamp)
     }
@@ -423,8 +425,8 @@ impl Entry {
         }
     }
 
-    /// The messages that the entry gives to a context, before edits (session spec, What the model
-    /// sees). A compaction gives its prompt, if it has one, and its summary.
+    /// The messages that the entry contributes to a context, before edits (docs/projection.md, "What an
+    /// entry gives"). A compaction contributes its prompt, if it has one, and its summary.
     pub fn context_messages(&self) -> Vec<Arc<Message>> {
         match &self.body {
             EntryBody::Message(message) if !message.is_readable() => Vec::new(),
@@ -442,7 +444,7 @@ impl Entry {
         }
     }
 
-    /// Whether the entry gives messages to a context, before edits.
+    /// Whether the entry contributes messages to a context, before edits.
     pub fn has_context_messages(&self) -> bool {
         match &self.body {
             EntryBody::Message(message) => message.is_readable(),
@@ -454,9 +456,9 @@ impl Entry {
 }
 
 /// Builds the line of a new entry: `type`, `id`, `parentId` and `timestamp` first, then `members`
-/// in their order (session spec, Lines).
+/// in their order (docs/session-format.md, "Lines").
 ///
-/// `members` must be a JSON object; members of these four names in it are dropped.
+/// `members` must be a JSON object. Members with these four names are replaced.
 pub fn new_entry_line(
     kind: &str,
     id: &EntryId,
@@ -473,15 +475,15 @@ pub fn new_entry_line(
     Ok(one_line(object.to_json()))
 }
 
-/// Takes line breaks out of a JSON text. Inside strings they are always escaped, so that what is
-/// replaced is white space between tokens.
+/// Replaces line breaks in a JSON text by spaces. Line breaks in strings are always escaped, so only
+/// white space between tokens changes.
 pub fn one_line(json: String) -> String {
-    // Without an early end the bytes are compared many at once.
+    // Without an early exit, many bytes are compared at once.
     let breaks = json.bytes().fold(false, |breaks, byte| breaks | (byte == b'\n') | (byte == b'\r'));
     if breaks { json.replace(['\n', '\r'], " ") } else { json }
 }
 
-/// Epoch milliseconds of an ISO 8601 time; `None` if it is none.
+/// Epoch milliseconds of an ISO 8601 time; `None` for other text.
 pub fn epoch_milliseconds(timestamp: &str) -> Option<i64> {
     timestamp.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
 }
@@ -546,7 +548,7 @@ fn read_body(kind: EntryKind, object: &RawObject<'_>, time: Option<i64>) -> Entr
     }
 }
 
-/// Whether `details` are those of a summary that this program wrote into the session.
+/// Whether `details` belong to a summary that this program wrote.
 fn is_written_here(details: &str) -> bool {
     let own = RawObject::parse(details).ok().and_then(|details| details.get("compactd").map(str::to_owned));
     own.is_some_and(|own| RawObject::parse(&own).is_ok_and(|own| own.string("summarizer").is_some()))

@@ -1,5 +1,5 @@
 //! The deterministic summarizer: it fills the summary format from the conversation itself, without
-//! a model, a key or a network (compaction spec, Summarizers).
+//! a model, a key or a network (docs/summaries.md, "The extractive summary").
 //!
 //! The messages are collected into a ledger ([`crate::ledger`]), which leaves candidates for the
 //! sections (`candidates`) and lists of names; what fits the budget of tokens is then chosen

@@ -1,4 +1,4 @@
-//! Which files a conversation touched (compaction spec, Preparation, File operations).
+//! Which files a conversation touched (docs/preparation.md, "File operations").
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -6,19 +6,21 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::entry::FileLists;
 use crate::message::{Block, Body, Message, ToolCall};
 use crate::text::cmp_utf16;
-use crate::tools::{FileDeed, FileUse, ToolAction, classify, edits_proposed, edits_told, files_done, is_listed};
+use crate::tools::{
+    FileDeed, FileUse, ToolAction, classify, files_done, has_failed, is_listed, proposed_edits, reported_edits,
+};
 
-/// Names of tools and arguments by which file operations are recognised before the table of
-/// [`crate::tools`] is asked. The names are exact, and a call that they fit counts even if it failed.
+/// Names of tools and arguments that identify file operations. They are checked before the table of
+/// [`crate::tools`]. Names must match exactly, and a matching call counts even if it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTools {
     /// Tools that read a file.
     pub read: Vec<String>,
     /// Tools that write a whole file.
     pub write: Vec<String>,
-    /// Tools that change a part of a file.
+    /// Tools that change part of a file.
     pub edit: Vec<String>,
-    /// Arguments that hold the path; the first that is a string counts.
+    /// Arguments that hold the path. The first one with a string counts.
     pub path_arguments: Vec<String>,
 }
 
@@ -29,34 +31,34 @@ impl Default for FileTools {
     }
 }
 
-/// Files that the lists of one entry name at most.
+/// Maximum number of files in the lists of one entry.
 pub const MAX_LISTED_FILES: usize = 2000;
-/// Bytes that their paths have at most.
+/// Maximum bytes of their paths.
 pub const MAX_LISTED_BYTES: usize = 256 * 1024;
 
-/// Paths by what was done to them.
+/// Paths by operation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileOperations {
     read: BTreeSet<String>,
     written: BTreeSet<String>,
     edited: BTreeSet<String>,
-    /// Calls whose result has not come, by id; without one they count as done.
+    /// Calls without a result yet, by id. They count as done.
     open: HashMap<String, ToolAction>,
-    /// Files of edits that stand in answers; they count as edited while there are no deeds.
+    /// Files of edits in the text of answers. They count as edited as long as there is no call.
     proposed: BTreeSet<String>,
-    /// Whether a tool was called, or an edit told to be done.
+    /// Whether a tool was called or an answer reported an edit.
     has_deeds: bool,
-    /// Which touch was the last one of each path.
+    /// Number of the last touch of each path.
     touches: HashMap<String, usize>,
-    /// How many touches there were.
+    /// Number of touches.
     count: usize,
-    /// Files that earlier lists had no room for.
+    /// Files that did not fit into earlier lists.
     left_out: u64,
 }
 
 impl FileOperations {
-    /// Adds the tool calls of a message, and what the result of a call shows of it. Of tools that `tools` does not name
-    /// itself, only calls that did not fail count.
+    /// Adds the tool calls of a message and the outcome in a tool result. Calls of tools that `tools`
+    /// does not name count only if they did not fail.
     pub fn add_message(&mut self, message: &Message, tools: &FileTools) {
         match message.body() {
             Body::Assistant(assistant) => {
@@ -84,11 +86,11 @@ impl FileOperations {
     }
 
     fn add_text(&mut self, text: &str) {
-        for path in edits_told(text) {
+        for path in reported_edits(text) {
             self.has_deeds = true;
             self.add(FileDeed::Edit, path);
         }
-        for path in edits_proposed(text) {
+        for path in proposed_edits(text) {
             self.proposed.insert(path.to_owned());
             self.touch(path);
         }
@@ -106,9 +108,12 @@ impl FileOperations {
     }
 
     fn settle(&mut self, action: &ToolAction, output: &str, is_error: bool) {
-        let files = files_done(action, output, is_error, || {
-            Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str))
-        });
+        let files = files_done(
+            action,
+            output,
+            || has_failed(action, output, is_error),
+            || Box::new(self.read.iter().chain(&self.written).chain(&self.edited).map(String::as_str)),
+        );
         self.add_all(&files);
     }
 
@@ -132,8 +137,8 @@ impl FileOperations {
         self.touches.insert(path.to_owned(), self.count);
     }
 
-    /// Adds what an earlier summary named. Its modified files count as edited, since a summary
-    /// does not tell how a file was changed.
+    /// Adds the lists of an earlier summary. Its modified files count as edited, because a summary does
+    /// not say how a file was changed.
     pub fn add_lists(&mut self, lists: &FileLists) {
         self.read.extend(lists.read_files.iter().cloned());
         self.edited.extend(lists.modified_files.iter().cloned());
@@ -141,7 +146,7 @@ impl FileOperations {
         self.left_out = self.left_out.saturating_add(lists.left_out);
     }
 
-    /// The paths in the order of their last touch, those of calls that failed among them.
+    /// The paths in the order of their last touch, including those of failed calls.
     pub fn last_touched(&self) -> Vec<&str> {
         let mut paths: Vec<(usize, &str)> = self.touches.iter().map(|(path, at)| (*at, path.as_str())).collect();
         paths.sort_unstable();
@@ -168,8 +173,8 @@ impl FileOperations {
         paths
     }
 
-    /// The lists that a summary names: modified is edited and written, read is read without
-    /// modified; both sorted.
+    /// The lists of a summary, sorted: modified files are edited or written, read files are read and
+    /// not modified.
     pub fn lists(&self) -> FileLists {
         let mut modified: Vec<&str> = self.written();
         modified.extend(self.edited());
@@ -182,9 +187,9 @@ impl FileOperations {
         }
     }
 
-    /// The lists that an entry keeps: those of [`Self::lists`] within [`MAX_LISTED_FILES`] and
-    /// [`MAX_LISTED_BYTES`]. Modified files come before those that were only read, and the ones touched last before
-    /// the rest. `left_out` counts the others, with those of earlier lists.
+    /// The lists that an entry stores: [`Self::lists`] within [`MAX_LISTED_FILES`] and
+    /// [`MAX_LISTED_BYTES`]. Modified files take precedence over read files, and recently touched files
+    /// over older ones. `left_out` counts the rest, including those of earlier lists.
     pub fn stored_lists(&self) -> FileLists {
         let mut lists = self.lists();
         let count = lists.read_files.len() + lists.modified_files.len();
@@ -220,7 +225,7 @@ impl FileOperations {
     }
 }
 
-/// Each once, sorted by UTF-16 units.
+/// Sorts by UTF-16 units and removes duplicates.
 fn in_order(paths: &mut Vec<&str>) {
     paths.sort_by(|left, right| cmp_utf16(left, right));
     paths.dedup();

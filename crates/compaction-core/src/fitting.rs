@@ -1,10 +1,9 @@
-//! Requests that fit the summarizer's window (compaction spec, Summaries; field bugs 45, 50 to 52
-//! and 59).
+//! Requests that fit the summarizer's window (docs/summaries.md, "Requests that fit").
 //!
-//! Where everything fits, nothing is changed. Else, in this order: thinking is dropped, if it was to be told; tool
-//! results, arguments and outputs of commands shrink; the conversation is told in several
-//! requests, each of which updates the answer to the one before. A message that is too large for
-//! any request is cut in its middle, and so is a summary that would leave no room for messages.
+//! If everything fits, nothing is changed. Otherwise, in this order: thinking is dropped; tool results,
+//! arguments and command outputs shrink; the conversation is split over several requests, each of which
+//! updates the answer to the one before. A message that is too large for any request is cut in its
+//! middle, and so is a summary that would leave no room for messages.
 
 mod budget;
 mod measure;
@@ -23,44 +22,43 @@ use planner::Planner;
 
 pub use measure::careful_tokens;
 
-/// What requests are planned from.
+/// Input of the planning.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInput<'a> {
-    /// What they ask for.
+    /// What the requests ask for.
     pub kind: RequestKind,
     /// The messages, oldest first.
     pub messages: &'a [Arc<Message>],
-    /// The summary to update; only histories have one.
+    /// The summary to update, for histories only.
     pub previous_summary: Option<&'a str>,
     /// The caller's instructions.
     pub custom_instructions: Option<&'a str>,
-    /// Whether they stand in place of the project's instructions for a branch.
+    /// Whether they replace the default instructions for a branch.
     pub replace_instructions: bool,
     /// The prompts.
     pub texts: &'a PromptTexts,
-    /// What bounds the answers.
+    /// Limits for the answers.
     pub limits: OutputLimits,
-    /// Whether thinking is told where there is room for it.
+    /// Whether thinking is included if there is room for it.
     pub thinking: Thinking,
-    /// The summarizer's window in tokens; `None` where it is not known: then there is one request
-    /// with everything.
+    /// The summarizer's window in tokens. If it is unknown, there is one request with everything.
     pub context_window: Option<u64>,
-    /// Most tokens of system prompt and prompt together, by the careful measure, whatever the
-    /// window allows; `None` for the window alone. See [`PlanInput::tightened`].
+    /// Maximum tokens of system prompt and prompt together, by the careful measure, in addition to the
+    /// limit of the window. See [`PlanInput::tightened`].
     pub input_limit: Option<u64>,
-    /// Takes secrets out of texts before they are cut: a piece of one would be known by nobody.
+    /// Removes secrets from texts before they are cut, because half a secret is not recognised.
     pub redact: Option<&'a dyn Redact>,
 }
 
 impl PlanInput<'_> {
-    /// The same with half the room, for another try after a provider refused a request of `plan`
-    /// as too large. Ends in [`TooSmallWindow`] if it is repeated often enough.
+    /// The same input with half the room, for another try after a provider refused a request of `plan`
+    /// as too large. Repeated calls end in [`TooSmallWindow`].
     pub fn tightened(&self, plan: &RequestPlan) -> Self {
         Self { input_limit: Some(plan.largest_input_tokens() / 2), ..*self }
     }
 }
 
-/// No request can be made: what has to be in each of them leaves no room for the conversation.
+/// No request is possible: the fixed parts leave no room for the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "fit a summary request into the model's window: its instructions take {instruction_tokens} tokens of the \
@@ -69,30 +67,30 @@ impl PlanInput<'_> {
 pub struct TooSmallWindow {
     /// The window, if it is known.
     pub context_window: Option<u64>,
-    /// Tokens that a prompt may have.
+    /// Maximum tokens of a prompt.
     pub input_tokens: u64,
     /// Tokens of system prompt and instructions.
     pub instruction_tokens: u64,
-    /// Tokens of the smallest window that is enough.
+    /// Tokens of the smallest sufficient window.
     pub needed_window: u64,
 }
 
-/// What was done to make the requests fit.
+/// What was changed to make the requests fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fitting {
-    /// Thinking that was to be told was left out.
+    /// Requested thinking was left out.
     pub dropped_thinking: bool,
-    /// Tool results, arguments and outputs of commands were cut to this many UTF-16 units.
+    /// Tool results, arguments and command outputs were cut to this many UTF-16 units.
     pub shrunk_to_units: Option<usize>,
-    /// Messages that were cut in their middle.
+    /// Number of messages that were cut in their middle.
     pub cut_messages: usize,
     /// The previous summary was cut in its middle.
     pub cut_previous_summary: bool,
-    /// The answers were bounded for the window's sake to this many tokens.
+    /// The window lowered the maximum answer to this many tokens.
     pub lowered_max_tokens: Option<u64>,
 }
 
-/// Requests that fit, in the order in which they have to be made.
+/// Requests that fit, in order of execution.
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     wording: Wording,
@@ -100,17 +98,16 @@ pub struct RequestPlan {
     model_max_tokens: Option<u64>,
     /// The summary that the first request updates.
     previous: Option<String>,
-    /// The conversation, in one piece for each request.
+    /// The conversation, one part for each request.
     parts: Vec<String>,
     fitting: Fitting,
 }
 
 impl RequestPlan {
-    /// Plans requests. Takes time in proportion to the text, and ends for any input.
+    /// Plans requests. Takes time proportional to the text and terminates for any input.
     ///
-    /// The number of requests is bounded by 2 x ⌈tokens of the conversation / room⌉ + 1, where the
-    /// room is what a window leaves beside instructions, answer and summary so far: about a third
-    /// of it.
+    /// There are at most 2 x ⌈tokens of the conversation / room⌉ + 1 requests. The room is what the
+    /// window leaves beside instructions, answer and summary so far: about a third of it.
     pub fn of(input: &PlanInput<'_>) -> Result<Self, TooSmallWindow> {
         let planner = Planner::of(input);
         match planner.single_detail() {
@@ -124,12 +121,12 @@ impl RequestPlan {
         self.parts.len()
     }
 
-    /// What was done to make them fit.
+    /// What was changed to make them fit.
     pub fn fitting(&self) -> &Fitting {
         &self.fitting
     }
 
-    /// Most output tokens of each request.
+    /// Maximum output tokens of each request.
     pub fn max_tokens(&self) -> u64 {
         self.budget.max_tokens
     }
@@ -139,14 +136,20 @@ impl RequestPlan {
         self.request(0, None).map_or(0, |request| request.estimated_tokens)
     }
 
-    /// The request at `index`; `None` behind the last one. `summary_so_far` is the answer to the
-    /// request before; the first request has none and takes no notice of it.
+    /// Estimated tokens of all requests together, without the answers that the later ones update.
+    pub fn estimated_tokens(&self) -> u64 {
+        let requests = (0..self.parts.len()).filter_map(|index| self.request(index, None));
+        requests.map(|request| request.estimated_tokens).fold(0, u64::saturating_add)
+    }
+
+    /// The request at `index`; `None` after the last one. `summary_so_far` is the answer to the
+    /// previous request; the first request ignores it.
     ///
-    /// An answer that is longer than the room that was kept for it is cut in its middle, so that
-    /// every request fits whatever a model answered.
+    /// An answer that exceeds its room is cut in its middle, so every request fits whatever the model
+    /// answered.
     ///
-    /// The last one may be answered with as much as the model writes at most, where that is known: what a
-    /// model thinks counts as output too, so that a lower bound would cut summaries off.
+    /// The last request allows the model's maximum output, if it is known. Thinking counts as output
+    /// too, so a lower limit would cut summaries off.
     pub fn request(&self, index: usize, summary_so_far: Option<&str>) -> Option<SummaryRequest> {
         let conversation = self.parts.get(index)?;
         let previous = self.previous(index, summary_so_far);
@@ -156,10 +159,10 @@ impl RequestPlan {
         Some(SummaryRequest { max_tokens, ..request })
     }
 
-    /// The request at `index` once more, after an answer that lacks headings. Where everything does
-    /// not fit together, previous summary, answer and conversation are cut in their middles, in this
-    /// order and to no less than half of the room that is left; `redact` sees them before. `None` behind the last request, and
-    /// in windows in which the words alone do not fit.
+    /// The repair request at `index`, after an answer that lacks headings. If not everything fits,
+    /// previous summary, answer and conversation are cut in their middles, in this order and to no less
+    /// than half of the remaining room. `redact` sees them before. `None` after the last request, and
+    /// if the wording alone does not fit the window.
     pub fn repair(
         &self,
         index: usize,
@@ -189,8 +192,8 @@ impl RequestPlan {
         Some(request(&cut_redacted(conversation, room, redact), previous.as_deref(), &answer))
     }
 
-    /// Most output tokens that `request` can ask for in the window, for another try after an
-    /// answer that was cut off: the model's own limit, as far as it is known and fits.
+    /// Maximum output tokens that `request` can ask for in the window, for another try after an answer
+    /// that was cut off: the model's own limit, if it is known and fits.
     pub fn largest_answer(&self, request: &SummaryRequest) -> u64 {
         let input = careful_tokens(&request.system_prompt) + careful_tokens(&request.prompt);
         let in_window = self.budget.window.map(|window| budget::answer_room(window, input));
@@ -220,7 +223,7 @@ impl RequestPlan {
     }
 }
 
-/// `text` cut in its middle to `room`; where that is needed, secrets are taken out before.
+/// `text` cut in its middle to `room`. Secrets are removed before it is cut.
 fn cut_redacted<'t>(text: &'t str, room: u64, redact: Option<&dyn Redact>) -> Cow<'t, str> {
     match redact.filter(|_| weight(text) > room) {
         Some(redact) => Cow::Owned(cut_middle(&redact.redact(text), room).into_owned()),
@@ -228,12 +231,12 @@ fn cut_redacted<'t>(text: &'t str, room: u64, redact: Option<&dyn Redact>) -> Co
     }
 }
 
-/// Weight of the words of a request, of all that is in it but conversation and previous summary.
+/// Weight of the fixed wording of a request: everything but conversation and previous summary.
 fn frame(wording: &Wording, has_previous: bool) -> u64 {
     weight(&wording.system) + weight(&wording.prompt("", has_previous.then_some("")))
 }
 
-/// Weight that later requests keep free for the answer to the one before.
+/// Weight that later requests reserve for the answer to the previous one.
 fn summary_room(wording: &Wording, budget: &Budget) -> u64 {
     budget.answer().min(budget.input().saturating_sub(frame(wording, true)) / 2)
 }

@@ -1,11 +1,11 @@
 //! JSON that keeps what it does not understand.
 //!
-//! Two views of one text: [`RawObject`] splits an object into its members without looking inside
-//! them, so that unknown members travel byte for byte; [`Json`] is a tree that keeps the stored
-//! order of members. Both accept what `JSON.parse` of JavaScript accepts where stored files hold
-//! it: duplicate keys (the last one counts, in the place of the first), escapes of half a
-//! surrogate pair (read as U+FFFD, one unit as before), numbers beyond floating point (which
-//! JavaScript writes as `null`), and nesting of any depth.
+//! There are two views of one text. [`RawObject`] splits an object into its members without parsing
+//! them, so unknown members are preserved byte for byte. [`Json`] is a tree that keeps the stored order
+//! of members. Both accept what `JSON.parse` of JavaScript accepts, as far as stored files contain it:
+//! duplicate keys (the last one counts, in the place of the first), escapes of half a surrogate pair
+//! (read as U+FFFD, one unit as before), numbers beyond floating point (which JavaScript writes as
+//! `null`), and nesting of any depth.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,21 +13,20 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Levels of nesting that [`Json`] takes apart; what lies deeper stays text, so that no input can
-/// exhaust the stack.
+/// Levels of nesting that [`Json`] parses. Deeper values stay text, so no input can exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
-/// Values that a text may have to be taken apart: each takes some hundred bytes then, whatever it has in the
-/// text.
+/// Maximum number of values in a text that is parsed. Each takes about a hundred bytes, however short
+/// its text is.
 pub const MAX_VALUES: usize = 1 << 22;
 
-/// Members that an object may have to be split.
+/// Maximum number of members of an object that is split.
 const MAX_MEMBERS: usize = 1 << 20;
 
-/// Checks that a JSON text has at most [`MAX_VALUES`] values; of what is no JSON it says nothing. The
-/// error is how many were counted before the count ended.
+/// Checks that a JSON text has at most [`MAX_VALUES`] values. The result for other text is unspecified.
+/// The error is the number of values that were counted.
 pub fn check_value_count(text: &str) -> Result<(), usize> {
-    // Each value but the first takes two bytes at least.
+    // Each value but the first takes at least two bytes.
     if text.len() / 2 < MAX_VALUES {
         return Ok(());
     }
@@ -47,7 +46,7 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
     Ok(())
 }
 
-/// What follows the end of a string that has begun.
+/// The bytes behind the end of a string; `rest` starts inside it.
 fn behind_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
         let is_end = rest[at] == b'"';
@@ -66,22 +65,22 @@ pub enum Json<'a> {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number; integers of 64 bits keep all their digits.
+    /// A number. Integers of 64 bits keep all their digits.
     Number(serde_json::Number),
-    /// A string, borrowed where it holds no escapes.
+    /// A string, borrowed if it has no escapes.
     String(Cow<'a, str>),
     /// An array.
     Array(Vec<Json<'a>>),
     /// An object in stored order, without duplicate keys.
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
-    /// The text of a value that lies deeper than the tree is taken apart.
+    /// The text of a value below the maximum depth.
     Deep(Cow<'a, str>),
 }
 
 impl<'a> Json<'a> {
-    /// Parses `text`. Fails on what is not one JSON value; the error names line and column.
+    /// Parses `text`. Fails if it is not one JSON value; the error names line and column.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        // What needs repair is rare, so that only texts that failed are searched for it.
+        // Repair is rarely needed, so it is tried only after a failure.
         Self::parse_well_formed(text).or_else(|error| match replace_lone_surrogates(text) {
             Cow::Borrowed(_) => Self::parse_huge(text, error),
             Cow::Owned(text) => {
@@ -90,7 +89,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The value of a text with numbers that no floating point holds; `error` if it has none.
+    /// The value of a text with numbers beyond floating point. Returns `error` if it has none.
     fn parse_huge(text: &str, error: serde_json::Error) -> Result<Self, serde_json::Error> {
         match replace_huge_numbers(text) {
             Cow::Borrowed(_) => Err(error),
@@ -208,7 +207,7 @@ impl<'a> Json<'a> {
 
 /// Writes `text` as a JSON string, quotes included.
 pub fn write_string(text: &str, out: &mut String) {
-    // Serialising a string into a string cannot fail; an empty result would still be valid text.
+    // Serialising a string cannot fail. An empty result would still be valid text.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
@@ -292,11 +291,11 @@ impl<'de> Visitor<'de> for Node {
     }
 }
 
-/// Members in the order of their first mention, the last value of a key winning, in linear time
-/// whatever the number of keys.
+/// Members in the order of their first occurrence. The last value of a key wins. Takes linear time for
+/// any number of keys.
 struct Members<'a, V> {
     list: Vec<(Cow<'a, str>, V)>,
-    /// Built once an object has more members than a scan of the list is good for.
+    /// Built once an object has too many members for a scan of the list.
     positions: Option<std::collections::HashMap<Cow<'a, str>, usize>>,
 }
 
@@ -329,7 +328,7 @@ impl<'a, V> Members<'a, V> {
     }
 }
 
-/// A key of an object, borrowed where it holds no escapes.
+/// A key of an object, borrowed if it has no escapes.
 pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
@@ -354,7 +353,7 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
     }
 }
 
-/// The members of one JSON object, each value as the text that it was.
+/// The members of one JSON object, with each value as its original text.
 #[derive(Debug, Clone, Default)]
 pub struct RawObject<'a> {
     members: Vec<(Cow<'a, str>, RawText<'a>)>,
@@ -363,9 +362,9 @@ pub struct RawObject<'a> {
 /// The text of a value.
 #[derive(Debug, Clone)]
 enum RawText<'a> {
-    /// Split from JSON, so that it need not be checked again.
+    /// Split from valid JSON; needs no further check.
     Split(&'a RawValue),
-    /// Put in place by a caller.
+    /// Set by a caller.
     Set(Cow<'a, str>),
 }
 
@@ -379,12 +378,12 @@ impl RawText<'_> {
 }
 
 impl<'a> RawObject<'a> {
-    /// Splits `text`, which must be one JSON object. Values are checked for their syntax alone.
+    /// Splits `text`, which must be one JSON object. Only the syntax of values is checked.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let members = match deserializer.deserialize_map(RawMembers) {
             Ok(members) => members,
-            // Only a member name can fail on half a surrogate pair, values are not decoded here.
+            // Only a member name can fail on half a surrogate pair: values are not decoded here.
             Err(error) => match replace_lone_surrogates(text) {
                 Cow::Borrowed(_) => return Err(error),
                 Cow::Owned(text) => return RawObject::parse(&text).map(RawObject::into_owned),
@@ -407,7 +406,7 @@ impl<'a> RawObject<'a> {
         self.text(key).map(RawText::get)
     }
 
-    /// Member `key` as a raw value; `None` if it is missing, or was set to what is no JSON.
+    /// Member `key` as a raw value. `None` if it is missing or was set to invalid JSON.
     pub fn raw(&self, key: &str) -> Option<Box<RawValue>> {
         match self.text(key)? {
             RawText::Split(raw) => Some((*raw).to_owned()),
@@ -517,8 +516,8 @@ pub fn raw_value(json: String) -> Result<Box<RawValue>, serde_json::Error> {
 
 /// Replaces escapes of half a surrogate pair by `\ufffd`.
 ///
-/// Programs that cut text by UTF-16 units leave such halves in stored files; JavaScript reads
-/// them, Rust strings cannot hold them.
+/// Programs that cut text by UTF-16 units leave such halves in stored files. JavaScript reads them;
+/// Rust strings cannot hold them.
 fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out: Option<Vec<u8>> = None;
@@ -540,13 +539,12 @@ fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     }
     match out.map(String::from_utf8) {
         Some(Ok(text)) => Cow::Owned(text),
-        // Only ASCII was replaced by ASCII, so the copy is as valid as the text was.
+        // Only ASCII was replaced by ASCII, so the copy is valid UTF-8.
         Some(Err(_)) | None => Cow::Borrowed(text),
     }
 }
 
-/// Replaces numbers that are infinite as floating point by `null`, which is what JavaScript writes
-/// for them.
+/// Replaces numbers that are infinite as floating point by `null`, as JavaScript does.
 fn replace_huge_numbers(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
     let mut copied = 0;
@@ -564,7 +562,7 @@ fn replace_huge_numbers(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where numbers start and end in a JSON text.
+/// Start and end of each number in a JSON text.
 fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let bytes = text.as_bytes();
     let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
@@ -599,7 +597,7 @@ fn string_length(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// The surrogate half that the escape at `at` stands for, if it is one.
+/// The surrogate half of the escape at `at`, if it is one.
 fn surrogate_escape(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
@@ -612,7 +610,7 @@ impl From<serde_json::Error> for NotAnObject {
     }
 }
 
-/// A text that was expected to be a JSON object is none.
+/// A text is not the expected JSON object.
 #[derive(Debug, thiserror::Error)]
 #[error("not a JSON object")]
 pub struct NotAnObject {
@@ -620,7 +618,7 @@ pub struct NotAnObject {
 }
 
 impl NotAnObject {
-    /// The error of a value of another kind.
+    /// The error for a value of another kind.
     pub fn new(what: &str) -> Self {
         Self { source: serde_json::Error::custom(what) }
     }

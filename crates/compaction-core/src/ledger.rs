@@ -1,4 +1,4 @@
-//! The ledger: what a conversation held that must not be lost, as data (decision 0021).
+//! The ledger: what a conversation held that must not be lost, as data (docs/ledger.md).
 //!
 //! It is collected from messages in one pass (`collect`), merged from compaction to compaction,
 //! stored in the entry beside the summary (`store`), and read back tolerantly (`read`). Summaries
@@ -39,6 +39,7 @@ pub(crate) mod statements;
 mod steps;
 mod store;
 pub(crate) mod subject;
+mod terms;
 pub(crate) mod text;
 mod told;
 mod wishes;
@@ -80,7 +81,8 @@ pub struct Ledger {
     /// What people asked, verbatim.
     pub requests: Vec<Request>,
     /// What was said, sentence by sentence.
-    pub statements: Vec<Statement>,
+    pub(crate) statements: Vec<Statement>,
+    vocabulary: selection::SharedVocabulary,
     /// What was settled, is wanted or left to do, in sentences.
     pub notes: Vec<Note>,
     /// The newest plan.

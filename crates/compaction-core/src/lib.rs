@@ -1,10 +1,10 @@
 //! The pure part of compactd: no I/O, no runtime, no clock.
 //!
-//! Entries and messages are read from text that is kept as it is ([`entry`], [`message`]); a
-//! branch of them is projected to what the model sees ([`projection`]), weighed ([`tokens`]) and
-//! cut ([`preparation`]); what is cut away becomes a summary.
+//! Entries and messages are views of stored text, which is never changed ([`entry`], [`message`]). A
+//! branch of entries is projected to what the model sees ([`projection`]), measured ([`tokens`]) and
+//! cut ([`preparation`]). A summary replaces what lies before the cut. The pages in `docs` hold the
+//! rules.
 
-pub mod awaited;
 pub mod clipping;
 pub mod conversation;
 pub mod cut_point;
@@ -18,6 +18,7 @@ pub mod message;
 pub mod migrate;
 pub mod navigation;
 pub mod overflow;
+pub mod pending_calls;
 pub mod pins;
 pub mod preparation;
 pub mod projection;

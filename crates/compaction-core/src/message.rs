@@ -1,4 +1,4 @@
-//! Messages: the stored text and, beside it, what compaction reads of it.
+//! Messages: the stored text and a view of it.
 
 mod outline;
 
@@ -11,22 +11,21 @@ use crate::json::{self, Json, NotAnObject, RawObject};
 use crate::message::outline::Outline;
 use crate::tokens;
 
-/// A message of a conversation: its JSON text, untouched, and the parts that compaction needs.
+/// A message of a conversation: its unchanged JSON text and the parts that compaction needs.
 ///
-/// Unknown roles, blocks and members stay in the text and are carried through (session spec, Lines).
-/// A context is walked over and sent on by the outlines of its messages; what they say is read
-/// when somebody asks.
+/// Unknown roles, blocks and members stay in the text (docs/session-format.md, "Lines"). Walking over a
+/// context needs only the outlines of its messages. Bodies are read on demand.
 #[derive(Debug, Clone)]
 pub struct Message {
     raw: Box<RawValue>,
     outline: Outline,
-    /// Epoch milliseconds of its entry, where the message has no time of its own.
+    /// Epoch milliseconds of its entry, if the message has no time of its own.
     entry_time: Option<i64>,
-    /// What the message says, and its estimated tokens.
+    /// The body and its estimated tokens.
     read: OnceLock<(Body, u64)>,
 }
 
-/// What a message says, by role.
+/// The content of a message, by role.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// A person's message.
@@ -51,7 +50,7 @@ pub enum Body {
     },
     /// A command that the person ran.
     BashExecution(BashExecution),
-    /// A message of an extension; models see it as a user message.
+    /// A message of an extension. Models see it as a user message.
     Custom {
         /// The extension's name for its kind.
         custom_type: String,
@@ -60,18 +59,18 @@ pub enum Body {
     },
     /// Instructions and tools for the model, or changes to them.
     System(System),
-    /// The summary of a compaction (synthetic: made by the projection, never stored as a message).
+    /// The summary of a compaction. The projection creates this message; it is never stored.
     CompactionSummary {
         /// The summary's text.
         summary: String,
         /// Tokens of the context that it replaced.
         tokens_before: u64,
     },
-    /// The summary of a branch that was left (synthetic).
+    /// The summary of an abandoned branch. The projection creates this message.
     BranchSummary {
         /// The summary's text.
         summary: String,
-        /// The leaf that was left.
+        /// The abandoned leaf.
         from_id: String,
     },
     /// A role that this version does not know.
@@ -99,7 +98,7 @@ pub enum Block {
     Thinking(String),
     /// A call of a tool.
     ToolCall(ToolCall),
-    /// An image; its data stays in the stored text.
+    /// An image. Its data stays in the stored text.
     Image,
     /// A block that this version does not know.
     Other,
@@ -112,11 +111,11 @@ pub struct ToolCall {
     pub id: String,
     /// Name of the tool.
     pub name: String,
-    /// Arguments in stored order; `None` where the stored block has none.
+    /// Arguments in stored order; `None` if the stored block has none.
     pub arguments: Option<Json<'static>>,
 }
 
-/// A call that a tool made while it ran, as its result records it.
+/// A call that a tool made while it ran, recorded in its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NestedCall {
     /// The call.
@@ -147,15 +146,15 @@ pub struct Assistant {
 pub struct BashExecution {
     /// The command line.
     pub command: String,
-    /// What it printed, as far as it is stored.
+    /// The stored part of its output.
     pub output: String,
-    /// Exit code, absent if it was cancelled.
+    /// Exit code; `None` if it was cancelled.
     pub exit_code: Option<i64>,
     /// Whether the person cancelled it.
     pub cancelled: bool,
     /// Whether the output is cut.
     pub truncated: bool,
-    /// Where the whole output is.
+    /// Path of the whole output.
     pub full_output_path: Option<String>,
     /// Whether models must not see it.
     pub exclude_from_context: bool,
@@ -192,7 +191,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Reads usage from stored JSON; members that are missing or no numbers count as 0.
+    /// Reads usage from stored JSON. Members that are missing or not numbers count as 0.
     pub fn from_json(json: &Json<'_>) -> Option<Self> {
         json.as_object()?;
         let count = |key: &str| json.get(key).and_then(Json::as_f64).map_or(0, |value| value.max(0.0) as u64);
@@ -206,8 +205,8 @@ impl Usage {
         })
     }
 
-    /// Tokens of the context that this call saw and made: the provider's total, or the sum of the
-    /// parts where there is none (compaction spec, Tokens).
+    /// Tokens of the context including the answer: the provider's total, or the sum of the parts if
+    /// there is none (docs/projection.md, "Tokens").
     pub fn context_tokens(&self) -> u64 {
         if self.total_tokens > 0 {
             return self.total_tokens;
@@ -289,16 +288,16 @@ fn bool_member(json: &Json<'_>, key: &str) -> bool {
 }
 
 impl Message {
-    /// Reads a stored message. Never fails: what cannot be understood is [`Body::Other`], and
-    /// content that is missing or null counts as empty (session spec, Lines; field bug 27).
+    /// Reads a stored message. Never fails: unreadable messages become [`Body::Other`], and missing or
+    /// null content counts as empty (docs/session-format.md, "Messages").
     pub fn from_raw(raw: Box<RawValue>) -> Self {
         let outline = Outline::read(raw.get()).unwrap_or_else(|| whole_outline(raw.get()));
         let raw = if outline.lacks_content { with_present_content(raw) } else { raw };
         Self { raw, outline, entry_time: None, read: OnceLock::new() }
     }
 
-    /// Reads the message of an entry that was written at `time` (epoch milliseconds). A timestamp that
-    /// is no number gives way to that time, since models and readers of the format take numbers alone.
+    /// Reads the message of an entry that was written at `time` (epoch milliseconds). That time
+    /// replaces a timestamp that is not a number, because models and other readers accept only numbers.
     pub(crate) fn of_entry(raw: Box<RawValue>, time: impl FnOnce() -> Option<i64>) -> Self {
         let mut message = Self::from_raw(raw);
         if message.outline.timestamp.is_none() {
@@ -355,7 +354,7 @@ impl Message {
         Self::new(raw, timestamp, body)
     }
 
-    /// The message that stands for a compaction's summary. `timestamp` in epoch milliseconds.
+    /// The message for a compaction's summary. `timestamp` is in epoch milliseconds.
     pub fn compaction_summary(summary: &str, tokens_before: u64, timestamp: Option<i64>) -> Self {
         let members = [
             ("role", "\"compactionSummary\"".to_owned()),
@@ -366,7 +365,7 @@ impl Message {
         Self::synthetic(&members, timestamp, body)
     }
 
-    /// The message that stands for a branch summary. `timestamp` in epoch milliseconds.
+    /// The message for a branch summary. `timestamp` is in epoch milliseconds.
     pub fn branch_summary(summary: &str, from_id: &str, timestamp: Option<i64>) -> Self {
         let members = [
             ("role", "\"branchSummary\"".to_owned()),
@@ -377,7 +376,7 @@ impl Message {
         Self::synthetic(&members, timestamp, body)
     }
 
-    /// The message that stands for a `custom_message` entry. `timestamp` in epoch milliseconds.
+    /// The message for a `custom_message` entry. `timestamp` is in epoch milliseconds.
     pub(crate) fn custom(entry: &RawObject<'_>, timestamp: Option<i64>) -> Self {
         let mut members = vec![("role", "\"custom\"".to_owned())];
         for key in ["customType", "content", "display", "details"] {
@@ -395,7 +394,7 @@ impl Message {
         Self::synthetic(&members, timestamp, body)
     }
 
-    /// A user message with one text block. `timestamp` in epoch milliseconds.
+    /// A user message with one text block. `timestamp` is in epoch milliseconds.
     pub fn user_text(text: &str, timestamp: Option<i64>) -> Self {
         let block = format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(text));
         let members = [("role", "\"user\"".to_owned()), ("content", block)];
@@ -403,7 +402,7 @@ impl Message {
         Self::synthetic(&members, timestamp, Body::User { content })
     }
 
-    /// A tool result that says that `call` has none, as an error. `timestamp` in epoch milliseconds.
+    /// An error result that says that `call` has no result. `timestamp` is in epoch milliseconds.
     pub(crate) fn missing_result(call: &ToolCall, timestamp: Option<i64>) -> Self {
         const TEXT: &str = "No result was recorded for this call.";
         let content = Content::Blocks(vec![Block::Text(TEXT.to_owned())]);
@@ -424,10 +423,10 @@ impl Message {
         Self::synthetic(&members, timestamp, body)
     }
 
-    /// The same message with other content, for roles that have content that edits may change
-    /// (user, assistant, toolResult, custom); others come back unchanged.
+    /// The same message with other content. Only messages with the roles user, assistant, toolResult
+    /// and custom change.
     ///
-    /// Plain text for an assistant or a tool result becomes one text block, as those roles hold
+    /// Plain text for an assistant or a tool result becomes one text block, because those roles hold
     /// lists.
     pub fn with_content(&self, content: &RawValue) -> Self {
         let wants_blocks = matches!(self.role(), "assistant" | "toolResult");
@@ -448,8 +447,8 @@ impl Message {
         }
     }
 
-    /// The same message with role `user`, as models see a custom one: content and timestamp stay.
-    /// `None` if the stored text is no object.
+    /// A custom message as a user message, with the same content and timestamp. `None` if the stored
+    /// text is not an object.
     pub(crate) fn as_user(&self) -> Option<Self> {
         let stored = RawObject::parse(self.raw.get()).ok()?;
         let Body::Custom { content, .. } = self.body() else {
@@ -469,23 +468,22 @@ impl Message {
         self.outline.timestamp
     }
 
-    /// Epoch milliseconds: the message's own time, or that of its entry.
+    /// Epoch milliseconds of the message, or of its entry.
     pub(crate) fn time(&self) -> Option<i64> {
         self.timestamp().or(self.entry_time)
     }
 
-    /// Whether the message is an object with a string role. What is none says nothing to anybody, and
-    /// no context holds it.
+    /// Whether the message is an object with a string role. Other messages are in no context.
     pub fn is_readable(&self) -> bool {
         self.outline.role.is_some()
     }
 
-    /// What the message says.
+    /// The body, read on first use.
     pub fn body(&self) -> &Body {
         &self.read().0
     }
 
-    /// Estimated tokens (compaction spec, Tokens).
+    /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
         self.read().1
     }
@@ -500,12 +498,12 @@ impl Message {
         self.outline.calls.iter().map(String::as_str)
     }
 
-    /// Whether it is an answer that failed or was aborted: no model shall be shown it again.
+    /// Whether it is an answer that failed or was aborted. Models are not shown such answers.
     pub fn is_failed_answer(&self) -> bool {
         self.outline.has_failed
     }
 
-    /// The id of the call that the message answers, if it is a tool result.
+    /// The call id of a tool result.
     pub fn answered_call_id(&self) -> Option<&str> {
         self.outline.answered.as_deref()
     }
@@ -530,12 +528,12 @@ impl Message {
         })
     }
 
-    /// Whether the message starts a turn: it speaks for the person (compaction spec, Preparation).
+    /// Whether the message starts a turn (docs/cut-points.md, "Turns").
     pub fn starts_turn(&self) -> bool {
         matches!(self.role(), "user" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
     }
 
-    /// The text that a person would see of it: text blocks of content, else command or summary.
+    /// The text to show to a person: text blocks, or the command or summary.
     pub fn display_text(&self) -> Cow<'_, str> {
         match self.body() {
             Body::User { content } | Body::Custom { content, .. } | Body::ToolResult { content, .. } => {
@@ -560,7 +558,7 @@ fn decode_plain(content: &RawValue) -> Option<String> {
     json::decode_string(content.get())
 }
 
-/// Puts empty content where a role that must have some has null or none.
+/// Adds empty content if the role requires content and it is null or missing.
 fn with_present_content(raw: Box<RawValue>) -> Box<RawValue> {
     let Ok(object) = RawObject::parse(raw.get()) else {
         return raw;
@@ -600,7 +598,7 @@ fn weighed(body: Body) -> (Body, u64) {
     (body, tokens)
 }
 
-/// The outline of a text that needs repair before it can be read.
+/// The outline of a text that the fast reader cannot read.
 fn whole_outline(json: &str) -> Outline {
     let json_tree = Json::parse(json);
     let is_missing = |json: &Json<'_>| json.get("content").is_none_or(|content| *content == Json::Null);
@@ -609,7 +607,7 @@ fn whole_outline(json: &str) -> Outline {
     Outline::of(timestamp, &body, lacks_content)
 }
 
-/// Time and body of a stored message.
+/// Timestamp and body of a stored message.
 fn read_text(json: &str) -> (Option<i64>, Body) {
     Json::parse(json).map_or((None, Body::Other { role: None }), read_body)
 }
@@ -677,7 +675,7 @@ fn read_nested_calls(json: &mut Json<'_>) -> Vec<NestedCall> {
     calls.into_iter().filter_map(nested).collect()
 }
 
-/// The name of a removed tool, which stands alone or in an object.
+/// The name of a removed tool: a string, or a member of an object.
 fn tool_name(tool: &Json<'_>) -> Option<String> {
     tool.as_str().or_else(|| tool.get("name")?.as_str()).map(str::to_owned)
 }

@@ -1,9 +1,9 @@
-//! Migration of older session formats to the current one, line by line (session spec, Opening).
+//! Migration of older session formats to the current one, line by line (docs/session-format.md, "Versions
+//! and migration").
 //!
-//! Version 1 has no ids: entries follow each other, and a compaction counts lines of the file to
-//! name its first kept entry. Version 2 has ids, but calls the role `custom` `hookMessage`. What a
-//! line becomes depends on nothing but the session's id and the lines before it, so that every
-//! opening of a file gives the same ids.
+//! Version 1 has no ids: entries follow each other, and a compaction names its first kept entry by a
+//! line number. Version 2 has ids, but calls the role `custom` `hookMessage`. The result depends only
+//! on the session's id and the preceding lines, so every open gives the same ids.
 
 use std::collections::HashSet;
 
@@ -13,39 +13,39 @@ use crate::json::{self, NotAnObject, RawObject};
 /// The version that this project writes.
 pub const CURRENT_VERSION: u32 = 3;
 
-/// A migration under way: it is fed the lines of one file in their order.
+/// A migration in progress. It is fed the lines of one file in order.
 #[derive(Debug, Clone)]
 pub struct Migration {
     from: u32,
     session_id: String,
-    /// The ids of the parsed lines of a version 1 file, the header's place first; `None` for lines
-    /// that are no entries. `firstKeptEntryIndex` counts in it.
+    /// The ids of the parsed lines of a version 1 file, starting with the header; `None` for lines that
+    /// are not entries. `firstKeptEntryIndex` is an index into this list.
     lines: Vec<Option<EntryId>>,
     used: HashSet<EntryId>,
     last: Option<EntryId>,
 }
 
-/// Where an entry stands in the tree.
+/// The position of an entry in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct TreePosition {
     /// The entry's id.
     pub id: EntryId,
     /// The entry before it; `None` for a root.
     pub parent_id: Option<EntryId>,
 }
 
-/// What a line says of its own place, before migration.
+/// The stored position of an entry, before migration.
 #[derive(Debug, Clone, Default)]
-pub struct StoredPlace {
+pub struct StoredPosition {
     /// The stored `id`, if it is a string.
     pub id: Option<EntryId>,
-    /// The stored `parentId`: `None` where the member is missing or neither a string nor null.
+    /// The stored `parentId`. `None` if the member is missing or neither a string nor null.
     pub parent_id: Option<Option<EntryId>>,
 }
 
 impl Migration {
-    /// The migration from `version`; `None` if files of that version need none. The header's line
-    /// counts as fed.
+    /// The migration from `version`; `None` if files of that version need none. The header's line is
+    /// already counted.
     pub fn new(version: u32, session_id: &str) -> Option<Self> {
         (version < CURRENT_VERSION).then(|| Self {
             from: version.max(1),
@@ -61,7 +61,7 @@ impl Migration {
         self.from
     }
 
-    /// The header's line in the current version; other members stay as they were.
+    /// The header's line in the current version. Other members are unchanged.
     pub fn header(&self, line: &str) -> Result<String, NotAnObject> {
         let mut object = RawObject::parse(line)?;
         object.set("version", CURRENT_VERSION.to_string());
@@ -69,43 +69,43 @@ impl Migration {
         Ok(one_line(object.to_json()))
     }
 
-    /// Feeds the next entry and says where it stands; `None` if it has no id and its version
-    /// should have given it one.
-    pub fn place(&mut self, stored: StoredPlace) -> Option<Place> {
+    /// Feeds the next entry and returns its position. `None` if it has no id although its version
+    /// requires one.
+    pub fn position(&mut self, stored: StoredPosition) -> Option<TreePosition> {
         if self.from >= 2 {
-            return stored.id.map(|id| Place { id, parent_id: stored.parent_id.flatten() });
+            return stored.id.map(|id| TreePosition { id, parent_id: stored.parent_id.flatten() });
         }
         let id = stored.id.filter(|id| !self.used.contains(id)).unwrap_or_else(|| self.next_id());
         let parent_id = stored.parent_id.unwrap_or_else(|| self.last.clone());
         self.used.insert(id.clone());
         self.lines.push(Some(id.clone()));
         self.last = Some(id.clone());
-        Some(Place { id, parent_id })
+        Some(TreePosition { id, parent_id })
     }
 
-    /// Feeds a parsed line that is no entry; it counts for `firstKeptEntryIndex`.
+    /// Feeds a parsed line that is not an entry. It counts for `firstKeptEntryIndex`.
     pub fn skip_line(&mut self) {
         if self.from < 2 {
             self.lines.push(None);
         }
     }
 
-    /// The line of an entry in the current version: `type`, `id`, `parentId`, `timestamp` first,
-    /// other members as they were. `place` is what [`Migration::place`] gave for it.
-    pub fn rewrite(&self, line: &str, place: &Place) -> Result<String, NotAnObject> {
+    /// The line of an entry in the current version: `type`, `id`, `parentId` and `timestamp` first,
+    /// other members unchanged. `position` is the result of [`Migration::position`] for it.
+    pub fn rewrite(&self, line: &str, position: &TreePosition) -> Result<String, NotAnObject> {
         let mut object = RawObject::parse(line)?;
-        object.set("id", json::encode_string(place.id.as_str()));
-        let parent = place.parent_id.as_ref();
+        object.set("id", json::encode_string(position.id.as_str()));
+        let parent = position.parent_id.as_ref();
         object.set("parentId", parent.map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str())));
         if self.from < 2 {
-            self.resolve_first_kept(&mut object, place);
+            self.resolve_first_kept(&mut object, position);
         }
         rename_hook_message(&mut object);
         object.move_to_front(&["type", "id", "parentId", "timestamp"]);
         Ok(one_line(object.to_json()))
     }
 
-    /// A step instead of another hash on a collision keeps the search short and always the same.
+    /// Counting up on a collision keeps the search short and deterministic.
     fn next_id(&self) -> EntryId {
         let mut number = id_number(&self.session_id, self.lines.len() as u64);
         loop {
@@ -117,14 +117,14 @@ impl Migration {
         }
     }
 
-    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index that names no entry, or one
-    /// after the compaction, gives none.
-    fn resolve_first_kept(&self, object: &mut RawObject<'_>, place: &Place) {
+    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index without an entry, or behind the
+    /// compaction, is dropped.
+    fn resolve_first_kept(&self, object: &mut RawObject<'_>, position: &TreePosition) {
         let Some(index) = object.get("firstKeptEntryIndex").map(str::to_owned) else {
             return;
         };
         object.remove("firstKeptEntryIndex");
-        let own = self.lines.iter().rposition(|line| line.as_ref() == Some(&place.id));
+        let own = self.lines.iter().rposition(|line| line.as_ref() == Some(&position.id));
         let index = index.parse::<usize>().ok().filter(|&index| Some(index) <= own);
         if let Some(Some(id)) = index.and_then(|index| self.lines.get(index)) {
             object.set("firstKeptEntryId", json::encode_string(id.as_str()));
@@ -147,8 +147,8 @@ fn rename_hook_message(object: &mut RawObject<'_>) {
     }
 }
 
-/// FNV-1a over the session's id and the line's number, folded to 32 bits. It must never change:
-/// clients keep the ids that it gave.
+/// FNV-1a over the session's id and the line number, folded to 32 bits. It must never change, because
+/// clients store these ids.
 fn id_number(session_id: &str, line: u64) -> u32 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in session_id.bytes().chain(line.to_le_bytes()) {
@@ -173,9 +173,9 @@ mod tests {
                 continue;
             }
             let parent_id = object.get("parentId").map(|_| object.string("parentId").map(EntryId::new));
-            let stored = StoredPlace { id: object.string("id").map(EntryId::new), parent_id };
-            let place = migration.place(stored).unwrap();
-            out += &migration.rewrite(line, &place).unwrap();
+            let stored = StoredPosition { id: object.string("id").map(EntryId::new), parent_id };
+            let position = migration.position(stored).unwrap();
+            out += &migration.rewrite(line, &position).unwrap();
             out.push('\n');
         }
         out
@@ -253,11 +253,11 @@ mod tests {
     fn ids_are_unique_whatever_ids_are_stored() {
         let mut migration = Migration::new(1, "s").unwrap();
         let taken = EntryId::new(format!("{:08x}", id_number("s", 2)));
-        let first = migration.place(StoredPlace { id: Some(taken.clone()), parent_id: None }).unwrap();
-        let second = migration.place(StoredPlace::default()).unwrap();
+        let first = migration.position(StoredPosition { id: Some(taken.clone()), parent_id: None }).unwrap();
+        let second = migration.position(StoredPosition::default()).unwrap();
         assert_eq!(first.id, taken);
         assert_ne!(second.id, taken);
         assert_eq!(second.parent_id, Some(taken.clone()));
-        assert_ne!(migration.place(StoredPlace { id: Some(taken.clone()), parent_id: None }).unwrap().id, taken);
+        assert_ne!(migration.position(StoredPosition { id: Some(taken.clone()), parent_id: None }).unwrap().id, taken);
     }
 }

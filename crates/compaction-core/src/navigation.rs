@@ -1,5 +1,5 @@
-//! Navigation: where a jump in the tree leads and what the branch that is left has to tell
-//! (compaction spec, Branch summaries and navigation).
+//! Navigation: where a move in the tree leads, and what a summary of the abandoned branch covers
+//! (docs/summaries.md, "Branch summaries").
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::projection::{Edits, ProjectedEntry, Projection};
 /// Where a navigation leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// The leaf afterwards; `None` for the place before the first entry.
+    /// The new leaf; `None` for the position before the first entry.
     pub new_leaf_id: Option<EntryId>,
-    /// The text that the person may change and send again.
+    /// The text that the person may edit and send again.
     pub editor_text: Option<String>,
 }
 
 impl Destination {
-    /// Where a navigation to `target` leads: a message of the person's goes back into the editor,
-    /// with its parent as leaf; any other entry becomes the leaf.
+    /// Where a navigation to `target` leads. A user message returns to the editor, and its parent
+    /// becomes the leaf. Any other entry becomes the leaf.
     pub fn of(target: &Entry) -> Self {
         match spoken_text(target) {
             Some(text) => Self { new_leaf_id: target.header().parent_id.clone(), editor_text: Some(text) },
@@ -41,14 +41,14 @@ pub fn spoken_text(entry: &Entry) -> Option<String> {
     }
 }
 
-/// What a summary of an abandoned branch is made from.
+/// The input for a summary of an abandoned branch.
 #[derive(Debug, Clone, Default)]
 pub struct BranchPreparation {
-    /// Messages in context order, without tool results; the newest that fit.
+    /// The newest messages that fit, in context order, without tool results.
     pub messages: Vec<PreparedMessage>,
-    /// Files of all abandoned entries as edits have left them, also of those that did not fit.
+    /// Files of all abandoned entries, with edits applied, including entries that did not fit.
     pub file_operations: FileOperations,
-    /// The tools by which they are known.
+    /// The tools that identify file operations.
     pub file_tools: FileTools,
     /// Estimated tokens of `messages`.
     pub tokens: u64,
@@ -57,18 +57,18 @@ pub struct BranchPreparation {
 }
 
 impl BranchPreparation {
-    /// Prepares a summary of the `abandoned` entries (oldest first), of which `projection` is the
-    /// context at their leaf. `budget` limits the tokens; `None` for no limit.
+    /// Prepares a summary of the `abandoned` entries (oldest first). `projection` is the context at
+    /// their leaf. `budget` limits the tokens; `None` means no limit.
     ///
-    /// Working from the projection shows each message once and as the model saw it: nothing that
-    /// an edit hides, nothing that a compaction on the branch has already told.
+    /// The projection shows each message once and as the model saw it: without hidden content and
+    /// without entries that a compaction on the branch already covers.
     pub fn of(projection: &Projection, abandoned: &[Arc<Entry>], budget: Option<u64>, tools: &FileTools) -> Self {
         let ids: HashSet<&EntryId> = abandoned.iter().map(|entry| entry.id()).collect();
         let visible = projection.entries().iter().filter(|projected| ids.contains(projected.entry.id()));
         let mut preparation =
             Self { file_operations: file_operations(abandoned, tools), file_tools: tools.clone(), ..Self::default() };
         let mut is_full = false;
-        for (projected, message) in visible.rev().flat_map(told_messages) {
+        for (projected, message) in visible.rev().flat_map(included_messages) {
             is_full = is_full || !preparation.has_room(projected, message, budget);
             if is_full {
                 preparation.left_out += 1;
@@ -82,8 +82,8 @@ impl BranchPreparation {
         preparation
     }
 
-    /// Whether `message` still fits. A summary tells so much in so little that it may overshoot
-    /// while less than nine tenths of the budget are used.
+    /// Whether `message` still fits. A summary is dense, so it may overshoot while less than nine
+    /// tenths of the budget are used.
     fn has_room(&self, projected: &ProjectedEntry, message: &Message, budget: Option<u64>) -> bool {
         let Some(budget) = budget else {
             return true;
@@ -94,15 +94,15 @@ impl BranchPreparation {
     }
 }
 
-/// Tokens that a branch summary may read: the window without the reserve, never below a quarter of
-/// the window.
+/// Tokens of input for a branch summary: the window minus the reserve, and at least a quarter of the
+/// window.
 pub fn branch_budget(context_window: u64, reserve_tokens: u64) -> u64 {
     context_window.saturating_sub(reserve_tokens).max(context_window / 4)
 }
 
-fn told_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&ProjectedEntry, &Arc<Message>)> {
-    let is_told = |message: &&Arc<Message>| !matches!(message.body(), Body::ToolResult { .. } | Body::System(_));
-    projected.messages.iter().rev().filter(is_told).map(move |message| (projected, message))
+fn included_messages(projected: &ProjectedEntry) -> impl Iterator<Item = (&ProjectedEntry, &Arc<Message>)> {
+    let is_included = |message: &&Arc<Message>| !matches!(message.body(), Body::ToolResult { .. } | Body::System(_));
+    projected.messages.iter().rev().filter(is_included).map(move |message| (projected, message))
 }
 
 fn file_operations(abandoned: &[Arc<Entry>], tools: &FileTools) -> FileOperations {

@@ -1,8 +1,8 @@
-//! What a provider's error text means: is the context too large, or is it something else?
+//! Classifies the error texts of providers: is the context too large, or is it something else?
 //!
-//! Providers have no common code for a context that is too large, so a table of their texts
-//! decides. Texts of rate limits speak of too many tokens as well and are told apart first
-//! (compaction spec, Triggers; field bugs 87 to 91).
+//! Providers have no common code for a context that is too large, so a table of their texts decides.
+//! Rate limits also speak of too many tokens, so they are recognised first (docs/triggers.md,
+//! "Overflow").
 
 mod pattern;
 mod plain;
@@ -16,12 +16,12 @@ use plain::plain;
 pub use reported::Reported;
 use status::Status;
 
-/// What an error means for whoever got it.
+/// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
     /// The context is larger than the model's window: compact and try again.
     Overflow,
-    /// Too many requests or tokens in a span of time: wait and try again.
+    /// Too many requests or tokens per time: wait and try again.
     RateLimit,
     /// A budget is used up: no retry helps.
     Quota,
@@ -52,17 +52,16 @@ impl ErrorClass {
     }
 }
 
-/// Whether the error says that the context is too large for the model, and a smaller one would be
-/// taken. `provider` is the provider's id as messages name it; a few texts mean it with some providers
-/// only.
+/// Whether the error says that the context is too large for the model and a smaller one would be
+/// accepted. `provider` is the provider's id in messages; a few texts count only for some providers.
 pub fn is_overflow(provider: Option<&str>, error_message: &str) -> bool {
     classify(provider, error_message) == ErrorClass::Overflow
 }
 
-/// What the error means. `provider` is the provider's id as messages name it.
+/// The class of an error. `provider` is the provider's id in messages.
 ///
-/// Input and output that are too large together are an overflow where a smaller context would be taken;
-/// where the output alone fills the window, they are something else.
+/// Input and output that are too large together are an overflow if a smaller context would be accepted.
+/// If the output alone fills the window, they are something else.
 pub fn classify(provider: Option<&str>, error_message: &str) -> ErrorClass {
     let text = plain(error_message);
     let status = Status::of(&text);
@@ -73,15 +72,15 @@ pub fn classify(provider: Option<&str>, error_message: &str) -> ErrorClass {
     }
 }
 
-/// The numbers of an error that says that a request is too large for the model, be it for its context
-/// or for the output that it asks for; `None` for any other error.
+/// The numbers of an error about a request that is too large for the model, because of its context or
+/// its output. `None` for any other error.
 pub fn refused_size(provider: Option<&str>, error_message: &str) -> Option<Reported> {
     let text = plain(error_message);
     class_of_size(provider, &text, Status::of(&text)).ok()
 }
 
-/// The numbers of a text that speaks of a request that is too large; else the class of a limit in
-/// time or money, if it speaks of one.
+/// The numbers of a text about a request that is too large. Otherwise the class of a rate limit or
+/// quota, if the text is about one.
 fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<Reported, Option<ErrorClass>> {
     if status.code == Some(429) && !matches_any(text, table::QUOTA)
         || matches_any(text, table::RATE_LIMIT) && !table::is_hard_quota(text)
@@ -99,14 +98,14 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
     }
 }
 
-/// Whether the text gives the status of a request that is too large, and anything besides it: a status
-/// alone may come from whatever stands between.
+/// Whether the text has the status of a request that is too large, and says anything else. A bare
+/// status may come from a proxy.
 fn is_too_large_by_status(text: &str, status: Status) -> bool {
     let has_other_cause = table::OTHER_THINGS.iter().any(|thing| text.contains(thing));
     status.code == Some(413) && !status.is_bodyless && !has_other_cause
 }
 
-/// Rejections that say nothing of a size, from providers that reject large contexts that way.
+/// Rejections that mention no size, from providers that reject large contexts in this way.
 fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> bool {
     let provider = provider.unwrap_or_default().to_lowercase();
     let rules = table::PROVIDER_OVERFLOW.iter().filter(|rule| rule.provider == provider);
@@ -117,8 +116,8 @@ fn is_provider_overflow(provider: Option<&str>, text: &str, status: Status) -> b
     rules.into_iter().any(applies)
 }
 
-/// Whether the text complains of the output that was asked for and says nothing of the input, so that
-/// a smaller context would be refused alike (field bug 90).
+/// Whether the text complains about the requested output and does not mention the input. A smaller
+/// context would be refused too (docs/field-reports.md, "Overflow texts").
 fn is_about_output_alone(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let input_words = || table::INTRODUCTIONS.iter().fold(text.to_owned(), |text, words| text.replace(words, ""));

@@ -1,9 +1,8 @@
-//! Pins: entries that stay verbatim through every compaction.
+//! Pins: entries that every compaction keeps verbatim.
 //!
-//! A pin is a `custom` entry on the branch, so that it belongs to the branch and survives a restart;
-//! other programs pass over it. What a compaction evicts of the pinned entries is written behind
-//! its summary in a block, from the entries themselves each time, so that no copy is made of a
-//! copy.
+//! A pin is a `custom` entry on the branch. It belongs to the branch, survives a restart, and other
+//! programs ignore it. A compaction writes the pinned entries that it evicts behind its summary, always
+//! from the entries themselves, never from an earlier copy.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,15 +14,15 @@ use crate::projection::{Branch, PathState};
 use crate::tokens;
 use crate::verbatim::message_text;
 
-/// Custom type of the entries by which entries are pinned and unpinned.
+/// Custom type of entries that pin or unpin an entry.
 pub const PIN: &str = "compactd.pin";
 
 const OPEN: &str = "<pinned-entries>";
 const CLOSE: &str = "</pinned-entries>";
-/// Blocks that end a summary, and that pinned entries come before.
+/// Blocks at the end of a summary. Pinned entries precede them.
 const FILE_BLOCKS: [(&str, &str); 2] = [("<modified-files>", "</modified-files>"), ("<read-files>", "</read-files>")];
 
-/// A pinned entry as a summary shows it.
+/// A pinned entry in the form for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedEntry {
     /// The entry.
@@ -32,9 +31,9 @@ pub struct PinnedEntry {
     pub depth: usize,
     /// Role of its message in a context.
     pub role: String,
-    /// What it says, with the last edit of it applied; empty if that hides it.
+    /// Its text with the last edit applied; empty if the edit hides it.
     pub text: String,
-    /// Estimated tokens that it takes in a summary.
+    /// Estimated tokens in a summary.
     pub tokens: u64,
 }
 
@@ -45,9 +44,9 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Finds the pinned entries of `branch`: of several pins and unpins of one entry the last one on
-    /// the branch counts. Reads the headers up to a compaction that tells what was pinned before it
-    /// and on to the pinned entries, and the bodies of these, of pins and of edits.
+    /// Finds the pinned entries of `branch`. The last pin or unpin of an entry on the branch counts.
+    /// Reads headers up to a compaction that lists earlier pins, then on to the pinned entries, and the
+    /// bodies of pins, edits and pinned entries.
     pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
         let mut search = Search::default();
         let mut entries = Vec::new();
@@ -82,13 +81,13 @@ impl Pins {
         self.entries.iter().any(|pinned| pinned.entry_id == *id)
     }
 
-    /// Estimated tokens that all of them take in a summary.
+    /// Estimated tokens of all pinned entries in a summary.
     pub fn tokens(&self) -> u64 {
         self.entries.iter().map(|pinned| pinned.tokens).sum()
     }
 
-    /// Those that a compaction evicts which keeps the entries from `first_kept_depth` on; all of
-    /// them with `None`.
+    /// The pinned entries that a compaction evicts if it keeps the entries from `first_kept_depth` on;
+    /// all of them with `None`.
     pub fn evicted(&self, first_kept_depth: Option<usize>) -> impl Iterator<Item = &PinnedEntry> {
         let is_evicted = move |pinned: &&PinnedEntry| first_kept_depth.is_none_or(|depth| pinned.depth > depth);
         self.entries.iter().filter(is_evicted)
@@ -96,8 +95,8 @@ impl Pins {
 }
 
 impl PinnedEntry {
-    /// How `entry` would be shown if it were pinned; `None` if it cannot be: it gives no message of
-    /// the conversation to a context, or one without text.
+    /// `entry` in the form for a summary. `None` if it cannot be pinned: it contributes no message of
+    /// the conversation, or one without text.
     pub fn of(entry: &Entry, depth: usize, edit: Option<&Replacement>) -> Option<Self> {
         let message = entry.context_messages().pop().filter(|_| may_be_pinned(entry.header()))?;
         if matches!(message.body(), Body::BashExecution(bash) if bash.exclude_from_context) {
@@ -117,8 +116,8 @@ impl PinnedEntry {
         Some(pinned)
     }
 
-    /// The line with id and role, and the text below it, which cannot end the block: a closing tag
-    /// in it is written `<\/pinned-entries`, and that is all that differs.
+    /// A line with id and role, and the text below it. Only a closing tag inside the text is changed,
+    /// to `<\/pinned-entries`, so that it cannot end the block.
     fn shown(&self) -> String {
         if self.text.is_empty() {
             return String::new();
@@ -130,7 +129,7 @@ impl PinnedEntry {
         self.text.replace("</pinned-entries", "<\\/pinned-entries")
     }
 
-    /// Whether `summary` has the whole text as it is.
+    /// Whether `summary` contains the whole text verbatim.
     pub fn is_in(&self, summary: &str) -> bool {
         summary.contains(&self.text) || summary.contains(&self.shown_text())
     }
@@ -142,8 +141,8 @@ pub fn pin_members(entry_id: &EntryId, pinned: bool) -> String {
     format!("{{\"customType\":\"{PIN}\",\"data\":{{\"entryId\":{id},\"pinned\":{pinned}}}}}")
 }
 
-/// `summary` with `pinned` in a block behind its text and before the file blocks at its end; the same
-/// text if there are none.
+/// Adds a block with `pinned` behind the text of `summary` and in front of its file blocks. Returns the
+/// same text if there are no pinned entries.
 pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'a PinnedEntry>) -> String {
     let shown: Vec<String> = pinned.into_iter().map(PinnedEntry::shown).filter(|shown| !shown.is_empty()).collect();
     if shown.is_empty() {
@@ -155,8 +154,8 @@ pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'
     format!("{text}\n\n{OPEN}\n{}\n{CLOSE}{gap}{files}", shown.join("\n\n"))
 }
 
-/// `text` without blocks of pinned entries, whoever wrote them; the same text if it has none. A tag
-/// without its other half goes alone.
+/// `text` without blocks of pinned entries of any author; the same text if it has none. Of an unmatched
+/// tag only the tag is removed.
 pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     if !text.contains(OPEN) && !text.contains(CLOSE) {
         return Cow::Borrowed(text);
@@ -170,7 +169,7 @@ pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
         if is_block {
             at += lines[at..].iter().position(|line| line.trim_end() == CLOSE).unwrap_or_default();
         }
-        // Where a block goes, one blank line of the two around it is enough.
+        // One of the two blank lines around a removed block is dropped.
         let is_gap = line.is_empty() && at > 0 && lines[at - 1].trim_end() == CLOSE && kept.last() == Some(&"");
         if !is_block && !is_gap && !matches!(line.trim_end(), OPEN | CLOSE) {
             kept.push(line);
@@ -180,8 +179,8 @@ pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.join("\n").trim_end().to_owned())
 }
 
-/// `text` without the lines that begin and end a block of pinned entries, for a text whose writer was
-/// shown no such block: what stands between them are words of its own.
+/// `text` without the tags of pinned blocks, for an author that never saw such a block: the text
+/// between the tags is its own.
 pub fn remove_pinned_tags(text: &str) -> Cow<'_, str> {
     let is_tag = |line: &&str| matches!(line.trim_end(), OPEN | CLOSE);
     if !text.lines().any(|line| is_tag(&line)) {
@@ -210,16 +209,16 @@ fn may_be_pinned(header: &EntryHeader) -> bool {
     }
 }
 
-/// What a walk from the leaf has found out about pins.
+/// State of the walk from the leaf.
 #[derive(Debug, Default)]
 struct Search {
-    /// What the last pin or unpin of an entry says.
+    /// The last pin or unpin of each entry.
     pinned: HashMap<EntryId, bool>,
-    /// Pinned entries that the walk has not come to.
+    /// Pinned entries that the walk has not reached.
     open: HashSet<EntryId>,
-    /// The last edit of an entry.
+    /// The last edit of each entry.
     edits: HashMap<EntryId, Replacement>,
-    /// Whether a compaction has told what was pinned before it, so that no further pin counts.
+    /// Whether a compaction has listed the earlier pins, so that older pins no longer count.
     is_told: bool,
 }
 
@@ -228,7 +227,7 @@ impl Search {
         self.is_told && self.open.is_empty()
     }
 
-    /// Whether the entry's body may say something about pins.
+    /// Whether the entry's body may concern pins.
     fn wants(&self, header: &EntryHeader) -> bool {
         match header.kind {
             EntryKind::ContextEdit => true,
@@ -237,7 +236,7 @@ impl Search {
         }
     }
 
-    /// Notes what an entry says, unless a later one has said something else.
+    /// Records an entry unless a later one takes precedence.
     fn note(&mut self, entry: &Entry) {
         match entry.body() {
             EntryBody::Custom { custom_type, data: Some(data) } if custom_type == PIN => {

@@ -1,16 +1,16 @@
-//! Preparation: what a compaction would summarise and what it would keep (compaction spec,
-//! Preparation). Pure and cheap; making the summary is the only part of a compaction that waits.
+//! Preparation: what a compaction would summarise and what it would keep (docs/preparation.md). It is
+//! pure and cheap: writing the summary is the only slow part of a compaction.
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::awaited::AwaitedCall;
 use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::ledger::{Collector, Ledger};
 use crate::message::{Body, Message};
+use crate::pending_calls::PendingCall;
 use crate::pins::remove_pinned_entries;
 use crate::projection::{ProjectedEntry, Projection};
 use crate::settings::CompactionSettings;
@@ -19,24 +19,24 @@ use crate::tokens;
 /// A compaction that can be made.
 #[derive(Debug, Clone)]
 pub struct Preparation {
-    /// The oldest entry that stays verbatim.
+    /// The oldest entry that is kept.
     pub first_kept_entry_id: EntryId,
-    /// Messages before the turn that is cut, or before the cut.
+    /// Messages before the split turn, or before the cut if no turn is split.
     pub messages_to_summarize: Vec<PreparedMessage>,
-    /// Messages of the turn that is cut, up to the cut; empty if no turn is.
+    /// Messages of the split turn up to the cut; empty if no turn is split.
     pub turn_prefix_messages: Vec<PreparedMessage>,
-    /// Whether the cut goes through a turn.
+    /// Whether the cut splits a turn.
     pub is_split_turn: bool,
     /// Tokens of the whole context.
     pub tokens_before: u64,
-    /// The summary of the previous compaction on the branch, without the pinned entries behind it,
-    /// which are written anew.
+    /// The summary of the previous compaction on the branch, without its pinned entries, which are
+    /// written again.
     pub previous_summary: Option<String>,
     /// The `details` of that compaction.
     pub previous_details: Option<Box<RawValue>>,
-    /// Files that the summarised part touched, those of earlier summaries included.
+    /// Files of the summarised part and of earlier summaries.
     pub file_operations: FileOperations,
-    /// The tools by which they are known.
+    /// The tools that identify file operations.
     pub file_tools: FileTools,
     /// The settings that were used.
     pub settings: CompactionSettings,
@@ -44,19 +44,19 @@ pub struct Preparation {
     pub leaf_id: EntryId,
 }
 
-/// A message with the entry that it comes from.
+/// A message and the entry that it comes from.
 #[derive(Debug, Clone)]
 pub struct PreparedMessage {
     /// The entry.
     pub entry_id: EntryId,
-    /// What the model saw of it.
+    /// The message as the model saw it.
     pub message: Arc<Message>,
 }
 
-/// Why there is nothing to compact, with the numbers.
+/// Why nothing can be compacted, with the numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nothing that a model sees follows the last compaction.
+    /// No entry with a message follows the last compaction.
     #[error("compact again: nothing that the model sees follows compaction {compaction_id}")]
     AlreadyCompacted {
         /// The last compaction.
@@ -74,22 +74,22 @@ pub enum Refusal {
         messages: usize,
         /// Tokens of the context.
         context_tokens: u64,
-        /// Tokens that are kept at least.
+        /// Tokens to keep.
         keep_recent_tokens: u64,
     },
-    /// Whatever could go stands behind a tool call whose result has not come, and that would part them.
+    /// Everything that could be summarised lies behind a tool call whose result has not arrived.
     #[error(
         "compact: the result of tool call {} has not come, so that all has to stay from entry {} on, and there is \
          nothing to summarise before it", .call.call_id, .call.entry_id
     )]
     AwaitsResult {
         /// The call.
-        call: AwaitedCall,
+        call: PendingCall,
         /// Messages that could have been summarised or kept.
         messages: usize,
         /// Tokens of the context.
         context_tokens: u64,
-        /// Tokens that are kept at least.
+        /// Tokens to keep.
         keep_recent_tokens: u64,
     },
 }
@@ -97,8 +97,8 @@ pub enum Refusal {
 impl Preparation {
     /// Prepares a compaction of `projection`, whose leaf is `leaf_id` (`None` for an empty branch).
     ///
-    /// The span starts right after the previous compaction's summary, at its first kept entry, so
-    /// that what one compaction kept the next one summarises or keeps.
+    /// The span starts at the previous compaction's first kept entry, so what one compaction kept, the
+    /// next one summarises or keeps.
     pub fn of(
         projection: &Projection,
         leaf_id: Option<&EntryId>,
@@ -111,10 +111,10 @@ impl Preparation {
         prepared.map_err(|refusal| span.blocked().unwrap_or(refusal))
     }
 
-    /// Prepares a compaction that keeps the entries from `first_kept` on, in place of the cut that
-    /// `settings.keep_recent_tokens` would give; else as [`Preparation::of`].
+    /// Prepares a compaction that keeps the entries from `first_kept` on, whatever
+    /// `settings.keep_recent_tokens` says; otherwise like [`Preparation::of`].
     ///
-    /// Fails where that entry cannot be the first that stays.
+    /// Fails if that entry cannot be the first kept one.
     pub fn at(
         projection: &Projection,
         leaf_id: Option<&EntryId>,
@@ -127,8 +127,9 @@ impl Preparation {
         Ok(span.prepare(&cut, leaf_id, tools)?)
     }
 
-    /// What a summary stands for that somebody has written, with a cut of their own: all that the
-    /// model saw before `first_kept`. An entry that is not in the context keeps all of it.
+    /// The preparation for a summary that a client or hook wrote, with its own cut: it covers
+    /// everything that the model saw before `first_kept`. If that entry is not in the context, nothing
+    /// is evicted.
     pub fn of_given(
         projection: &Projection,
         leaf_id: &EntryId,
@@ -143,18 +144,18 @@ impl Preparation {
     }
 }
 
-/// Why no compaction can be made at the cut that a caller chose.
+/// Why no compaction is possible at the cut that a caller chose.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChosenCutError {
     /// There is nothing to compact.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The entry cannot be the first that stays.
+    /// The entry cannot be the first kept one.
     #[error(transparent)]
     Invalid(#[from] InvalidCut),
 }
 
-/// What a compaction may summarise or keep: all that follows the previous one's summary.
+/// The entries that a compaction may summarise or keep: all entries behind the previous summary.
 struct Span<'a> {
     entries: &'a [ProjectedEntry],
     previous: Option<&'a ProjectedEntry>,
@@ -184,7 +185,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The refusal for the sake of a call whose result has not come, if there would be a cut without it.
+    /// The refusal because of a pending call, if there would be a cut without it.
     fn blocked(&self) -> Option<Refusal> {
         let keep_recent_tokens = self.settings.keep_recent_tokens;
         let call = cut_point::blocked_by(self.entries, keep_recent_tokens)?;
@@ -228,18 +229,18 @@ impl<'a> Span<'a> {
 }
 
 impl Preparation {
-    /// What will be compacted away, in order: the history, then the beginning of the turn.
+    /// The evicted messages in order: the history, then the turn prefix.
     pub fn evicted(&self) -> impl Iterator<Item = &PreparedMessage> {
         self.messages_to_summarize.iter().chain(&self.turn_prefix_messages)
     }
 
-    /// What the compaction before stored beside its summary; it is read here and not before, since
-    /// most preparations are only looked at.
+    /// The ledger that the previous compaction stored. It is parsed on demand, because most
+    /// preparations never need it.
     pub fn previous_ledger(&self) -> Option<Ledger> {
         Ledger::read(self.previous_details.as_ref()?.get())
     }
 
-    /// The ledger of what will be compacted away, on top of that of the compaction before.
+    /// The ledger of the evicted messages, continuing that of the previous compaction.
     pub fn ledger(&self) -> Ledger {
         let previous = self.previous_ledger();
         let mut collector = Collector::new(previous.as_ref(), self.previous_summary.as_deref(), &self.file_tools);
@@ -247,7 +248,7 @@ impl Preparation {
         collector.finish()
     }
 
-    /// [`Preparation::ledger`], and the ledger of the history alone where a turn is cut; its messages are
+    /// [`Preparation::ledger`], and the ledger of the history alone if a turn is split. Messages are
     /// read once for both.
     pub fn ledgers(&self) -> Ledgers {
         let previous = self.previous_ledger();
@@ -264,12 +265,12 @@ impl Preparation {
     }
 }
 
-/// What is collected of a preparation.
+/// The ledgers of a preparation.
 #[derive(Debug, Clone)]
 pub struct Ledgers {
-    /// The ledger of what the first summary stands for: of the history, where there is one.
+    /// The ledger for the first summary: that of the history, if there is one.
     pub first: Arc<Ledger>,
-    /// The ledger of all that will be compacted away.
+    /// The ledger of all evicted messages.
     pub evicted: Arc<Ledger>,
 }
 
@@ -289,7 +290,8 @@ fn parts<'a>(span: &'a [ProjectedEntry], cut: &CutPoint) -> (&'a [ProjectedEntry
     summarised.split_at(cut.turn_start.unwrap_or(cut.first_kept))
 }
 
-/// Messages that a summary tells of: all but prompts, whose state the compaction entry carries.
+/// The messages that a summary covers: all but system messages, whose state the compaction entry
+/// carries.
 fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = PreparedMessage> {
     entries.iter().flat_map(|projected| {
         let messages = projected.messages.iter().filter(|message| !matches!(message.body(), Body::System(_)));

@@ -1,7 +1,7 @@
-//! Projection: what the model sees of a branch (session spec, What the model sees).
+//! Projection: what the model sees of a branch (docs/projection.md).
 //!
-//! The walk goes from the leaf towards the root and reads no more bodies than the context has:
-//! everything before the first kept entry of the latest compaction is passed over by its header.
+//! The walk goes from the leaf towards the root. It reads only the bodies of entries that belong to the
+//! context. Of everything before the first kept entry of the latest compaction it reads headers.
 
 mod path_state;
 
@@ -21,11 +21,11 @@ pub trait Branch {
     /// Header of the entry at `depth`; `None` past the root.
     fn header(&mut self, depth: usize) -> Result<Option<EntryHeader>, Self::Error>;
 
-    /// The entry at `depth`, which [`Branch::header`] has named.
+    /// The entry at `depth`. [`Branch::header`] has returned its header before.
     fn entry(&mut self, depth: usize) -> Result<Arc<Entry>, Self::Error>;
 }
 
-/// A branch that is in memory, root first.
+/// A branch in memory, root first.
 impl Branch for &[Arc<Entry>] {
     type Error = std::convert::Infallible;
 
@@ -48,42 +48,42 @@ pub struct ModelName {
 }
 
 impl ModelName {
-    /// A model that has both its names. An answer without them says nothing about the model.
+    /// `None` unless both names are there. An answer without them does not change the model.
     fn of(provider: Option<String>, model_id: Option<String>) -> Option<Self> {
         let named = |name: &String| !name.is_empty();
         Some(Self { provider: provider.filter(named)?, model_id: model_id.filter(named)? })
     }
 }
 
-/// An entry of the context with what it gives to it.
+/// An entry of the context, and the messages that it contributes.
 #[derive(Debug, Clone)]
 pub struct ProjectedEntry {
     /// The entry as stored.
     pub entry: Arc<Entry>,
     /// Distance from the leaf, in entries.
     pub depth: usize,
-    /// What the model sees of it: nothing for metadata, hidden entries and older compactions.
+    /// The messages that the model sees. Empty for metadata, hidden entries and older compactions.
     pub messages: Vec<Arc<Message>>,
 }
 
-/// Something odd that a projection came across and went on from.
+/// A problem in a branch that did not stop the projection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectionDiagnostic {
-    /// The latest compaction names a first kept entry that is not before it on its branch, so that
-    /// nothing before it is kept.
+    /// The latest compaction names a first kept entry that does not precede it on its branch. Nothing
+    /// before it is kept.
     UnknownFirstKept {
         /// The compaction.
         compaction_id: EntryId,
-        /// The id that it names.
+        /// The id that the compaction names.
         first_kept_entry_id: Option<EntryId>,
     },
-    /// A message that is no object with a string role; no context holds it.
+    /// A message that is not an object with a string role. It is left out of every context.
     UnreadableMessage {
         /// The entry with the message.
         entry_id: EntryId,
     },
-    /// A tool result whose call is not in the context; models refuse such a context, so the result
-    /// is left out of what is sent to one.
+    /// A tool result whose call is not in the context. Models refuse such a context, so the result is
+    /// not sent.
     OrphanToolResult {
         /// The entry with the result.
         entry_id: EntryId,
@@ -103,7 +103,7 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Projects `branch`. Fails only where reading it fails.
+    /// Projects `branch`. Fails only if reading the branch fails.
     pub fn of<B: Branch>(mut branch: B) -> Result<Self, B::Error> {
         let selection = select(&mut branch)?;
         let mut diagnostics = selection.diagnostics;
@@ -118,9 +118,9 @@ impl Projection {
         })
     }
 
-    /// The context of a branch that has one more entry at its leaf, made from this one instead of
-    /// from the branch. `None` if the entry changes what stands before it, as compactions and
-    /// context edits do, or is itself the target of an edit.
+    /// The context after one more entry at the leaf, without reading the branch again. `None` if the
+    /// entry changes earlier entries, as compactions and context edits do, or is itself the target of
+    /// an edit.
     pub fn followed_by(mut self, entry: Arc<Entry>) -> Option<Self> {
         let is_edited = self.entries.iter().any(|projected| match projected.entry.body() {
             EntryBody::ContextEdit { target_id, .. } => target_id == entry.id(),
@@ -138,7 +138,7 @@ impl Projection {
         }
         let messages = entry.context_messages();
         self.diagnostics.extend(unreadable_message(&entry));
-        // Results without a call stay so: a call that comes later is not theirs.
+        // A result without a call stays an orphan: a later call is not its own.
         for orphan in self.orphans_of(&messages) {
             self.diagnostics
                 .push(ProjectionDiagnostic::OrphanToolResult { entry_id: entry.id().clone(), tool_call_id: orphan });
@@ -147,8 +147,7 @@ impl Projection {
         Some(self)
     }
 
-    /// The calls that results among `messages` answer and that are neither in this context nor
-    /// before them.
+    /// Ids of calls that `messages` answer although no call with that id precedes them.
     fn orphans_of(&self, messages: &[Arc<Message>]) -> Vec<String> {
         let answered = |at: usize| messages[at].answered_call_id().map(|id| (at, id));
         let is_called = |at: usize, id: &str| {
@@ -159,7 +158,7 @@ impl Projection {
         answers.filter(|(at, id)| !is_called(*at, id)).map(|(_, id)| id.to_owned()).collect()
     }
 
-    /// This context as it were if context edits hid `entries`, before those edits are written.
+    /// This context as it would be if context edits hid `entries`.
     pub fn hiding(&self, entries: &[EntryId]) -> Self {
         let mut hidden = self.clone();
         for projected in hidden.entries.iter_mut().filter(|projected| entries.contains(projected.entry.id())) {
@@ -170,8 +169,8 @@ impl Projection {
         hidden
     }
 
-    /// The entries of the context in its order: the latest compaction first, if there is one, then
-    /// what it kept, then what followed.
+    /// The entries of the context in order: the latest compaction if there is one, the entries that it
+    /// kept, and the entries after it.
     pub fn entries(&self) -> &[ProjectedEntry] {
         &self.entries
     }
@@ -186,20 +185,20 @@ impl Projection {
         self.entries.iter().flat_map(|entry| &entry.messages)
     }
 
-    /// The latest compaction of the branch with what it gives to the context.
+    /// The latest compaction of the branch, with its messages.
     pub fn compaction(&self) -> Option<&ProjectedEntry> {
         self.entries.first().filter(|_| self.has_compaction)
     }
 
-    /// Depth of the newest compaction or context edit: usage reported before it says nothing about
-    /// the context as it is now.
+    /// Depth of the newest compaction or context edit. Usage that was reported before it does not
+    /// describe the present context.
     pub fn last_invalidating(&self) -> Option<usize> {
         let invalidates =
             |entry: &&ProjectedEntry| matches!(entry.entry.kind(), EntryKind::Compaction | EntryKind::ContextEdit);
         self.entries.iter().filter(invalidates).map(|entry| entry.depth).min()
     }
 
-    /// The thinking level at the leaf, `off` where none was set.
+    /// The thinking level at the leaf; `off` if none was set.
     pub fn thinking_level(&self) -> &str {
         &self.thinking_level
     }
@@ -209,7 +208,7 @@ impl Projection {
         self.model.as_ref()
     }
 
-    /// What was odd.
+    /// The problems that were found.
     pub fn diagnostics(&self) -> &[ProjectionDiagnostic] {
         &self.diagnostics
     }
@@ -217,12 +216,12 @@ impl Projection {
 
 #[derive(Default)]
 struct Selection {
-    /// In context order, with depths.
+    /// Entries in context order, with their depths.
     entries: Vec<(Arc<Entry>, usize)>,
     has_compaction: bool,
     thinking_level: Option<String>,
     model: Option<ModelName>,
-    /// Whether the rest of the path decides nothing any more, even if it names no model.
+    /// Whether nothing is left to look for, even if no model is known.
     is_settled: bool,
     diagnostics: Vec<ProjectionDiagnostic>,
 }
@@ -232,7 +231,7 @@ impl Selection {
         self.is_settled || (self.thinking_level.is_some() && self.model.is_some())
     }
 
-    /// Takes what the rest of the path would decide from the state that a compaction kept of it.
+    /// Fills in unknown settings from the state that a compaction carries.
     fn take_state(&mut self, state: Option<PathState>) {
         if let Some(state) = state {
             self.thinking_level.get_or_insert(state.thinking_level);
@@ -242,13 +241,14 @@ impl Selection {
     }
 }
 
-/// Where the walk towards the root is.
+/// Position of the walk towards the root.
 enum Stage {
-    /// No compaction seen: every entry belongs to the context.
+    /// No compaction has been seen. Every entry belongs to the context.
     Recent,
-    /// Past the latest compaction: entries belong to the context down to this one, if it comes.
+    /// Past the latest compaction. Entries belong to the context down to `first_kept`, if that entry
+    /// exists.
     Kept { first_kept: EntryId, state: Option<PathState> },
-    /// Past the first kept entry: only model and thinking level are still looked for.
+    /// Past the first kept entry. Only model and thinking level are still unknown.
     Settings,
 }
 
@@ -300,12 +300,11 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
     Ok(selection)
 }
 
-/// What follows the latest compaction on the way to the root. A compaction that names itself keeps
-/// nothing.
+/// The stage of the walk after the latest compaction. A compaction that names itself keeps nothing.
 fn stage_before(compaction: &Entry, selection: &mut Selection) -> Stage {
     let state = PathState::before(compaction);
     match compaction.compaction().and_then(|compaction| compaction.first_kept_entry_id.clone()) {
-        // What is kept is read anyway, and decides before what the compaction says of it.
+        // Kept entries are read anyway, and they take precedence over the state.
         Some(first_kept) if first_kept != *compaction.id() => Stage::Kept { first_kept, state },
         _ => {
             selection.take_state(state);
@@ -322,7 +321,7 @@ fn is_system(entry: &Entry) -> bool {
     entry.header().role == Some(Role::System)
 }
 
-/// Whether the entry behind `header` decides a setting that is still unknown.
+/// Whether the entry with this header may set a setting that is still unknown.
 fn names_settings(header: &EntryHeader, selection: &Selection) -> bool {
     match header.kind {
         EntryKind::ThinkingLevelChange => selection.thinking_level.is_none(),
@@ -364,7 +363,7 @@ fn unreadable_message(entry: &Entry) -> Option<ProjectionDiagnostic> {
 fn project(selected: &[(Arc<Entry>, usize)], has_compaction: bool) -> Vec<ProjectedEntry> {
     let edits = Edits::of(selected.iter().map(|(entry, _)| entry.as_ref()));
     let project_one = |(position, (entry, depth)): (usize, &(Arc<Entry>, usize))| {
-        // An older compaction may lie in the kept range; only the latest one speaks.
+        // The kept range may hold an older compaction. Only the latest one contributes messages.
         let is_silent = entry.kind() == EntryKind::Compaction && !(has_compaction && position == 0);
         let messages = if is_silent { Vec::new() } else { edits.messages(entry) };
         ProjectedEntry { entry: Arc::clone(entry), depth: *depth, messages }
@@ -385,7 +384,7 @@ impl<'a> Edits<'a> {
         Self(entries.filter_map(edit).collect())
     }
 
-    /// What `entry` gives to a context.
+    /// The messages that `entry` contributes to a context, with its edit applied.
     pub(crate) fn messages(&self, entry: &Entry) -> Vec<Arc<Message>> {
         match self.0.get(entry.id()) {
             Some(Replacement::Hidden) => Vec::new(),

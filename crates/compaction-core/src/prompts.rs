@@ -1,7 +1,7 @@
-//! Requests to a summarizer: our own wording, and how a prompt is put together
-//! (compaction spec, Summaries).
+//! Requests to a summarizer: wording and structure of prompts (docs/summaries.md, "Prompts").
 
 mod escape;
+mod instruction;
 mod texts;
 
 use crate::summary::SummaryKind;
@@ -10,8 +10,8 @@ use crate::tokens::estimate_text;
 pub use escape::escape_tags;
 pub use texts::PromptTexts;
 
-/// Most output tokens that a branch summary asks for: it stands beside a live context, so it has to
-/// stay small whatever the reserve of compaction is.
+/// Maximum output tokens of a branch summary. It is added to a live context, so it has to stay small
+/// whatever the reserve is.
 pub const BRANCH_MAX_TOKENS: u64 = 4096;
 
 /// What a request asks a summarizer for.
@@ -19,14 +19,14 @@ pub const BRANCH_MAX_TOKENS: u64 = 4096;
 pub enum RequestKind {
     /// The summary of the history.
     History,
-    /// The summary of the beginning of a split turn.
+    /// The summary of a turn prefix.
     TurnPrefix,
     /// The summary of a branch that is left.
     Branch,
 }
 
 impl RequestKind {
-    /// The kind of summary that the answer is.
+    /// The kind of summary that answers it.
     pub fn summary_kind(self) -> SummaryKind {
         match self {
             RequestKind::History => SummaryKind::History,
@@ -54,14 +54,14 @@ pub struct SummaryRequest {
     pub system_prompt: String,
     /// The user's prompt: conversation, previous summary, instructions, focus.
     pub prompt: String,
-    /// Most output tokens.
+    /// Maximum output tokens.
     pub max_tokens: u64,
     /// Estimated tokens of system prompt and prompt together.
     pub estimated_tokens: u64,
 }
 
 impl SummaryRequest {
-    /// The same request once more, after an answer that lacked headings.
+    /// A repair request after an answer that lacked headings.
     pub fn repaired(&self, answer: &str, missing_headings: &[&str]) -> Self {
         let prompt = format!(
             "{}\n\n{}Your last answer, shown above, lacks these headings: {}. Write the whole summary again, with \
@@ -75,23 +75,22 @@ impl SummaryRequest {
     }
 }
 
-/// What bounds the output of a request, in tokens.
+/// Limits for the output of a request, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputLimits {
     /// `reserveTokens` of the settings.
     pub reserve_tokens: u64,
-    /// Most output tokens of the summarizing model, if known.
+    /// Maximum output tokens of the summarizing model, if known.
     pub model_max_tokens: Option<u64>,
 }
 
 impl OutputLimits {
-    /// Most output tokens of a request: 0.8 of the reserve for history, 0.5 of it for a turn
-    /// prefix, both rounded down; [`BRANCH_MAX_TOKENS`] for a branch; never more than the model's
-    /// own limit and never less than 1.
+    /// Maximum output tokens of a request: 0.8 of the reserve for a history and 0.5 for a turn prefix,
+    /// rounded down; [`BRANCH_MAX_TOKENS`] for a branch. At most the model's own limit and at least 1.
     pub fn max_tokens(&self, kind: RequestKind) -> u64 {
         let reserve = self.reserve_tokens;
         let wanted = match kind {
-            // In this order neither product can overflow.
+            // In this order no product can overflow.
             RequestKind::History => reserve / 5 * 4 + reserve % 5 * 4 / 5,
             RequestKind::TurnPrefix => reserve / 2,
             RequestKind::Branch => BRANCH_MAX_TOKENS,
@@ -100,7 +99,7 @@ impl OutputLimits {
     }
 }
 
-/// What a history request is made of.
+/// The content of a history request.
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryPrompt<'a> {
     /// The serialised messages.
@@ -111,26 +110,26 @@ pub struct HistoryPrompt<'a> {
     pub custom_instructions: Option<&'a str>,
 }
 
-/// What a branch request is made of.
+/// The content of a branch request.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchPrompt<'a> {
     /// The serialised messages.
     pub conversation: &'a str,
     /// The caller's instructions.
     pub custom_instructions: Option<&'a str>,
-    /// Whether they stand in place of the project's instructions instead of being added to them.
+    /// Whether they replace the default instructions instead of being added to them.
     pub replace_instructions: bool,
 }
 
 impl PromptTexts {
-    /// The request for the summary of a history: an update where there is a previous summary,
-    /// else a first one.
+    /// The request for the summary of a history: an update if there is a previous summary, otherwise a
+    /// first summary.
     pub fn history_request(&self, prompt: HistoryPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
         let wording = self.wording(RequestKind::History, prompt.custom_instructions, false);
         wording.request(prompt.conversation, prompt.previous_summary, limits.max_tokens(RequestKind::History))
     }
 
-    /// The request for the summary of a split turn's beginning, `conversation`.
+    /// The request for the summary of a turn prefix, `conversation`.
     pub fn turn_prefix_request(
         &self,
         conversation: &str,
@@ -147,8 +146,8 @@ impl PromptTexts {
         wording.request(prompt.conversation, None, limits.max_tokens(RequestKind::Branch))
     }
 
-    /// The words of a request of `kind`. `replaces` puts `custom_instructions` in the place of the
-    /// project's instructions for a branch; otherwise they are added as a focus.
+    /// The wording of a request of `kind`. If `replaces` is set, `custom_instructions` replace the
+    /// default instructions for a branch; otherwise they are added as a focus.
     pub(crate) fn wording(&self, kind: RequestKind, custom_instructions: Option<&str>, replaces: bool) -> Wording {
         let custom = custom_instructions.filter(|text| !text.trim().is_empty());
         let replacement = custom.filter(|_| replaces && kind == RequestKind::Branch);
@@ -166,22 +165,22 @@ impl PromptTexts {
     }
 }
 
-/// The words around what a request quotes.
+/// The wording around the quoted text of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wording {
     pub(crate) kind: RequestKind,
     /// The system prompt.
     pub(crate) system: String,
-    /// Instructions where there is no previous summary.
+    /// Instructions without a previous summary.
     first: String,
-    /// Instructions where there is one.
+    /// Instructions with a previous summary.
     update: String,
-    /// What the summary should look at.
+    /// The focus of the summary.
     focus: Option<String>,
 }
 
 impl Wording {
-    /// The request about `conversation`: an update where there is a previous summary.
+    /// The request about `conversation`: an update if there is a previous summary.
     pub(crate) fn request(&self, conversation: &str, previous: Option<&str>, max_tokens: u64) -> SummaryRequest {
         let prompt = self.prompt(conversation, previous);
         SummaryRequest {
@@ -199,12 +198,18 @@ impl Wording {
         if let Some(previous) = previous {
             prompt.push_str(&block("previous-summary", previous));
         }
-        prompt.push_str(if previous.is_some() { &self.update } else { &self.first });
-        if let Some(focus) = &self.focus {
-            prompt.push_str("\n\nAdditional focus: ");
-            prompt.push_str(focus);
-        }
+        prompt.push_str(&self.instructions(previous.is_some()));
         prompt
+    }
+
+    /// What stands behind the conversation: the instructions with the focus.
+    fn instructions(&self, is_update: bool) -> String {
+        let mut instructions = if is_update { &self.update } else { &self.first }.clone();
+        if let Some(focus) = &self.focus {
+            instructions.push_str("\n\nAdditional focus: ");
+            instructions.push_str(focus);
+        }
+        instructions
     }
 }
 

@@ -1,9 +1,9 @@
-//! Recall: which passages of evicted entries answer a question best, and how much of them fits.
+//! Recall: ranks passages of evicted entries by a question and selects those that fit.
 //!
-//! Entries are cut into passages of about 1,000 characters. Their words are weighed as BM25 does:
-//! rare ones count more, further occurrences less and less, and long passages need more of them. The
-//! passages are counted for one question as the entries come by, so that nothing is kept between
-//! questions, and the work grows with the text alone.
+//! Entries are cut into passages of about 1,000 characters and ranked by BM25: rare words count more,
+//! repeated occurrences less and less, and long passages need more of them. Statistics are collected
+//! for one question at a time, so nothing is kept between questions and the work is proportional to the
+//! text.
 
 mod edits;
 mod excerpts;
@@ -24,32 +24,32 @@ use crate::verbatim::{PartKind, Verbatim};
 use edits::{are_of_one_file, changed_files};
 use question::Hit;
 
-pub use excerpts::{Choice, Excerpt, Place, choose, cut_to};
+pub use excerpts::{Choice, Excerpt, PiecePosition, choose, cut_to};
 pub use question::RecallQuery;
 
 /// How much further occurrences of a word add (BM25: k1).
 const SATURATION: f64 = 1.2;
 /// How much the length of a passage counts (BM25: b).
 const LENGTH_WEIGHT: f64 = 0.75;
-/// What a change of a file counts that the question names, in weights of that name.
+/// Bonus for a change of a file that the question names, in weights of that name.
 const CHANGE: f64 = 3.0;
-/// How much of its weight the oldest passage loses against the newest.
+/// Part of its weight that the oldest passage loses against the newest.
 const AGE: f64 = 0.15;
-/// Passages that are remembered at most. Where there are more, those that weigh least are forgotten.
+/// Maximum number of passages that are kept. The lightest ones are dropped.
 const MOST_PASSAGES: usize = 8192;
-/// Bytes around the densest words of a passage.
+/// Maximum bytes of the densest part of a passage.
 const FOCUS: usize = 160;
 
-/// Passages that answer a question, found entry by entry.
+/// Collects passages that answer a question, entry by entry.
 #[derive(Debug)]
 pub struct PassageIndex<'q> {
     query: &'q RecallQuery,
     documents: usize,
-    /// Passages of all documents, and the UTF-16 units of those that answer.
+    /// Number of passages of all documents, and UTF-16 units of those that match.
     passages: usize,
     units: usize,
     answering: usize,
-    /// Passages that hold each term.
+    /// Number of passages with each term.
     holders: Vec<u32>,
     found: Vec<Candidate>,
 }
@@ -61,28 +61,28 @@ struct Candidate {
     units: usize,
     is_whole: bool,
     hits: Vec<Hit>,
-    /// The term that names a file which the passage changes.
+    /// The term for a file that the passage changes.
     changes: Option<u16>,
-    /// Tells equal texts.
+    /// Hash of the text, to find duplicates.
     text: u64,
 }
 
 /// A passage that answers a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedPassage {
-    /// The document that it is of, counted from 0 in the order in which they were added.
+    /// Its document, counted from 0 in the order of addition.
     pub document: usize,
-    /// Its bytes in the document's text.
+    /// Its byte range in the document's text.
     pub range: Range<usize>,
     /// Its UTF-16 units.
     pub units: usize,
-    /// Whether it is all that the document says.
+    /// Whether it is the whole document.
     pub is_whole: bool,
-    /// Bytes from its first word of the question to its last one.
+    /// Byte range from its first to its last word of the question.
     pub matches: Range<usize>,
-    /// Bytes in the document's text that hold the most of the question.
+    /// Byte range of the densest part in the document's text.
     pub focus: Range<usize>,
-    /// How well it answers, rounded to thousandths; comparable within one question alone.
+    /// Its score, rounded to thousandths. Scores of different questions are not comparable.
     pub score: f64,
 }
 
@@ -93,8 +93,8 @@ impl<'q> PassageIndex<'q> {
         Self { query, documents: 0, passages: 0, units: 0, answering: 0, holders, found: Vec::new() }
     }
 
-    /// Adds what an entry says. Calls that write or edit a file which the question names, as `tools` or
-    /// usual names of tools tell, answer better.
+    /// Adds an entry. Calls that change a file in the question, according to `tools` and the table of
+    /// tools, rank higher.
     pub fn add_entry(&mut self, entry: &Entry, tools: &FileTools) {
         let whole = Verbatim::of(entry);
         let mut parts: Vec<(usize, bool)> =
@@ -107,7 +107,7 @@ impl<'q> PassageIndex<'q> {
         self.add(&whole.text, &parts, &hits, &changes);
     }
 
-    /// Adds a text that is one part.
+    /// Adds a text with one part.
     pub fn add_text(&mut self, text: &str) {
         let parts = [(text.len(), false)];
         let hits = self.hits(text, &parts);
@@ -125,7 +125,7 @@ impl<'q> PassageIndex<'q> {
         hits
     }
 
-    /// The ranges of calls that change a file of the question, with the term that names it.
+    /// The byte ranges of calls that change a file in the question, with the term for that file.
     fn changes(&self, entry: &Entry, whole: &Verbatim, hits: &[Hit], tools: &FileTools) -> Vec<(Range<usize>, u16)> {
         let is_possible = !self.query.files.is_empty() && !hits.is_empty();
         let Some(assistant) = entry.message().filter(|_| is_possible).and_then(|message| message.as_assistant()) else {
@@ -133,7 +133,7 @@ impl<'q> PassageIndex<'q> {
         };
         let calls = whole.parts.iter().filter(|part| part.kind == PartKind::ToolCall);
         let changes = calls.filter_map(|part| {
-            // A call that names the file has words of its name.
+            // A call for the file contains words of its name.
             let first = hits.partition_point(|hit| hit.at < part.range.start);
             hits.get(first).filter(|hit| hit.at < part.range.end)?;
             let Block::ToolCall(call) = assistant.content.get(part.block?)? else { return None };
@@ -195,7 +195,7 @@ impl<'q> PassageIndex<'q> {
         });
     }
 
-    /// What each term weighs by how few passages hold it.
+    /// The weight of each term by its rarity.
     fn rarity(&self) -> Vec<f64> {
         let total = self.passages as f64;
         let weigh = |(holders, weight): (&u32, &f64)| {
@@ -219,8 +219,8 @@ impl<'q> PassageIndex<'q> {
         ((weighed.sum::<f64>() + change) * (1.0 - AGE * age) * 1000.0).round() / 1000.0
     }
 
-    /// The passages, best first, newer ones before equally good older ones. Of equal texts the best
-    /// counts.
+    /// The passages, best first, newer ones before older ones with the same score. Of equal texts only
+    /// the best is kept.
     pub fn rank(self) -> Vec<RankedPassage> {
         let rarity = self.rarity();
         let mut scored: Vec<(f64, &Candidate)> =
@@ -253,7 +253,7 @@ fn matches(found: &Candidate) -> Range<usize> {
     start..found.hits.iter().map(end).max().unwrap_or(start)
 }
 
-/// The bytes that hold the most of the question within a short distance.
+/// The byte range with the most terms of the question within a short distance.
 fn focus(found: &Candidate, rarity: &[f64]) -> Range<usize> {
     let mut best = (0.0, found.range.start..found.range.start);
     let mut first = 0;

@@ -1,16 +1,16 @@
-//! Settings of compaction, as the pure functions take them.
+//! Compaction settings, in the form that the pure functions take.
 
-/// When to compact and how much to keep (compaction spec, Settings).
+/// When to compact and how much to keep (docs/preparation.md, "Settings").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionSettings {
-    /// Whether compaction may start by itself.
+    /// Whether automatic compaction is on.
     pub enabled: bool,
     /// Tokens of the window that stay free for the answer and the summary request.
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
-    /// Part of the window, in percent, over which to compact, if that is less than what the reserve
-    /// leaves; `None` for the reserve alone.
+    /// Compact above this percentage of the window, if that is less than the window minus the reserve.
+    /// `None` uses the reserve alone.
     pub threshold_percent: Option<u64>,
 }
 

@@ -1,5 +1,4 @@
-//! Summaries: their headings, and a summary read from text and written back
-//! (compaction spec, Summaries).
+//! Summaries: headings, parsing and rendering (docs/summaries.md, "Format").
 
 mod files;
 mod headings;
@@ -20,21 +19,21 @@ pub(crate) use headings::is_section_heading;
 
 use headings::Marker;
 
-/// What models write under a heading that has nothing to say; ours leave it empty.
+/// Placeholder of models under an empty heading. Our own summaries leave it empty.
 pub(crate) const NONE: &str = "(none)";
 
-/// A summary taken apart: its lists, the contexts of split turns, and the files that it names.
+/// A parsed summary: its sections, the contexts of split turns, and its files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SummaryDocument {
     /// The summary itself.
     pub body: Sections,
-    /// What was joined as the context of a split turn, oldest first.
+    /// The contexts of split turns, oldest first.
     pub turn_contexts: Vec<Sections>,
     /// The files in the file blocks.
     pub files: FileLists,
 }
 
-/// The items under each known heading, and whatever stood elsewhere.
+/// The items under each known heading, and all other text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sections {
     items: [Vec<String>; Section::ALL.len()],
@@ -42,12 +41,12 @@ pub struct Sections {
     pub other: Vec<OtherSection>,
 }
 
-/// Text that the format has no place for; kept so that nothing is lost.
+/// Text without a place in the format, kept so that nothing is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherSection {
     /// The heading's line, empty for text before the first heading.
     pub heading: String,
-    /// The lines below it, without blank lines around them.
+    /// The lines below it, without leading and trailing blank lines.
     pub text: String,
 }
 
@@ -66,15 +65,14 @@ impl IndexMut<Section> for Sections {
 }
 
 impl SummaryDocument {
-    /// Reads a summary, whoever wrote it. Never fails: headings may come in any order, at any
-    /// level or not at all, items with any list marker; text without a place goes to
-    /// [`Sections::other`].
+    /// Parses a summary of any author. Never fails: headings may have any order and level or be
+    /// missing, and items may have any list marker. Text without a place goes to [`Sections::other`].
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }
 
-    /// The summary as text, with all headings of `kind` in their order. Sections that `kind` does
-    /// not have follow if they hold something; then other text, contexts of split turns and files.
+    /// The summary as text, with all headings of `kind` in order. Then come sections that `kind` does
+    /// not have, if they are not empty, other text, contexts of split turns, and files.
     pub fn render(&self, kind: SummaryKind) -> String {
         let mut text = self.body.render(kind);
         for context in &self.turn_contexts {
@@ -85,12 +83,12 @@ impl SummaryDocument {
 }
 
 impl Sections {
-    /// Whether nothing is written under any heading or elsewhere.
+    /// Whether there is no text at all.
     pub fn is_empty(&self) -> bool {
         self.items.iter().all(Vec::is_empty) && self.other.is_empty()
     }
 
-    /// These sections as text, with all headings of `kind` in their order.
+    /// These sections as text, with all headings of `kind` in order.
     pub fn render(&self, kind: SummaryKind) -> String {
         let mut out = String::new();
         for other in self.other.iter().filter(|other| other.heading.is_empty()) {
@@ -123,7 +121,7 @@ impl Sections {
     }
 }
 
-/// One item with its list marker; further lines are indented, so that they can be no heading.
+/// One item with its list marker. Further lines are indented so that they cannot be headings.
 pub(crate) fn render_item(section: Section, number: usize, item: &str) -> String {
     let marker = match section.marker() {
         Marker::Bullet => "- ".to_owned(),

@@ -1,4 +1,4 @@
-//! System messages replayed: what prompt and tools stand after all of them.
+//! Replays system messages: the prompt and tools that result from all of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,10 +6,10 @@ use std::hash::Hash;
 use crate::json::{self, Json};
 use crate::message::{Body, Message};
 
-/// The system message that says the same as all system messages among `messages` together.
+/// One system message that is equivalent to all system messages in `messages`.
 ///
 /// Contents are joined by a blank line, sections patched by name, tools added and removed
-/// (compaction spec, Summaries, Commit). `timestamp`, in epoch milliseconds, is that of the
+/// (docs/summaries.md, "Commit"). `timestamp`, in epoch milliseconds, is that of the
 /// result. `None` if there is no system message.
 pub fn replay<'a>(messages: impl IntoIterator<Item = &'a Message>, timestamp: i64) -> Option<Message> {
     let mut state = State::default();
@@ -70,31 +70,31 @@ impl<'a> State<'a> {
     }
 }
 
-/// Values by key, in the order in which their keys came, however many there are.
+/// A map that keeps keys in the order of their first insertion.
 struct Ordered<K, V> {
     list: Vec<Option<(K, V)>>,
-    places: HashMap<K, usize>,
+    positions: HashMap<K, usize>,
 }
 
 impl<K, V> Default for Ordered<K, V> {
     fn default() -> Self {
-        Self { list: Vec::new(), places: HashMap::new() }
+        Self { list: Vec::new(), positions: HashMap::new() }
     }
 }
 
 impl<K: Copy + Eq + Hash, V> Ordered<K, V> {
-    /// Sets the value of a key in its old place, or at the end.
+    /// Sets the value of a key, at its old position or at the end.
     fn put(&mut self, key: K, value: V) {
-        let place = *self.places.entry(key).or_insert(self.list.len());
-        match self.list.get_mut(place) {
+        let position = *self.positions.entry(key).or_insert(self.list.len());
+        match self.list.get_mut(position) {
             Some(known) => *known = Some((key, value)),
             None => self.list.push(Some((key, value))),
         }
     }
 
     fn remove(&mut self, key: &K) {
-        if let Some(place) = self.places.remove(key) {
-            self.list[place] = None;
+        if let Some(position) = self.positions.remove(key) {
+            self.list[position] = None;
         }
     }
 

@@ -1,14 +1,14 @@
-//! Text measured and cut in UTF-16 units, the unit of every size in the session format.
+//! Measures and cuts text in UTF-16 units, the unit of every size in the session format.
 
 /// Number of UTF-16 units of `text`: one for each character, two for those outside the basic plane.
 ///
-/// Sizes are counted this way so that figures agree with what other readers of the format compute
-/// (compaction spec, head of the page).
+/// Other readers of the format count the same way, so the figures agree (docs/projection.md, "Tokens").
 pub fn utf16_len(text: &str) -> usize {
-    // Every character has exactly one byte that is not a continuation byte, and exactly the
-    // characters that need a surrogate pair start with a byte of 0xF0 or above.
+    // Every character has exactly one byte that is not a continuation byte. Characters that need a
+    // surrogate pair are exactly those that start with a byte of 0xF0 or above.
     let units = |&byte: &u8| u8::from((byte as i8) >= -0x40) + u8::from(byte >= 0xF0);
-    // Sums of bytes are several times as fast as wider ones; this many cannot exceed a byte.
+    // Sums in a byte are several times faster than wider ones. A chunk of this size cannot overflow
+    // one.
     text.as_bytes().chunks(127).map(|bytes| usize::from(bytes.iter().map(units).sum::<u8>())).sum()
 }
 
@@ -42,25 +42,25 @@ pub fn suffix_utf16(text: &str, units: usize) -> &str {
     text
 }
 
-/// The least tokens that any model's tokenizer makes of `text`: one for each word, for three digits, for
-/// each group of other signs, since none joins two of them; Chinese, Japanese and Korean count one for
-/// four characters. What tokenizers really make of it is up to several times as much.
+/// A lower bound for the tokens that any tokenizer makes of `text`: one for each word, each three
+/// digits, and each group of other signs. Four Chinese, Japanese or Korean characters count as one.
+/// Real counts can be several times higher.
 pub fn least_tokens(text: &str) -> u64 {
     let (mut tokens, mut wide) = (0u64, 0u64);
-    let mut before = Sign::Space;
+    let mut before = CharacterClass::Space;
     let mut length = 0;
     for character in text.chars() {
-        let sign = Sign::of(character);
-        if sign == Sign::Wide {
+        let sign = CharacterClass::of(character);
+        if sign == CharacterClass::Wide {
             wide += 1;
         }
         length = if sign == before { length + 1 } else { 0 };
-        // A sign before a word belongs to it.
-        let is_alone = sign != before && !(before == Sign::Other && sign == Sign::Letter);
+        // A sign before a word is part of the word.
+        let is_alone = sign != before && !(before == CharacterClass::Other && sign == CharacterClass::Letter);
         tokens += u64::from(match sign {
-            Sign::Space | Sign::Wide => false,
-            Sign::Digit => length % 3 == 0,
-            Sign::Letter | Sign::Other => is_alone,
+            CharacterClass::Space | CharacterClass::Wide => false,
+            CharacterClass::Digit => length % 3 == 0,
+            CharacterClass::Letter | CharacterClass::Other => is_alone,
         });
         before = sign;
     }
@@ -68,7 +68,7 @@ pub fn least_tokens(text: &str) -> u64 {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum CharacterClass {
     Space,
     Letter,
     Digit,
@@ -77,7 +77,7 @@ enum Sign {
     Other,
 }
 
-impl Sign {
+impl CharacterClass {
     fn of(character: char) -> Self {
         match character {
             'a'..='z' | 'A'..='Z' | '\'' | '\u{2019}' => Self::Letter,
@@ -90,10 +90,10 @@ impl Sign {
     }
 }
 
-/// Orders two strings by their UTF-16 units, the order in which file lists are sorted.
+/// Compares two strings by their UTF-16 units, the order of file lists.
 ///
-/// It differs from the order of `str` only where a character outside the basic plane meets one
-/// between U+E000 and U+FFFF.
+/// It differs from the order of `str` only when a character outside the basic plane is compared with
+/// one between U+E000 and U+FFFF.
 pub fn cmp_utf16(left: &str, right: &str) -> std::cmp::Ordering {
     left.encode_utf16().cmp(right.encode_utf16())
 }

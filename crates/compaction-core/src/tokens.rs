@@ -1,4 +1,4 @@
-//! Token estimates and what a context weighs (compaction spec, Tokens).
+//! Token counts of messages and contexts (docs/projection.md, "Tokens").
 
 use crate::message::{Block, Body, Content, Message};
 use crate::projection::{ProjectedEntry, Projection};
@@ -6,17 +6,17 @@ use crate::system_state;
 use crate::text::utf16_len;
 use crate::undo::CopiedDepths;
 
-/// UTF-16 units that stand for one token in an estimate.
+/// UTF-16 units per token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
-/// UTF-16 units that an image counts as.
+/// UTF-16 units counted for an image.
 const IMAGE_UNITS: usize = 4800;
 
-/// Tokens of a context: what the provider reported, and estimates for what came after.
+/// Tokens of a context: those that the provider reported, and estimates for the messages after that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ContextTokens {
     /// The sum.
     pub tokens: u64,
-    /// Tokens of the last usage that can be trusted, 0 if there is none.
+    /// Tokens of the last trusted usage; 0 if there is none.
     pub usage_tokens: u64,
     /// Estimated tokens of the messages after it, or of all messages.
     pub trailing_tokens: u64,
@@ -27,7 +27,7 @@ pub fn estimate_text(text: &str) -> u64 {
     units_to_tokens(utf16_len(text))
 }
 
-/// Estimated tokens of messages, each rounded up by itself.
+/// Estimated tokens of messages. Each message is rounded up.
 pub fn estimate_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
     messages.into_iter().map(Message::tokens).sum()
 }
@@ -80,16 +80,16 @@ fn answer_block_units(block: &Block) -> usize {
     }
 }
 
-/// Tokens of the context that an assistant message reports, if its usage can be trusted: not
-/// aborted, not an error, not zero.
+/// Tokens of the context that an assistant message reports. `None` if the usage cannot be trusted: the
+/// answer was aborted, failed, or reports zero.
 pub fn trusted_usage(message: &Message) -> Option<u64> {
     let assistant = message.as_assistant().filter(|_| is_success(message))?;
     assistant.usage.map(|usage| usage.context_tokens()).filter(|tokens| *tokens > 0)
 }
 
-/// Tokens of a projected context: the last trusted usage plus estimates of the messages after it,
-/// if that message came after the last compaction or context edit; otherwise estimates alone. Usage
-/// of copies that undoing a compaction made is passed over.
+/// Tokens of a projected context: the last trusted usage plus estimates of the messages after it. If
+/// that usage is older than the last compaction or context edit, the whole context is estimated. The
+/// usage of copies that an undo made is ignored.
 pub fn context_tokens(projection: &Projection) -> ContextTokens {
     if let Some(tokens) = usage_and_trailing(projection) {
         return tokens;
@@ -98,8 +98,8 @@ pub fn context_tokens(projection: &Projection) -> ContextTokens {
     ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }
 }
 
-/// Tokens of a projected context; `None` between a compaction and the first answer after it, since the
-/// numbers at hand are those of the context before.
+/// Tokens of a projected context. `None` between a compaction and the first answer after it, because
+/// the reported numbers describe the context before the compaction.
 pub fn known_context_tokens(projection: &Projection) -> Option<u64> {
     let answered = |compaction: &ProjectedEntry| {
         let later = projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
@@ -114,10 +114,10 @@ pub(crate) fn is_success(message: &Message) -> bool {
     message.as_assistant().is_some_and(|answer| !matches!(answer.stop_reason.as_deref(), Some("aborted" | "error")))
 }
 
-/// Estimated tokens of a projected context, whatever providers have reported of it.
+/// Estimated tokens of a projected context. Reported usage is ignored.
 pub fn estimate_context(projection: &Projection) -> u64 {
     let conversation = projection.messages().filter(|message| !matches!(message.body(), Body::System(_)));
-    // Several system messages are one prompt with changes; what counts is the prompt that results.
+    // Several system messages are one prompt and its changes. Only the resulting prompt counts.
     let system = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
     system + estimate_messages(conversation)
 }

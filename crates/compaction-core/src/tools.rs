@@ -1,22 +1,23 @@
-//! Tools of coding agents: what a call does, to which files, with which command or list of things to do, and whether
-//! its result tells of a failure.
+//! Tools of coding agents: what a call does, its files, command or plan, and whether its result reports
+//! a failure.
 //!
-//! One table (`tools/table.txt`) serves the file lists of a compaction and the ledger alike. Its rows are names; what is
-//! more than a name stands in code here: patches (`patch`), command lines (`shell`), lists of things to do (`plan`),
+//! One table (`tools/table.txt`) serves both the file lists of a compaction and the ledger. Its rows
+//! are names. Everything else is code: patches (`patch`), command lines (`shell`), plans (`plan`),
 //! results (`outcome`).
 //!
-//! What counts as a file that was read or modified:
+//! These files count as read or modified:
 //!
-//! - a file that a call names, by the table or by [`FileTools`];
-//! - a file in a patch; a deleted or moved one counts as modified, since the work changed it;
-//! - a file that aider tells to have edited in the text of an answer; an edit that merely stands in a text counts where
-//!   a conversation holds no call of a tool at all, so that nothing else can tell;
-//! - a file that a command line prints as a whole or in part (`cat`, `head`, `sed -n`, `nl`), as some agents have no other
-//!   way to read, if its output goes to the reader. A search (`grep`) reads no file;
-//! - a file that a command line evidently writes text into (`cat > FILE <<EOF`, `echo … > FILE`, `tee`, `sed -i`). Where
-//!   programs write their output (`make > log`), and what `cp`, `mv` and `rm` do, is not told: patterns, variables and
-//!   directories stand there more often than files that matter. Nor do the command lines of a tool named exactly `bash`
-//!   tell files: it is that of the format's own agent, whose lists hold none of them.
+//! - a file that a call names, according to the table or [`FileTools`];
+//! - a file in a patch; deleted and moved files count as modified;
+//! - a file that aider reports as edited in the text of an answer; an edit that only appears in a text
+//!   counts if the conversation has no tool call at all;
+//! - a file that a command line prints completely or partly (`cat`, `head`, `sed -n`, `nl`), if the
+//!   output goes to the reader, because some agents have no other way to read. A search (`grep`) does
+//!   not count;
+//! - a file that a command line clearly writes text into (`cat > FILE <<EOF`, `echo … > FILE`, `tee`,
+//!   `sed -i`). Output of programs (`make > log`), `cp`, `mv` and `rm` do not count: their arguments
+//!   are more often patterns, variables and directories. Command lines of a tool named exactly `bash`
+//!   do not count either: it belongs to the format's own agent, whose lists have no such files.
 
 mod arguments;
 mod outcome;
@@ -33,60 +34,60 @@ use arguments::Arguments;
 use table::{Kind, table};
 
 pub use outcome::{failed, files_done, has_failed, printed_text};
-pub use patch::{edits_proposed, edits_told};
+pub use patch::{proposed_edits, reported_edits};
 pub use plan::{Plan, PlanItem, PlanStatus};
 
 use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::ToolCall;
 
-/// The command tool of the format's own agent. That agent counts no files of command lines, and the file lists of its
-/// sessions are the same whoever compacts them.
+/// The command tool of the format's own agent. That agent counts no files of command lines, and the
+/// lists of its sessions must not depend on who compacts them.
 const OWN_RUN: &str = "bash";
-/// Calls within calls that are followed.
+/// Maximum depth of wrapped calls.
 const DEEPEST_WRAP: usize = 2;
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileDeed {
-    /// It is read.
+    /// The file is read.
     Read,
-    /// It is written as a whole.
+    /// The whole file is written.
     Write,
-    /// A part of it is changed.
+    /// Part of the file is changed.
     Edit,
-    /// It is deleted, or moved elsewhere.
+    /// The file is deleted or moved away.
     Delete,
 }
 
-/// A file and what is done to it.
+/// A file and the operation on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileUse {
-    /// What is done.
+    /// The operation.
     pub deed: FileDeed,
-    /// The path, as the call spells it.
+    /// The path as the call spells it.
     pub path: String,
 }
 
-/// What a call of a tool does.
+/// What a tool call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAction {
-    /// Reads or changes files, at least one.
+    /// Reads or changes at least one file.
     Files(Vec<FileUse>),
-    /// Reads or changes the file that the agent has open; [`files_done`] tells which.
+    /// Reads or changes the file that the agent has open. [`files_done`] finds out which.
     OpenFile(FileDeed),
     /// Runs a command line.
     Run {
         /// The command line, without the shell that runs it.
         command: String,
-        /// Files that it evidently reads or writes.
+        /// Files that it clearly reads or writes.
         files: Vec<FileUse>,
     },
-    /// Writes down what is to be done.
+    /// Writes a plan.
     Plan(Plan),
-    /// Asks the person; the questions.
+    /// Asks the person these questions.
     Ask(Vec<String>),
-    /// Ends the task; what is said about it.
+    /// Ends the task with this text.
     Finish(String),
     /// Looks something up and changes nothing.
     Search,
@@ -103,7 +104,8 @@ impl ToolAction {
         }
     }
 
-    /// Whether the call is there to change files. A command line is not, even if it does.
+    /// Whether the purpose of the call is to change files. Command lines do not count, even if they
+    /// change files.
     pub fn changes_files(&self) -> bool {
         match self {
             ToolAction::Files(files) => files.iter().any(|file| file.deed != FileDeed::Read),
@@ -113,13 +115,13 @@ impl ToolAction {
     }
 }
 
-/// Whether an argument of this name holds a path, by `tools` or the table.
+/// Whether an argument of this name holds a path, according to `tools` or the table.
 pub fn names_path(argument: &str, tools: &FileTools) -> bool {
     let by_table = || table().arguments("path").iter().any(|name| table::is_written_as(argument, name));
     tools.path_arguments.iter().any(|name| name == argument) || by_table()
 }
 
-/// What `call` does. `tools` is asked before the table.
+/// What `call` does. `tools` takes precedence over the table.
 pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
     let arguments = call.arguments.as_ref().map(unpacked);
     let arguments = Arguments::of(arguments.as_deref());
@@ -132,24 +134,24 @@ pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
     }
 }
 
-/// Whether `tools` itself names the tool and the file of `call`. Such a call counts whatever comes of it: that is the rule
-/// of the format's own agent for its own tools.
+/// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails,
+/// as the format's own agent does it for its own tools.
 pub fn is_listed(call: &ToolCall, tools: &FileTools) -> bool {
     listed(&call.name, tools).is_some() && Arguments::of(call.arguments.as_ref()).listed_path(tools).is_some()
 }
 
-/// The list of things to do that `call` writes down, whatever else it does; `None` where it has none.
+/// The plan that `call` contains, whatever else it does; `None` if it has none.
 pub fn plan_items(call: &ToolCall) -> Option<Plan> {
     let arguments = call.arguments.as_ref().map(unpacked)?;
     match by_table(&call.name, &Arguments::of(Some(&arguments)), DEEPEST_WRAP) {
         ToolAction::Plan(plan) => Some(plan),
-        // Cline's list travels in an argument of any call.
+        // Cline puts its plan into an argument of any call.
         _ => arguments.get("task_progress")?.as_str().map(Plan::of_text),
     }
     .filter(|plan| !plan.items.is_empty())
 }
 
-/// Modifying counts before reading, where a name stands in two lists.
+/// If a name is in two lists, modifying takes precedence over reading.
 fn listed(name: &str, tools: &FileTools) -> Option<FileDeed> {
     let lists = [(&tools.edit, FileDeed::Edit), (&tools.write, FileDeed::Write), (&tools.read, FileDeed::Read)];
     lists.into_iter().find_map(|(names, deed)| names.iter().any(|listed| listed == name).then_some(deed))
@@ -178,7 +180,7 @@ fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
     }
 }
 
-/// A tool that the table does not know: a verb with a file, a patch and a command line show what it does.
+/// A tool that is not in the table. A verb with a file, a patch or a command line shows what it does.
 fn unknown(arguments: &Arguments<'_>) -> ToolAction {
     verb(arguments).or_else(|| marked_patch(arguments)).or_else(|| run(arguments)).unwrap_or(ToolAction::Other)
 }
@@ -227,7 +229,7 @@ fn without_files(action: ToolAction) -> ToolAction {
     }
 }
 
-/// Code for an interpreter names its files in a language that is not read here.
+/// Code for an interpreter is not parsed for files.
 fn run_code(arguments: &Arguments<'_>) -> Option<ToolAction> {
     arguments.text("code").map(|code| ToolAction::Run { command: code.to_owned(), files: Vec::new() })
 }
@@ -240,8 +242,8 @@ fn wrapped(arguments: &Arguments<'_>, depth: usize) -> ToolAction {
     }
 }
 
-/// Arguments that are kept as the text of their object are read, also where they stand in a member `params`, as in
-/// Cursor's store. Any other text is an argument of its own.
+/// Arguments may be stored as the text of their object, also in a member `params` as Cursor does. Any
+/// other text is an argument itself.
 fn unpacked<'a>(arguments: &'a Json<'static>) -> Cow<'a, Json<'static>> {
     let inner = arguments.get("params").unwrap_or(arguments);
     let object = inner.as_str().filter(|text| text.trim_start().starts_with('{'));

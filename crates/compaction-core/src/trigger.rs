@@ -1,4 +1,4 @@
-//! Triggers: whether a context should be compacted now (compaction spec, Triggers).
+//! Triggers: decides whether a context should be compacted now (docs/triggers.md).
 
 mod attempt;
 mod gauge;
@@ -21,30 +21,30 @@ use overflowing::{Overflow, Overflowed, overflow_of};
 use subject::Subject;
 pub use truncated::{is_part, read_tokens};
 
-/// The model that the next request goes to.
+/// The model of the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TriggerModel<'a> {
     /// Provider of the model.
     pub provider: &'a str,
     /// Id of the model.
     pub id: &'a str,
-    /// Its window in tokens; 0 where it is not known.
+    /// Its window in tokens; 0 if unknown.
     pub context_window: u64,
-    /// The longest answer that is asked of it, in tokens, where that is known.
+    /// The longest answer that is requested, in tokens, if known.
     pub max_output_tokens: Option<u64>,
-    /// Tokens of input that its provider takes, where an earlier error or answer has shown it.
+    /// Tokens of input that its provider accepts, if an earlier error or answer has shown it.
     pub room: Option<u64>,
 }
 
 impl TriggerModel<'_> {
-    /// The window that a context has to fit into: less than the model's where the provider has shown
-    /// that it takes less.
+    /// The window that a context has to fit: that of the model, or less if the provider has shown that
+    /// it accepts less.
     pub fn effective_window(&self) -> u64 {
         self.room.map_or(self.context_window, |room| room.min(self.context_window))
     }
 }
 
-/// What the decision is made from.
+/// Input of the decision.
 #[derive(Debug, Clone, Copy)]
 pub struct TriggerInput<'a> {
     /// The context at the leaf.
@@ -53,10 +53,10 @@ pub struct TriggerInput<'a> {
     pub model: TriggerModel<'a>,
     /// The settings for that model.
     pub settings: CompactionSettings,
-    /// The message that has just come: an assistant message asks as after a run; another message,
-    /// or none, asks as before a prompt, about the context's last assistant message.
+    /// The message that has just arrived. An assistant message asks as after a run. Any other message,
+    /// or none, asks as before a prompt, about the last assistant message of the context.
     pub message: Option<&'a Message>,
-    /// The answer whose overflow was to be compacted away last, if that failed. What succeeded is
+    /// The answer of the last overflow recovery, if that recovery failed. Successful recoveries are
     /// found on the branch.
     pub failed_recovery: Option<&'a EntryId>,
 }
@@ -75,7 +75,7 @@ pub enum TriggerAction {
 pub enum TriggerReason {
     /// The context has grown over the threshold.
     Threshold,
-    /// A provider refused the context, or cut it.
+    /// A provider refused the context or truncated it.
     Overflow,
 }
 
@@ -86,30 +86,29 @@ pub struct TriggerDecision {
     pub action: TriggerAction,
     /// Why, if there is something to do.
     pub reason: Option<TriggerReason>,
-    /// Whether the request has to be made again after the compaction: the answer that overflowed
-    /// was not finished.
+    /// Whether the request has to be made again after the compaction, because the answer that
+    /// overflowed was not finished.
     pub will_retry: bool,
     /// Tokens of the context.
     pub context_tokens: u64,
-    /// More tokens than this are too many.
+    /// Compact above this number of tokens.
     pub threshold: u64,
-    /// The settings as they fit the window.
+    /// The settings, fitted to the window.
     pub limits: EffectiveLimits,
-    /// The guard that kept a trigger from acting, in camelCase: `disabled`, `unknownWindow`,
-    /// `otherModel`, `olderThanCompaction`, `aborted`, `overflowRecoveryTried`, `outputTooLarge`,
-    /// `alreadyCompacted`.
+    /// The guard that stopped a trigger, in camelCase: `disabled`, `unknownWindow`, `otherModel`,
+    /// `olderThanCompaction`, `aborted`, `overflowRecoveryTried`, `outputTooLarge`, `alreadyCompacted`.
     pub skipped: Option<&'static str>,
-    /// What a person is told where the guard is `overflowRecoveryTried`.
+    /// Advice for the person if the guard is `overflowRecoveryTried`.
     pub advice: Option<&'static str>,
-    /// Whether a message that overflowed was judged, whatever came of it.
+    /// Whether the judged message overflowed, whatever the decision.
     pub has_overflowed: bool,
-    /// What the provider named of the request that it refused.
+    /// Sizes that the provider named for the refused request.
     pub reported: Reported,
-    /// Tokens of input that the provider takes, as this message shows; see [`TriggerModel::room`].
+    /// Tokens of input that the provider accepts according to this message; see [`TriggerModel::room`].
     pub room: Option<u64>,
 }
 
-/// Decides whether to compact. Pure: it changes nothing and looks at no clock.
+/// Decides whether to compact. It is pure: it changes nothing and uses no clock.
 pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
     let subject = Subject::of(input);
     let limits = EffectiveLimits::for_window(input.model.effective_window(), &input.settings);
@@ -129,7 +128,7 @@ pub fn check_compaction(input: &TriggerInput<'_>) -> TriggerDecision {
     decide(input, &subject, none)
 }
 
-/// The guards, in the order of the spec.
+/// The guards, in their order (docs/triggers.md, "Guards").
 fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {
     let overflowed = overflow(input, subject, &none);
     let none = none.with_overflow(input, subject, overflowed);
@@ -151,21 +150,22 @@ fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision
     TriggerDecision { skipped: decision.skipped.or(skipped), ..decision }
 }
 
-/// How the message that is judged overflowed, if it did.
+/// How the judged message overflowed, if it did.
 fn overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecision) -> Option<Overflowed> {
     let message = subject.message?;
     overflow_of(message, &input.model, none.threshold)
         .or_else(|| truncated::by_usage(input.projection, message, subject.depth))
 }
 
-/// Parts of a context that a refusal without numbers lets stay: half of it. What the provider takes is
-/// less than it got, and by how much nobody knows.
+/// Divisor of the context after a refusal without numbers. The provider accepts less than it got, and
+/// nobody knows how much less, so half of the context is kept.
 const UNKNOWN_SHARE: u64 = 2;
-/// A refusal of fewer tokens says nothing of a window.
+/// Refusals of fewer tokens say nothing about the window.
 const LEAST_WINDOW: u64 = 256;
 
 impl TriggerDecision {
-    /// The same for whoever looks at the size of the context alone: an overflow is none of its reasons.
+    /// The same decision for callers that consider only the size of the context. An overflow is no
+    /// reason for them.
     pub fn by_threshold(self) -> Self {
         match self.reason {
             Some(TriggerReason::Overflow) if self.context_tokens > self.threshold => {
@@ -178,7 +178,7 @@ impl TriggerDecision {
         }
     }
 
-    /// The same with what an overflow shows of the room that the provider has.
+    /// Adds what an overflow shows about the room of the provider.
     fn with_overflow(
         self,
         input: &TriggerInput<'_>,
@@ -191,8 +191,8 @@ impl TriggerDecision {
             return TriggerDecision { has_overflowed: overflowed.is_some(), reported, ..self };
         };
         let reported = overflowed.reported;
-        let told = self.told(overflowed);
-        let room = self.named_room(reported).filter(|_| reported.is_curable()).or(told);
+        let implied = self.implied_room(overflowed);
+        let room = self.named_room(reported).filter(|_| reported.is_curable()).or(implied);
         let target = room
             .map(|room| if reported.limit.is_some() || !overflowed.is_refused { room } else { room / UNKNOWN_SHARE });
         let window = target.unwrap_or(u64::MAX).min(input.model.effective_window());
@@ -200,8 +200,8 @@ impl TriggerDecision {
         Self { has_overflowed: true, reported, room, limits, threshold: limits.threshold, ..self }
     }
 
-    /// The room that a provider names: its limit without the output that was asked for. Where it names one
-    /// number for the whole request, what that has over the context is output, prompt and tools.
+    /// The room that a provider names: its limit minus the requested output. If it names one number for
+    /// the whole request, the part of it beyond the context is output, prompt and tools.
     fn named_room(&self, reported: Reported) -> Option<u64> {
         let limit = reported.limit?;
         let beside = match (reported.input, reported.total) {
@@ -212,9 +212,10 @@ impl TriggerDecision {
         if whole.is_curable() { whole.room() } else { Some(limit) }
     }
 
-    /// What a refusal without a limit, or an answer to a part of the context, says of the room: it is no
-    /// more than there was. Nothing is learned where the context was too large for the settings anyway.
-    fn told(&self, overflowed: Overflowed) -> Option<u64> {
+    /// The room according to a refusal without a limit, or to an answer to a part of the context: at
+    /// most the size of that request. Nothing is learned if the context was too large for the settings
+    /// anyway.
+    fn implied_room(&self, overflowed: Overflowed) -> Option<u64> {
         match overflowed.is_refused {
             false => overflowed.reported.limit,
             true if overflowed.reported.limit.is_some() || overflowed.kind == Overflow::OutputTooLarge => None,
@@ -233,9 +234,9 @@ enum Judgement {
     Compact { will_retry: bool },
     /// A guard forbids any trigger.
     Stop(&'static str),
-    /// A second recovery would do what the first one did.
+    /// A second recovery would repeat the first one.
     Tried(&'static str),
-    /// A guard forbids to look at the message; the context may still be over the threshold.
+    /// A guard excludes the message. The context may still be over the threshold.
     Ignored(&'static str),
     /// The message did not overflow.
     NoOverflow,
@@ -278,7 +279,7 @@ fn judge_threshold(subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecis
     compact(TriggerReason::Threshold, false, none)
 }
 
-/// A message that names no model may be from any.
+/// A message that names no model may come from any.
 fn is_from_model(message: &Message, model: &TriggerModel<'_>) -> bool {
     let Some(assistant) = message.as_assistant() else {
         return false;

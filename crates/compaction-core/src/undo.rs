@@ -1,8 +1,8 @@
-//! Undoing a compaction: a new branch starts where the compaction did, with copies of what
-//! followed it. Nothing is taken away; the old branch stays.
+//! Undoing a compaction: a new branch starts where the compaction did, with copies of the entries that
+//! followed it. Nothing is removed; the old branch stays.
 //!
-//! A mark comes first on the new branch. It stands for the compaction where copies name that, and
-//! it tells how many copies follow it, since their usage was measured in another context.
+//! A mark is the first entry of the new branch. Copies name it instead of the compaction. It says how
+//! many copies follow, because their usage was measured in another context.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,22 +13,22 @@ use crate::json::{self, Json, NotAnObject, RawObject};
 use crate::pins;
 use crate::projection::{ProjectedEntry, Projection};
 
-/// Custom type of the entry that begins the branch of an undone compaction.
+/// Custom type of the first entry of the new branch.
 pub const MARK: &str = "compactd.undo";
 
 /// The mark of an undone compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// The leaf that was left.
+    /// The abandoned leaf.
     pub from_id: EntryId,
     /// The compaction.
     pub undone_entry_id: EntryId,
-    /// Copies that were made, one behind the other. A branch may have left them before the last one.
+    /// Number of copies that were written. A branch may leave them before the last one.
     pub entries: usize,
 }
 
 impl Mark {
-    /// The members of the `custom` entry that is the mark.
+    /// The members of the mark's `custom` entry.
     pub fn members(&self) -> String {
         let text = |id: &EntryId| json::encode_string(id.as_str());
         format!(
@@ -39,7 +39,7 @@ impl Mark {
         )
     }
 
-    /// Reads a mark; `None` for any other entry, or one that is no whole mark.
+    /// Reads a mark; `None` for other entries and incomplete marks.
     pub fn of(entry: &Entry) -> Option<Self> {
         let EntryBody::Custom { custom_type, data: Some(data) } = entry.body() else {
             return None;
@@ -54,11 +54,10 @@ impl Mark {
     }
 }
 
-/// The members of a copy of `entry`: those that it has, byte for byte, but where they name an entry
-/// that `new_ids` has another id for. `type`, `id`, `parentId` and `timestamp` are for the writer of
-/// the copy to give.
+/// The members of a copy of `entry`. They are copied byte for byte, except that ids in `new_ids` are
+/// replaced. The writer of the copy sets `type`, `id`, `parentId` and `timestamp`.
 ///
-/// Fails if the entry's line is no JSON object.
+/// Fails if the entry's line is not a JSON object.
 pub fn copied_members(entry: &Entry, new_ids: &HashMap<EntryId, EntryId>) -> Result<String, NotAnObject> {
     let mut object = RawObject::parse(entry.line())?;
     let renamed = |name: Option<String>| new_ids.get(name?.as_str()).map(|id| json::encode_string(id.as_str()));
@@ -81,7 +80,7 @@ pub fn copied_members(entry: &Entry, new_ids: &HashMap<EntryId, EntryId>) -> Res
     Ok(object.to_json())
 }
 
-/// The member by which entries of a kind name another one, beside their parent.
+/// The member, apart from the parent, by which entries of a kind refer to another entry.
 fn reference_member(kind: EntryKind) -> Option<&'static str> {
     match kind {
         EntryKind::Compaction => Some("firstKeptEntryId"),
@@ -91,17 +90,17 @@ fn reference_member(kind: EntryKind) -> Option<&'static str> {
     }
 }
 
-/// The depths of a context at which copies lie that were made when compactions were undone.
+/// The depths of copies in a context that undoing compactions made.
 ///
-/// Their usage tells of the context that a compaction had made small, so that it is not believed on
-/// the branch where that context is whole again.
+/// Their usage describes the context after the compaction, so it is not trusted on the branch where the
+/// whole context is back.
 #[derive(Debug, Clone, Default)]
 pub struct CopiedDepths(Vec<Range<usize>>);
 
 impl CopiedDepths {
-    /// Finds the copies of a context. A mark tells how many were made; the branch may have left them
-    /// before the last one, or be itself a copy of a branch that had, so that only those count that
-    /// follow the mark and have its time: all of them were one write.
+    /// Finds the copies in a context. A mark says how many were written, but the branch may have left
+    /// them early, or may be a copy of such a branch. So only entries that follow the mark and have its
+    /// timestamp count: all copies were one write.
     pub fn of(projection: &Projection) -> Self {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut open: Option<(&ProjectedEntry, usize)> = None;
@@ -124,14 +123,14 @@ impl CopiedDepths {
         self.0.iter().any(|range| range.contains(&depth))
     }
 
-    /// The depth of the newest mark or copy; what lies below it came after the last undo.
+    /// The depth of the newest mark or copy. Entries with smaller depths came after the last undo.
     pub fn newest(&self) -> Option<usize> {
         self.0.iter().map(|range| range.start).min()
     }
 }
 
-/// The compaction to undo on a path (root first): the one with this id, or the last one. Returns its
-/// position; `None` if the path has no such compaction.
+/// The position of the compaction to undo on a path (root first): the one with this id, or the last
+/// one. `None` if the path has no such compaction.
 pub fn find_compaction(path: &[Arc<Entry>], id: Option<&EntryId>) -> Option<usize> {
     let is_wanted = |entry: &Arc<Entry>| entry.kind() == EntryKind::Compaction && id.is_none_or(|id| id == entry.id());
     path.iter().rposition(is_wanted)

@@ -1,4 +1,4 @@
-//! What an entry says, whole: for those who want it back when a summary stands in its place.
+//! The whole text of an entry, for callers that need it after a summary has replaced the entry.
 
 use std::ops::Range;
 
@@ -6,41 +6,41 @@ use crate::entry::{Entry, EntryBody};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
 
-/// What stands where an entry has an image.
+/// Placeholder for an image.
 pub const IMAGE: &str = "[image]";
 
-/// What an entry says, and which part of it stands where.
+/// The text of an entry and the positions of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verbatim {
     /// The text, as [`entry_text`] gives it.
     pub text: String,
-    /// Its parts in order, each on lines of its own. Between two of them stands one line break.
+    /// Its parts in order. One line break separates two parts.
     pub parts: Vec<Part>,
 }
 
-/// A part of what an entry says.
+/// A part of the text of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// What it is.
     pub kind: PartKind,
-    /// Its place in the list of content blocks; `None` where the content is no list.
+    /// Its position in the list of content blocks; `None` if the content is not a list.
     pub block: Option<usize>,
-    /// Bytes of it in the text.
+    /// Its byte range in the text.
     pub range: Range<usize>,
 }
 
-/// What a part of an entry is.
+/// The kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
-    /// Text, that of a tool result as well.
+    /// Text, including that of a tool result.
     Text,
     /// A tool call: `name(arguments)`.
     ToolCall,
-    /// An image, of which [`IMAGE`] is left.
+    /// An image, written as [`IMAGE`].
     Image,
     /// A command that the person ran, after `$ `.
     Command,
-    /// What that command printed.
+    /// The output of that command.
     Output,
     /// A summary.
     Summary,
@@ -111,9 +111,9 @@ impl Verbatim {
     }
 }
 
-/// The text of an entry: texts as they are, tool calls as `name(arguments)`, a command with its
-/// output, images as [`IMAGE`]. Empty for metadata. Thinking is left out, as models are not shown
-/// that of earlier answers.
+/// The text of an entry: texts verbatim, tool calls as `name(arguments)`, a command with its output,
+/// images as [`IMAGE`]. Empty for metadata. Thinking is left out, because models do not see the
+/// thinking of earlier answers.
 pub fn entry_text(entry: &Entry) -> String {
     Verbatim::of(entry).text
 }

@@ -1,4 +1,4 @@
-//! Compactions that the server begins by itself (compaction spec, Triggers): after each message of a
+//! Compactions that the server begins by itself (docs/triggers.md): after each message of a
 //! person, each answer, each tool result, and after a change of the model, it asks whether one is due,
 //! before the next request could overflow.
 
@@ -240,7 +240,7 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
-/// Tells a person that compacting does not help (compaction spec, Triggers, Guards).
+/// Tells a person that compacting does not help (docs/triggers.md, "Guards").
 fn still_too_large(
     access: &SessionAccess<'_>,
     decision: &TriggerDecision,
@@ -329,7 +329,7 @@ fn begin(access: &mut SessionAccess<'_>, order: &Order) -> Result<(Begun, Chain)
 }
 
 /// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
-/// would learn why the context grows (field bug 73).
+/// would learn why the context grows (docs/field-reports.md, "Requests and summaries").
 fn tell_failure(
     access: &SessionAccess<'_>,
     order: &Order,

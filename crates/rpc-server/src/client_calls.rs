@@ -1,5 +1,5 @@
-//! Requests from the server to its client: summaries by the host's own model, and hooks (protocol
-//! spec, From server to client).
+//! Requests from the server to its client: summaries by the host's own model, and hooks
+//! (protocol/README.md, "Requests of the server").
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! A compaction from the order to its entry (compaction spec, Preparation and Summaries).
+//! A compaction from the order to its entry (docs/preparation.md; docs/summaries.md).
 //!
 //! Preparing and committing happen in the session's turn; between them, while the summary is
 //! written, the session is free and appends go on. What is appended meanwhile lies after the cut
@@ -195,7 +195,7 @@ fn is_wanted(error: &RpcError) -> bool {
 }
 
 /// Keeps in mind that a recovery from an overflow has failed: there is one for each request of a
-/// person (compaction spec, Triggers, Guards). One that the client ended, or that had to wait for
+/// person (docs/triggers.md, "Guards"). One that the client ended, or that had to wait for
 /// another operation, was none.
 pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<&RpcError>) {
     let was_tried = |error: &RpcError| !is_wanted(error) && error.kind() != "operationInProgress";
@@ -205,7 +205,7 @@ pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<
 }
 
 /// Whether the agent has work left when a compaction ends that the server began, so that the host
-/// resumes it (field bug 131). Who ends a compaction does not ask for more.
+/// resumes it (docs/triggers.md, "Recovery"). Who ends a compaction does not ask for more.
 async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool {
     if order.reason == CompactionReason::Manual {
         return false;
@@ -366,7 +366,7 @@ fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, RpcError> {
 }
 
 /// The members of an edit that hides an entry of the failed attempt from the contexts to come: the
-/// call and its results together (field bugs 47 and 84).
+/// call and its results together (docs/triggers.md, "Recovery").
 pub(crate) fn hiding(target: &EntryId) -> String {
     format!("{{{},{}}}", member("targetId", &json::encode_string(target.as_str())), member("replacement", "null"))
 }
@@ -418,6 +418,7 @@ fn result(
         summarizer: written.summarizer,
         attempts: written.attempts,
         failures: written.failures,
+        summary_requests: written.requests.into_iter().map(convert::request_report).collect(),
         redactions: written.redactions,
         account,
     })

@@ -14,6 +14,7 @@ use compaction_core::tokens::ContextTokens;
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
+use crate::summarizers::{Estimate, Reason, RequestReport};
 use crate::wire;
 
 /// An entry as stored.
@@ -265,5 +266,54 @@ pub(crate) fn refused_size(reported: &Reported) -> wire::RefusedSize {
         limit: reported.limit,
         input_tokens: reported.counted(),
         requested_output_tokens: reported.output,
+    }
+}
+
+/// How a summary was asked for.
+pub(crate) fn request_report(report: RequestReport) -> wire::SummaryRequestReport {
+    let dollars = |cost: f64| (cost * 1_000_000.0).round() / 1_000_000.0;
+    let estimate = |estimate: Estimate| {
+        let cost = estimate.cost.map(dollars);
+        wire::RequestEstimate { input_tokens: estimate.tokens, cost }
+    };
+    wire::SummaryRequestReport {
+        kind: report.kind.into(),
+        mode: match report.is_continued {
+            true => wire::SummarizeMode::Continue,
+            false => wire::SummarizeMode::Transcript,
+        },
+        not_continued: report
+            .obstacle
+            .map(|obstacle| wire::NotContinued { reason: reason(obstacle.reason), detail: obstacle.detail }),
+        transcript: report.transcript.map(estimate),
+        continued: report.continued.map(estimate),
+        cached_tokens: report.cached_tokens,
+        cost: report.cost.map(dollars),
+    }
+}
+
+fn reason(reason: Reason) -> wire::NotContinuedReason {
+    use wire::NotContinuedReason as Told;
+    match reason {
+        Reason::Settings => Told::Settings,
+        Reason::NotSupported => Told::NotSupported,
+        Reason::OtherModel => Told::OtherModel,
+        Reason::OtherInterface => Told::OtherInterface,
+        Reason::PromptUnknown => Told::PromptUnknown,
+        Reason::NotSeen => Told::NotSeen,
+        Reason::TooLarge => Told::TooLarge,
+        Reason::ThinkingUnknown => Told::ThinkingUnknown,
+        Reason::NoCache => Told::NoCache,
+        Reason::Cold => Told::Cold,
+        Reason::Missed => Told::Missed,
+        Reason::Dearer => Told::Dearer,
+        Reason::Refused => Told::Refused,
+        Reason::Overflow => Told::Overflow,
+        Reason::Truncated => Told::Truncated,
+        Reason::ToolCall => Told::ToolCall,
+        Reason::Empty => Told::Empty,
+        Reason::CutOff => Told::CutOff,
+        Reason::Headings => Told::Headings,
+        Reason::Stopped => Told::Stopped,
     }
 }

@@ -1,7 +1,7 @@
 //! Errors on the wire: one table of codes and kinds, one place where the errors of the rooms below
-//! become them (protocol spec, Calls in general).
+//! become them (protocol/README.md, "Errors").
 
-use compaction_core::awaited::AwaitedCall;
+use compaction_core::pending_calls::PendingCall;
 use compaction_core::preparation::Refusal;
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub enum RpcError {
     #[error("failed to {message}")]
     NothingToCompact { message: String, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
     #[error("failed to {message}")]
-    AwaitsResult { message: String, call: AwaitedCall, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
+    AwaitsResult { message: String, call: PendingCall, messages: usize, context_tokens: u64, keep_recent_tokens: u64 },
     #[error("the result of tool call {call_id}, which the summary was to replace, came while it was written")]
     ResultCame { call_id: String, expected: Option<String>, actual: Option<String> },
     #[error("{advice}")]

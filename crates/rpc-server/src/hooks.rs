@@ -1,6 +1,6 @@
-//! Hooks: the client may cancel or change an operation before it happens (protocol spec, From
-//! server to client). What it answers is checked; anything but an answer of the right form fails
-//! the operation with nothing changed.
+//! Hooks: the client may cancel or change an operation before it happens (protocol/README.md, "Requests
+//! of the server"). What it answers is checked; anything but an answer of the right form fails the
+//! operation with nothing changed.
 
 use compaction_core::json::RawObject;
 use std::sync::Arc;

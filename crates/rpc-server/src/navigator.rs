@@ -1,4 +1,4 @@
-//! A navigation from the call to its entries (compaction spec, Branch summaries and navigation).
+//! A navigation from the call to its entries (docs/summaries.md, "Branch summaries").
 
 mod told;
 
@@ -223,7 +223,7 @@ fn move_plainly(
 }
 
 /// Appends what makes the move, and the label with it: both are in the file, or the leaf is where it
-/// was (compaction spec, Branch summaries and navigation).
+/// was (docs/durability.md, "Append").
 fn append_labelled(
     access: &mut SessionAccess<'_>,
     route: &Route,
@@ -438,6 +438,7 @@ async fn by_summarizer(
         local_tokens: prompts::BRANCH_MAX_TOKENS,
         thinking: plan.thinking,
         collected: None,
+        conversation: None,
     };
     let written = operation.summarize(&[job]).await?;
     operation::add_redactions(&mut redactions, &written.summaries);

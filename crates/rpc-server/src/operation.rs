@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use compaction_core::file_operations::FileOperations;
 use compaction_core::json::RawObject;
+use compaction_core::tokens::estimate_text;
 use serde_json::{Value, json};
 use tokio::sync::OwnedRwLockWriteGuard;
 use tokio::time::Instant;
@@ -136,17 +137,37 @@ impl SummaryOperation {
         jobs: &[SummaryJob],
         occasion: &Occasion,
     ) -> Result<Vec<SummaryText>, RpcError> {
+        if summarizer.is_local() {
+            return self.summarize_here(summarizer, jobs, occasion).await;
+        }
         let mut summaries = Vec::new();
         for job in jobs {
-            let writing = summarizer.summarize(job.clone(), occasion);
-            // What works here needs no time from others, and is the way out when theirs is over.
-            let summary = match summarizer.is_local() {
-                true => self.unless_cancelled(writing).await?,
-                false => self.in_time(writing).await?,
-            };
+            let summary = self.in_time(summarizer.summarize(job.clone(), occasion)).await?;
             checked(&summary.text)?;
             summaries.push(summary);
         }
+        Ok(summaries)
+    }
+
+    /// As [`Self::summarize_by`], by what works here: it needs no time from others, and is the way out when theirs
+    /// is over. The beginning of a turn is told first, so that the history takes the room that it leaves.
+    async fn summarize_here(
+        &self,
+        summarizer: &dyn Summarizer,
+        jobs: &[SummaryJob],
+        occasion: &Occasion,
+    ) -> Result<Vec<SummaryText>, RpcError> {
+        let mut summaries = Vec::new();
+        let mut left = 0;
+        for job in jobs.iter().rev() {
+            let room = job.local_tokens.saturating_add(left);
+            let job = SummaryJob { local_tokens: room, ..job.clone() };
+            let summary = self.unless_cancelled(summarizer.summarize(job, occasion)).await?;
+            checked(&summary.text)?;
+            left = room.saturating_sub(estimate_text(&summary.text));
+            summaries.push(summary);
+        }
+        summaries.reverse();
         Ok(summaries)
     }
 

@@ -1,5 +1,4 @@
-//! Parameters: from JSON to types, with errors that name the member (protocol spec, Calls in
-//! general).
+//! Parameters: from JSON to types, with errors that name the member (protocol/README.md, "Parameters").
 
 mod strict;
 

@@ -47,9 +47,10 @@ enum End {
     ParentDied,
 }
 
-/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT is received, or the parent dies.
+/// Serves `input` until it ends or `output` breaks, `exit` comes, SIGTERM, SIGINT, SIGHUP or SIGQUIT is
+/// received, or the parent dies.
 ///
-/// The exit code is 0, but 1 for `exit` without `shutdown` (protocol spec, Framing).
+/// The exit code is 0, but 1 for `exit` without `shutdown` (protocol/README.md, "Lifecycle").
 pub fn serve(
     input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,

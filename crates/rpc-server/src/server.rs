@@ -20,6 +20,7 @@ use crate::handlers::lifecycle::check_path;
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
+use crate::summarizers::MissedCaches;
 use crate::summarizers::providers::PrintedKeys;
 use crate::transport::{Cork, Outbound};
 
@@ -44,6 +45,8 @@ pub struct Server {
     pub client_calls: ClientCalls,
     /// Keys that programs have printed for summarizers.
     pub(crate) printed_keys: PrintedKeys,
+    /// Summarizers whose provider has kept nothing of conversations that they continued.
+    pub(crate) missed_caches: MissedCaches,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Given, or made once, as it remembers what its lists learned.
@@ -82,6 +85,8 @@ pub struct Configuration {
     pub wants_progress: bool,
     /// Whether the client answers `summarize`.
     pub client_summarizes: bool,
+    /// Whether it answers `summarize` with `mode: "continue"` too.
+    pub client_continues: bool,
     /// Hooks that the client answers.
     pub hooks: Vec<String>,
     /// Process id of the parent.
@@ -111,6 +116,7 @@ impl Server {
             operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
             printed_keys: PrintedKeys::default(),
+            missed_caches: MissedCaches::default(),
             outbound,
             configuration: OnceLock::new(),
             store,

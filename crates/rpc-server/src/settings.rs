@@ -1,4 +1,4 @@
-//! Settings: layers of JSON objects, merged and checked (compaction spec, Settings).
+//! Settings: layers of JSON objects, merged and checked (docs/preparation.md, "Settings").
 //!
 //! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
 //! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
@@ -22,7 +22,7 @@ use session_store::Durability;
 use crate::errors::RpcError;
 use crate::params;
 use crate::redaction::RedactionSettings;
-use crate::summarizers::RetryPolicy;
+use crate::summarizers::{RequestChoice, RetryPolicy};
 
 pub use layers::SettingsLayers;
 
@@ -140,8 +140,8 @@ impl Settings {
     /// Whether summarizers read the model's thinking (`compactd.summarizeThinking`).
     pub fn thinking(&self) -> Thinking {
         match self.merged["compactd"]["summarizeThinking"] == true {
-            true => Thinking::Told,
-            false => Thinking::LeftOut,
+            true => Thinking::Included,
+            false => Thinking::Excluded,
         }
     }
 
@@ -207,6 +207,11 @@ impl Settings {
         Duration::from_millis(self.merged["compactd"]["hooks"]["timeoutMs"].as_u64().unwrap_or(30_000))
     }
 
+    /// How models are asked for the summary of a compaction (`compactd.summaryRequest`).
+    pub fn request_choice(&self) -> RequestChoice {
+        RequestChoice::named(self.merged["compactd"]["summaryRequest"].as_str()).unwrap_or_default()
+    }
+
     /// How long the client's model may take for one summary (`compactd.summarize.timeoutMs`).
     pub fn summarize_timeout(&self) -> Duration {
         Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
@@ -263,6 +268,9 @@ impl Settings {
         expect(root, "compactd.ledger", "an object", Value::is_object)?;
         expect(root, "compactd.ledger.maxBytes", "a whole number of bytes, 0 or more", Value::is_u64)?;
         expect(root, "compactd.summarizeThinking", "true or false", Value::is_boolean)?;
+        expect(root, "compactd.summaryRequest", "auto, continue or transcript", |value| {
+            value.is_string() && RequestChoice::named(value.as_str()).is_some()
+        })?;
         expect(root, "compactd.maxLineBytes", "a whole number of bytes, 1048576 or more", |value| {
             value.as_u64().is_some_and(|bytes| bytes >= MIN_LINE_BYTES)
         })?;
@@ -329,7 +337,8 @@ impl Settings {
 const MAX_LINE_BYTES: u64 = 256 << 20;
 const MIN_LINE_BYTES: u64 = 1 << 20;
 /// Names of the prompts that `compactd.prompts` may replace.
-pub const PROMPTS: &[&str] = &["system", "history", "update", "turnPrefix", "branch", "continued"];
+pub const PROMPTS: &[&str] =
+    &["system", "history", "update", "turnPrefix", "branch", "continued", "inConversation", "inTurn"];
 const WHOLE: &str = "a whole number of tokens, 0 or more";
 const PERCENT: &str = "a whole number of percent from 1 to 100, or null";
 
@@ -411,6 +420,7 @@ mod tests {
                 "compaction.modelOverrides.a/b.thresholdPercent",
             ),
             (json!({ "compactd": { "redaction": 1 } }), "compactd.redaction"),
+            (json!({ "compactd": { "summaryRequest": "never" } }), "compactd.summaryRequest"),
             (
                 json!({ "compactd": { "redaction": { "rules": { "disable": [1] } } } }),
                 "compactd.redaction.rules.disable.0",

@@ -11,6 +11,8 @@ mod cases;
 #[cfg(unix)]
 #[path = "models/command.rs"]
 mod command;
+#[path = "models/continued.rs"]
+mod continued;
 #[path = "models/engine.rs"]
 mod engine;
 #[path = "models/harness.rs"]

@@ -74,7 +74,7 @@ pub enum StoreError {
         /// Why it cannot be written.
         reason: String,
     },
-    /// A session id that breaks the rules for ids (session spec, Where).
+    /// A session id that breaks the rules for ids (docs/session-format.md, "Ids").
     #[error("use the session id {id:?}: only letters, digits and inner '.', '_', '-' are allowed")]
     InvalidSessionId {
         /// The id.

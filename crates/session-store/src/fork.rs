@@ -1,4 +1,4 @@
-//! Forks: one path of a session as a session of its own (session spec, Writing).
+//! Forks: one path of a session as a session of its own (docs/session-format.md, "Forks").
 //!
 //! Lines are copied byte for byte, but where they name a label that left the chain. Labels are set
 //! again behind the path, with their ids and timestamps, where their targets came along.

@@ -17,7 +17,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
-use compaction_core::migrate::{Migration, Place};
+use compaction_core::migrate::{Migration, TreePosition};
 use hashbrown::HashTable;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
@@ -50,8 +50,8 @@ impl Record {
         EntryHeader { id: self.id.clone(), parent_id: self.parent_id.clone(), kind: self.kind, role: self.role }
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place { id: self.id.clone(), parent_id: self.parent_id.clone() }
+    pub(crate) fn place(&self) -> TreePosition {
+        TreePosition { id: self.id.clone(), parent_id: self.parent_id.clone() }
     }
 }
 
@@ -249,7 +249,7 @@ impl Index {
         self.end = span.end() + 1;
         let EntryHeader { id, parent_id, kind, role } = entry.header().clone();
         let role = role.or((kind == EntryKind::Message).then_some(Role::Other));
-        self.push(Found { kind, role, is_broken: false }, Place { id, parent_id }, entry.line(), span);
+        self.push(Found { kind, role, is_broken: false }, TreePosition { id, parent_id }, entry.line(), span);
         self.check_links();
         true
     }

@@ -1,7 +1,7 @@
 //! Sessions: the conversation trees of agents, kept line by line.
 //!
 //! A [`SessionStore`] makes, opens, lists, searches and copies sessions. [`FileStore`] keeps them as
-//! files in the format of the session spec, [`MemoryStore`] keeps them nowhere. A [`Session`] is one
+//! files in the format of docs/session-format.md, [`MemoryStore`] keeps them nowhere. A [`Session`] is one
 //! open tree: an index of its entries above a [`log::SessionLog`], which holds the lines.
 //!
 //! ```

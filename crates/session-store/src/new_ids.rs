@@ -1,4 +1,4 @@
-//! What makes a session or an entry unlike others: ids (session spec, Where) and the time.
+//! What makes a session or an entry unlike others: ids (docs/session-format.md, "Ids") and the time.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;

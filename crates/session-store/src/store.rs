@@ -42,7 +42,7 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
         a == b
     }
 
-    /// Makes a new session; its header is written at once.
+    /// Makes a new session; its header is written at once (docs/session-format.md, "Where sessions lie").
     ///
     /// Fails with `InvalidSessionId`, `AlreadyExists` or `WriteFailed`.
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError>;
@@ -187,7 +187,7 @@ pub struct SessionSummary {
     /// When it began, ISO 8601, as stored.
     pub created: String,
     /// Time of the last message of a person or a model in epoch milliseconds, not of the file
-    /// (field bug 24); where there is none, when it began.
+    /// (docs/session-format.md, "Labels and names"); where there is none, when it began.
     pub modified: i64,
     /// Number of messages, on all branches.
     pub message_count: usize,

@@ -1,10 +1,9 @@
 //! The same answers as the published peer package, on random sessions of every entry type and shape.
 //!
-//! Each seed gives a session; the peer and this project are asked about it at several leaves. What
-//! must differ by our specification is listed in [`rules::Rule`]: each rule turns the peer's answer
-//! (or the file that one side reads) into what the specification wants, no more, and each must have
-//! been needed at least once. `INTEROP_SEEDS` sets the number of seeds, `INTEROP_FIRST_SEED` the
-//! first one.
+//! Each seed gives a session; the peer and this project are asked about it at several leaves. What must
+//! differ by the rules in `docs` is listed in [`rules::Rule`]: each rule turns the peer's answer (or the
+//! file that one side reads) into what those rules want, no more, and each must have been needed at least
+//! once. `INTEROP_SEEDS` sets the number of seeds, `INTEROP_FIRST_SEED` the first one.
 
 mod answer;
 mod branches;

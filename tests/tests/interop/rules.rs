@@ -17,18 +17,18 @@ pub(crate) enum Rule {
     /// The peer fails on null content of custom messages and of a compaction's system message; null
     /// content counts as empty. The peer is asked with empty content.
     NullContentIsEmpty,
-    /// The peer drops a line that breaks off, and with it all that came before it on the branch; we
-    /// keep the entry's place as long as its header can be read (field bug 31). The peer is asked
-    /// with an entry of no known type in that place.
+    /// The peer drops a line that breaks off, and with it all that came before it on the branch; we keep
+    /// the entry's place as long as its header can be read (docs/session-format.md, "Diagnostics"). The
+    /// peer is asked with an entry of no known type in that place.
     BrokenBodiesKeepTheirPlace,
     /// The peer looks at the last line alone; for us a compaction is the last word until something
-    /// follows that a model sees (field bug 69).
+    /// follows that a model sees (docs/preparation.md, "Refusals").
     CompactedIsDecidedByContext,
     /// The peer cuts before any message that is no tool result; we never part a call from its
-    /// result (field bug 46).
+    /// result (docs/cut-points.md, "Candidates").
     CutsPartNoPair,
     /// The peer summarises calls that wait for their results, which are orphans then; we cut before
-    /// them (field bugs 46 and 101).
+    /// them (docs/cut-points.md, "Calls that wait").
     CutsKeepWaitingCalls,
     /// The peer forgets the files of branch summaries in the span; we list them.
     BranchSummariesNameFiles,
@@ -41,7 +41,7 @@ pub(crate) enum Rule {
     /// The peer lists the files of those entries of a branch that it looks at until its room is
     /// full, none that a compaction among them lists, and none of the calls that a tool made; we list all.
     BranchFilesComeFromAllEntries,
-    /// The peer takes whatever the lists of files hold; we take strings (field bug 134).
+    /// The peer takes whatever the lists of files hold; we take strings (docs/preparation.md, "File operations").
     FileListsHoldStrings,
     /// The peer's `[... N more characters truncated]` is `[N more characters]`.
     CutResultsSaySo,
@@ -58,7 +58,8 @@ pub(crate) enum Rule {
     SummariesCannotEndTheirTags,
     /// The peer leaves system messages in the list that goes to a model; `llm` has none.
     ModelsGetNoSystemMessages,
-    /// The peer sends tool results whose calls are gone; `llm` leaves them out (field bug 46).
+    /// The peer sends tool results whose calls are gone; `llm` leaves them out (docs/projection.md,
+    /// "Messages for a model").
     ModelsGetNoOrphanResults,
     /// The peer leaves failed and aborted answers to the code that sends the list; `llm` is ready to be sent.
     ModelsGetNoFailedAnswers,

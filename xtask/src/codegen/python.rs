@@ -26,6 +26,10 @@ const REQUEST: &str = "    @overload
         self, method: Literal[{method}], params: {params}, timeout: float | None = None
     ) -> {result}: ...
 ";
+/// One overload of `request` of the client for asyncio.
+const ASYNC_REQUEST: &str = "    @overload
+    async def request(self, method: Literal[{method}], params: {params}) -> {result}: ...
+";
 /// What stands under the overloads of `start`.
 const START_BODY: &str = r#"    def start(self, method: str, params: Any) -> Pending[Any]:
         """Sends a request and returns at once; the handle waits for the result, or cancels."""
@@ -48,12 +52,25 @@ const REQUEST_BODY: &str = r#"    def request(self, method: str, params: Any, ti
         raise NotImplementedError
 "#;
 
+/// What stands under the overloads of the client for asyncio.
+const ASYNC_REQUEST_BODY: &str = r#"    async def request(self, method: str, params: Any) -> Any:
+        """Sends a request and waits for its result. A task that is cancelled cancels the request.
+
+        Raises CompactdError if the server answers with an error, ServerGone if it ends first.
+        """
+        return await self._request(method, params)
+
+    async def _request(self, method: str, params: Any) -> Any:
+        raise NotImplementedError
+"#;
+
 /// The whole module.
 pub(super) fn module(document: &Document<'_>) -> String {
     let mut parts = vec![HEAD.to_owned()];
     parts.extend(document.types.iter().map(|(name, schema)| definition(name, schema)));
     parts.push(error_codes(document));
     parts.push(calls(document));
+    parts.push(async_calls(document));
     parts.join("\n\n")
 }
 
@@ -148,6 +165,14 @@ fn calls(document: &Document<'_>) -> String {
     format!(
         "class Calls:\n    \"\"\"The calls, typed by method; the client says how they are sent.\"\"\"\n\n\
          {starts}\n{START_BODY}\n{requests}\n{REQUEST_BODY}"
+    )
+}
+
+fn async_calls(document: &Document<'_>) -> String {
+    let requests = overloads(document, ASYNC_REQUEST);
+    format!(
+        "class AsyncCalls:\n    \"\"\"The calls for asyncio, typed by method.\"\"\"\n\n\
+         {requests}\n{ASYNC_REQUEST_BODY}"
     )
 }
 

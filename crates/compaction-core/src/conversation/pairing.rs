@@ -1,8 +1,8 @@
-//! Which messages models take, and in which order.
+//! Orders messages so that providers accept them.
 //!
-//! Providers refuse a context in which a call has no result right behind it, or a result no call before
-//! it. What a session holds is no such context by itself: answers fail or are aborted with calls in
-//! them, a person writes while a tool runs, a program ends before its tool does.
+//! Providers refuse a context in which a call is not directly followed by its result, or a result has
+//! no call before it. Sessions do not guarantee this: answers with calls fail or are aborted, a person
+//! writes while a tool runs, and programs end before their tools do.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::projection::Projection;
 /// A context in `llm` format: user, assistant and toolResult alone.
 ///
 /// - Answers that failed or were aborted are left out, and the results of their calls with them.
-/// - A result stands right behind the answer with its call, wherever it was stored. One whose call is not
-///   before it in the context is left out; the projection's diagnostics name it.
-/// - A call without a result gets one that says so, once anything but results follows. The calls of the
-///   last answer stay open, since their results may still come.
+/// - A result stands directly behind the answer with its call, wherever it was stored. A result whose
+///   call does not precede it is left out; the projection's diagnostics name it.
+/// - A call without a result gets an error result once anything but results follows. The calls of the
+///   last answer stay open, because their results may still arrive.
 #[derive(Debug, Clone, Default)]
 pub struct LlmContext {
     messages: Vec<Placed>,
 }
 
-/// A message with the position in the projection that it comes from.
+/// A message and its position in the projection.
 #[derive(Debug, Clone)]
 struct Placed {
     message: Arc<Message>,
-    /// Position of its entry; of the entry that made it necessary, where it is no entry's.
+    /// Position of its entry, or of the entry that made a generated message necessary.
     source: usize,
 }
 
@@ -47,8 +47,17 @@ impl LlmContext {
         self.messages.into_iter().map(|placed| placed.message).collect()
     }
 
-    /// The messages that the entries from `position` on add to those before; `None` where they change
-    /// what a caller got for the entries before, as a result does that comes behind something else.
+    /// The first messages: those of the entries before `position`, and the results of their calls
+    /// wherever these were stored.
+    pub(super) fn before(&self, position: usize) -> Vec<Arc<Message>> {
+        let end = self.messages.iter().position(|placed| placed.source >= position).unwrap_or(self.messages.len());
+        let is_result = |placed: &&Placed| placed.message.answered_call_id().is_some();
+        let results = self.messages[end..].iter().take_while(is_result).count();
+        self.messages[..end + results].iter().map(|placed| Arc::clone(&placed.message)).collect()
+    }
+
+    /// The messages that the entries from `position` on add. `None` if they change the messages of
+    /// earlier entries, as a late result does.
     pub fn since(&self, position: usize) -> Option<Vec<Arc<Message>>> {
         let is_later = |placed: &Placed| placed.source >= position;
         let first = self.messages.iter().position(is_later).unwrap_or(self.messages.len());
@@ -57,12 +66,12 @@ impl LlmContext {
     }
 }
 
-/// The state of one walk.
+/// State of the pairing.
 struct Pairing<'a> {
     messages: &'a [(usize, Arc<Message>)],
-    /// Results that no call has taken, by call id, in order.
+    /// Unclaimed results by call id, in order.
     results: HashMap<&'a str, VecDeque<usize>>,
-    /// Answers with a call of this id, in order.
+    /// Answers that make a call, by call id, in order.
     calls: HashMap<&'a str, VecDeque<usize>>,
     placed: Vec<Placed>,
 }
@@ -93,7 +102,7 @@ impl<'a> Pairing<'a> {
         LlmContext { messages: self.placed }
     }
 
-    /// Puts the results of the answer at `at` behind it.
+    /// Places the results of the answer at `at` behind it.
     fn place_results(&mut self, at: usize) {
         let (_, message) = &self.messages[at];
         let (mut found, mut missing) = (Vec::new(), Vec::new());
@@ -118,8 +127,8 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// The first result for a call of the answer at `at`: one that comes before the next answer with a
-    /// call of the same id, as ids may be used again.
+    /// The first result for a call of the answer at `at`. It must precede the next answer that uses the
+    /// same id, because ids may be reused.
     fn result_of(&mut self, id: &str, at: usize) -> Option<usize> {
         let next_call = self.calls.get(id).and_then(|calls| calls.iter().find(|call| **call > at)).copied();
         let results = self.results.get_mut(id)?;

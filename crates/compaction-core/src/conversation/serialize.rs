@@ -1,4 +1,4 @@
-//! The text that a summarizer reads (compaction spec, Serialisation), and how it gets shorter.
+//! The text that a summarizer reads, in full and shortened (docs/summaries.md, "Serialisation").
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -8,43 +8,42 @@ use crate::json::Json;
 use crate::message::{BashExecution, Block, Body, Message, ToolCall, blocks_text};
 use crate::text::{prefix_utf16, utf16_len};
 
-/// UTF-16 units of a tool result that a summarizer gets to see.
+/// UTF-16 units of a tool result that a summarizer sees.
 const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Takes out of a text what must not leave it, such as secrets. It is asked before a text is cut,
-/// since what is cut in two is not known any more.
+/// Removes secrets from a text. It runs before a text is cut, because half a secret is not recognised.
 pub trait Redact: Debug {
-    /// `text` without it; the same text where it holds nothing of the kind.
+    /// `text` without secrets; the same text if it has none.
     fn redact<'t>(&self, text: &'t str) -> Cow<'t, str>;
 }
 
 /// Whether a summarizer reads the model's thinking.
 ///
-/// Providers give a summary of it at best, and a model often does not get its own thinking back. The
-/// answers, tool calls and results say what happened, in a smaller request.
+/// Providers often return only a summary of it, and models often do not see their own earlier thinking.
+/// Answers, tool calls and results say what happened, and the request stays smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Thinking {
-    /// It does not.
+    /// Thinking is left out.
     #[default]
-    LeftOut,
-    /// It does, before each answer.
-    Told,
+    Excluded,
+    /// Thinking precedes each answer.
+    Included,
 }
 
-/// How much of a message is told.
+/// How much of a message is serialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail {
-    /// Whether the model's reasoning is told.
+    /// Whether thinking is included.
     pub(crate) has_thinking: bool,
-    /// UTF-16 units that are told of each tool result, each argument of a tool call and each output
-    /// of a command; `None` for what the format itself prescribes.
+    /// Maximum UTF-16 units of each tool result, tool call argument and command output; `None` for the
+    /// limits of the format.
     pub(crate) units: Option<usize>,
 }
 
 impl Detail {
-    /// All that the format tells, with or without thinking.
+    /// Everything that the format includes, with or without thinking.
     pub(crate) fn full(thinking: Thinking) -> Self {
-        Self { has_thinking: thinking == Thinking::Told, units: None }
+        Self { has_thinking: thinking == Thinking::Included, units: None }
     }
 
     fn result_units(&self) -> usize {
@@ -52,7 +51,7 @@ impl Detail {
     }
 }
 
-/// Messages as one text, so that a summarizer reads a conversation and does not continue it.
+/// Serialises messages as one text. A summarizer then reads a conversation instead of continuing it.
 ///
 /// Takes messages in either format. Parts are joined by a blank line; images are dropped.
 pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message>, thinking: Thinking) -> String {
@@ -63,9 +62,8 @@ pub fn serialize_conversation<'a>(messages: impl IntoIterator<Item = &'a Message
     out.text
 }
 
-/// One message as text; empty if a summarizer sees nothing of it. The texts of several messages,
-/// those that are not empty joined by a blank line, are the text of the conversation.
-/// Texts that are cut are given to `redact` before.
+/// Serialises one message; empty if a summarizer sees nothing of it. Joined by blank lines, the texts
+/// that are not empty are the text of the conversation. `redact` sees texts before they are cut.
 pub(crate) fn serialize_message(message: &Message, detail: &Detail, redact: Option<&dyn Redact>) -> String {
     let mut out = Parts { redact, ..Parts::default() };
     out.add_message(message, detail);
@@ -145,7 +143,7 @@ impl Parts<'_> {
         format!("{}({arguments})", call.name)
     }
 
-    /// The beginning of `text`, at most `units` UTF-16 units of it, and how much follows.
+    /// The first `units` UTF-16 units of `text`, with a note about the rest.
     fn shortened<'t>(&self, text: &'t str, units: Option<usize>) -> Cow<'t, str> {
         let is_whole = |text: &str| units.is_none_or(|units| prefix_utf16(text, units).len() == text.len());
         if is_whole(text) {

@@ -1,24 +1,25 @@
-//! Tool calls and their results, which no cut may part: a model refuses a result without its call.
+//! Pairs of tool calls and results. No cut may separate them, because models refuse a result without
+//! its call.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::awaited::{self, AwaitedCall};
 use crate::entry::{Entry, EntryId};
 use crate::message::Body;
+use crate::pending_calls::{self, PendingCall};
 use crate::projection::ProjectedEntry;
 
-/// For every position, whether cutting there would summarise a tool call and keep its result, or
-/// lose the result once it comes.
+/// For every position, whether cutting there would summarise a tool call whose result is kept or still
+/// expected.
 pub(super) fn positions_that_part_a_pair(span: &[ProjectedEntry]) -> Vec<bool> {
     let mut parts = positions_that_part_stored_pairs(span);
-    if let Some((position, _)) = awaited::in_context(span) {
+    if let Some((position, _)) = pending_calls::in_context(span) {
         parts[position + 1..].fill(true);
     }
     parts
 }
 
-/// The same for results that have come.
+/// The same for results that have arrived.
 pub(super) fn positions_that_part_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
     let mut calls: HashMap<&str, usize> = HashMap::new();
     let mut last_result: Vec<usize> = vec![0; span.len()];
@@ -45,8 +46,8 @@ pub(super) fn positions_that_part_stored_pairs(span: &[ProjectedEntry]) -> Vec<b
         .collect()
 }
 
-/// A tool call that would be parted from its result if `branch` (root first) were kept from
-/// `first_kept` on; `None` if there is none, or no such entry.
+/// A tool call that would lose its result if `branch` (root first) were kept from `first_kept` on.
+/// `None` if there is no such call or no such entry.
 pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String> {
     let cut = branch.iter().position(|entry| entry.id() == first_kept)?;
     let mut calls: HashMap<&str, usize> = HashMap::new();
@@ -64,16 +65,16 @@ pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String
     None
 }
 
-/// The call whose result has not come and that would lie before `first_kept` on `branch` (root
-/// first); `None` if there is none, or no such entry.
-pub fn awaited_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<AwaitedCall> {
-    let (position, call) = awaited::on_path(branch)?;
+/// The pending call that lies before `first_kept` on `branch` (root first). `None` if there is no such
+/// call or no such entry.
+pub fn pending_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<PendingCall> {
+    let (position, call) = pending_calls::on_path(branch)?;
     branch[position + 1..].iter().any(|entry| entry.id() == first_kept).then_some(call)
 }
 
-/// A call that a compaction would summarise which keeps `context` from `first_kept` on, and whose
-/// result came after `leaf_id`, where the compaction was prepared; `None` also where one of the
-/// entries is not in the context.
+/// A call that a compaction would summarise although its result arrived after `leaf_id`, where the
+/// compaction was prepared. The compaction keeps `context` from `first_kept` on. `None` if there is no
+/// such call, or if one of the entries is not in the context.
 pub fn answered_since(context: &[ProjectedEntry], first_kept: &EntryId, leaf_id: &EntryId) -> Option<String> {
     let position = |id: &EntryId| context.iter().position(|projected| projected.entry.id() == id);
     let (first_kept, leaf) = (position(first_kept)?, position(leaf_id)?);

@@ -1,4 +1,4 @@
-//! Lines of messages in the form in which the format's writers write them: nearly all of a session.
+//! A fast path for message lines in the usual form, which are most lines of a session.
 
 /// The line of a message entry up to its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,15 +9,15 @@ pub struct PlainLine<'a> {
     pub parent_id: Option<&'a str>,
     /// The stored timestamp.
     pub timestamp: &'a str,
-    /// What follows the name `message` and its colon, to the end of the line.
+    /// The rest of the line behind the name `message` and its colon.
     pub rest: &'a [u8],
 }
 
 impl<'a> PlainLine<'a> {
     /// Splits a line that begins with `type`, `id`, `parentId`, `timestamp` and `message`, in this
-    /// order, without white space and without escapes before the message; `None` for others.
+    /// order, without white space and escapes in front of the message. `None` for other lines.
     ///
-    /// Nothing is said of the rest: later members may have the same names and then count instead.
+    /// The rest is not checked. Later members may have the same names and would take precedence.
     pub fn split(line: &'a [u8]) -> Option<Self> {
         let (id, rest) = plain_string(line.strip_prefix(br#"{"type":"message","id":""#)?)?;
         let rest = rest.strip_prefix(br#","parentId":"#)?;
@@ -31,7 +31,8 @@ impl<'a> PlainLine<'a> {
     }
 }
 
-/// A string of printable ASCII without escapes, behind its opening quote, and what follows it.
+/// Reads a string of printable ASCII without escapes, behind its opening quote. Returns it and the
+/// bytes behind it.
 pub fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ' | 0x7f..))?;
     let text = std::str::from_utf8(&bytes[..end]).ok()?;

@@ -296,6 +296,9 @@ const MOST_CHANGED: usize = 8;
 
 /// The pull request that a text names: its address, or its number.
 fn pull_request(text: &str) -> Option<String> {
+    if !text.contains(['#', '!', '/']) && !text.contains("gh pr ") {
+        return None;
+    }
     let digits = |at: usize| {
         let rest = &text[at..];
         let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());

@@ -31,7 +31,7 @@ impl Digest<'_> {
     pub(super) fn items(&self, told: &[&str]) -> Vec<String> {
         let selection =
             Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
-        let chosen = selection.choose(&self.ledger.statements, told);
+        let chosen = selection.choose(self.ledger, told);
         let mut items: Vec<Item> = Vec::new();
         for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
             match items.last_mut().filter(|last| last.takes(statement)) {

@@ -1,39 +1,38 @@
-//! How much a request may hold.
+//! The size limits of a request.
 
 use super::measure::WEIGHT_PER_TOKEN;
 
-/// Parts of ten of the room beside the answer that a prompt may take. The tenth that stays free
-/// covers what tokenizers make of text that even the careful measure takes for light, and what
-/// providers add around a request.
+/// Tenths of the room beside the answer that a prompt may take. The free tenth covers text that the
+/// careful measure underestimates, and what providers add to a request.
 const USED_TENTHS: u64 = 9;
-/// An answer is never asked to be shorter than this for the window's sake, in tokens.
+/// The window never lowers the answer below this many tokens.
 const MIN_ANSWER_TOKENS: u64 = 256;
-/// Tokens of conversation that a request must have room for, and as many of a summary beside it.
+/// A request must have room for this many tokens of conversation, and for as many of a summary.
 const MIN_ROOM_TOKENS: u64 = 256;
 
-/// What a request may hold.
+/// The size limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     /// The window, if it is known.
     pub(super) window: Option<u64>,
     limit: Option<u64>,
-    /// Most tokens of the answer.
+    /// Maximum tokens of the answer.
     pub(super) max_tokens: u64,
-    /// Most tokens of system prompt and prompt together, by the careful measure.
+    /// Maximum tokens of system prompt and prompt together, by the careful measure.
     pub(super) input_tokens: u64,
 }
 
 impl Budget {
-    /// The budget for answers of `wanted` tokens in a window; `limit` bounds the prompt further.
+    /// The budget for answers of `wanted` tokens in a window. `limit` is a further limit of the prompt.
     ///
-    /// The answer takes at most a quarter of the window: more than that is never needed, and less
-    /// would be left for what the answer is about.
+    /// The answer takes at most a quarter of the window. More is never needed and would leave too
+    /// little for the conversation.
     pub(super) fn new(window: Option<u64>, limit: Option<u64>, wanted: u64) -> Self {
         Self::with_share(window, limit, wanted, 4)
     }
 
-    /// The budget where there are several requests: the answer takes at most an eighth of the
-    /// window, since the next request has to hold it as well.
+    /// The budget for several requests. The answer takes at most an eighth of the window, because the
+    /// next request has to hold it too.
     pub(super) fn of_several(&self) -> Self {
         Self::with_share(self.window, self.limit, self.max_tokens, 8)
     }
@@ -45,13 +44,13 @@ impl Budget {
         Self { window, limit, max_tokens, input_tokens: beside.min(limit.unwrap_or(u64::MAX)) }
     }
 
-    /// Most weight of system prompt and prompt together.
+    /// Maximum weight of system prompt and prompt together.
     pub(super) fn input(&self) -> u64 {
         self.input_tokens.saturating_mul(WEIGHT_PER_TOKEN)
     }
 
-    /// Weight that is kept free for an answer that a later request quotes: a quarter more than its
-    /// tokens, as the careful measure may count more than the model did.
+    /// Weight reserved for an answer that a later request quotes: a quarter more than its tokens,
+    /// because the careful measure may count more than the model did.
     pub(super) fn answer(&self) -> u64 {
         self.max_tokens.saturating_mul(WEIGHT_PER_TOKEN + 1)
     }
@@ -63,18 +62,18 @@ pub(super) fn input_room(window: u64, max_tokens: u64) -> u64 {
     room / 10 * USED_TENTHS + room % 10 * USED_TENTHS / 10
 }
 
-/// Most tokens of an answer beside `input` tokens.
+/// Maximum tokens of an answer beside `input` tokens.
 pub(super) fn answer_room(window: u64, input: u64) -> u64 {
     window.saturating_sub(input.saturating_mul(10).div_ceil(USED_TENTHS))
 }
 
-/// Least weight of input for requests whose words weigh `frame`.
+/// Minimum weight of input for requests whose wording weighs `frame`.
 pub(super) fn least_input(frame: u64) -> u64 {
     frame + 2 * MIN_ROOM_TOKENS * WEIGHT_PER_TOKEN
 }
 
-/// A window in which requests whose words weigh `frame` can be made, with answers of `wanted`
-/// tokens or what is left of them in that window.
+/// The smallest window for requests whose wording weighs `frame`, with answers of `wanted` tokens or
+/// what that window leaves of them.
 pub(super) fn least_window(frame: u64, wanted: u64) -> u64 {
     let input = least_input(frame).div_ceil(WEIGHT_PER_TOKEN);
     let beside = (input * 10).div_ceil(USED_TENTHS);

@@ -1,30 +1,30 @@
-//! A careful measure of text, and cuts by it.
+//! A conservative measure of text, and cuts by it.
 //!
-//! The estimate of the spec, a quarter of a token for each UTF-16 unit, is right for prose in
-//! Latin letters and too low for everything else: code runs at about three characters a token,
-//! Chinese at one or less. Whether a request fits must not depend on that, so it is judged by a
-//! measure that is never lower than the estimate and close to what tokenizers give.
+//! The estimate in `tokens`, a quarter of a token per UTF-16 unit, fits prose in Latin letters and is
+//! too low for everything else: code has about three characters per token, Chinese one or less. Whether
+//! a request fits is therefore judged by this measure, which is never lower than the estimate and close
+//! to real tokenizers.
 
 use std::borrow::Cow;
 
 use crate::text::utf16_len;
 
-/// A text's weight is counted in quarters of a token.
+/// Weights are counted in quarters of a token.
 pub(super) const WEIGHT_PER_TOKEN: u64 = 4;
 
 /// Weights of ASCII characters.
 const LETTER: u8 = 1;
-/// Digits, capitals and punctuation: they make up what tokenizers split finely (numbers, hashes,
-/// base64, operators), so that two of them count as one token.
+/// Digits, capitals and punctuation: tokenizers split numbers, hashes, base64 and operators finely, so
+/// two of these count as one token.
 const SPLIT_FINELY: u8 = 2;
-/// Characters of two bytes in UTF-8: other alphabets.
+/// Two bytes in UTF-8: other alphabets.
 const TWO_BYTES: u8 = 3;
-/// Characters of three bytes: most of the rest, Chinese, Japanese and Korean among it.
+/// Three bytes: most other scripts, including Chinese, Japanese and Korean.
 const THREE_BYTES: u8 = 5;
-/// Characters outside the basic plane: emoji, rare scripts.
+/// Four bytes: emoji and rare scripts.
 const FOUR_BYTES: u8 = 12;
 
-/// The weight of each byte: that of a character lies on its first one.
+/// The weight of each byte. The first byte carries the weight of a character.
 const WEIGHTS: [u8; 256] = weights();
 
 const fn weights() -> [u8; 256] {
@@ -50,16 +50,16 @@ pub fn careful_tokens(text: &str) -> u64 {
     weight(text).div_ceil(WEIGHT_PER_TOKEN)
 }
 
-/// The weight of `text`; that of two texts together is the sum of theirs.
+/// The weight of `text`. The weight of a concatenation is the sum of the weights.
 pub(super) fn weight(text: &str) -> u64 {
     text.bytes().map(|byte| u64::from(WEIGHTS[usize::from(byte)])).sum()
 }
 
-/// More than a mark for what was left out can weigh.
+/// Upper bound for the weight of an omission mark.
 pub(super) const MARK_WEIGHT: u64 = 96;
 
-/// `text` with so much of its middle left out that it weighs `room` at most. The cut goes along
-/// lines where they are not too long; a mark tells how much is missing.
+/// `text` with its middle left out so that it weighs at most `room`. The cut follows lines unless they
+/// are too long. A mark says how much is missing.
 pub(super) fn cut_middle(text: &str, room: u64) -> Cow<'_, str> {
     if weight(text) <= room {
         return Cow::Borrowed(text);
@@ -73,7 +73,7 @@ pub(super) fn cut_middle(text: &str, room: u64) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n\n[{left_out} characters left out here]\n\n{tail}"))
 }
 
-/// The longest prefix of `text` that weighs `room` at most.
+/// The longest prefix of `text` that weighs at most `room`.
 fn prefix(text: &str, room: u64) -> &str {
     let mut sum = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -85,7 +85,7 @@ fn prefix(text: &str, room: u64) -> &str {
     text
 }
 
-/// The longest suffix of `text` that weighs `room` at most.
+/// The longest suffix of `text` that weighs at most `room`.
 fn suffix(text: &str, room: u64) -> &str {
     let mut sum = 0;
     for (at, character) in text.char_indices().rev() {
@@ -97,12 +97,12 @@ fn suffix(text: &str, room: u64) -> &str {
     text
 }
 
-/// `head` up to the end of its last whole line, unless that takes more than half of it away.
+/// `head` up to the end of its last whole line, unless that removes more than half of it.
 fn whole_lines_before(head: &str) -> &str {
     head.rfind('\n').filter(|end| *end >= head.len() / 2).map_or(head, |end| &head[..end])
 }
 
-/// `tail` from the start of its first whole line, unless that takes more than half of it away.
+/// `tail` from the start of its first whole line, unless that removes more than half of it.
 fn whole_lines_after(tail: &str) -> &str {
     tail.find('\n').filter(|end| *end <= tail.len() / 2).map_or(tail, |end| &tail[end + 1..])
 }

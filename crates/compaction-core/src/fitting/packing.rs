@@ -1,11 +1,11 @@
-//! Which message goes into which request.
+//! Distributes messages over requests.
 
 use std::ops::Range;
 
 /// The weight of the blank line between two messages.
 pub(super) const JOINT: u64 = 2;
 
-/// Weight that requests have for messages.
+/// Room of requests for messages, as weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rooms {
     /// In the first request.
@@ -14,17 +14,17 @@ pub(super) struct Rooms {
     pub(super) later: u64,
 }
 
-/// Weight of messages of these weights in one request. A message that weighs nothing is not told.
+/// Weight of these messages in one request. A message that weighs nothing is not included.
 pub(super) fn joined(weights: &[u64]) -> u64 {
     let told = weights.iter().filter(|weight| **weight > 0);
     told.fold(0, |sum, weight| sum + if sum > 0 { JOINT } else { 0 } + weight)
 }
 
-/// Packs messages of these weights into as few requests as their order allows; one at least. A
-/// message that no request has room for gets a request of its own, where it will be cut.
+/// Packs messages into as few requests as their order allows, at least one. A message that is too large
+/// for any request gets its own, where it will be cut.
 ///
-/// Two requests in a row hold more than one of them has room for, so there are at most
-/// 2 x ⌈total / room⌉ + 1 of them, `room` being the smaller of the two.
+/// Two consecutive requests hold more than the room of one, so there are at most 2 x ⌈total / room⌉ + 1
+/// requests, where `room` is the smaller room.
 pub(super) fn pack(weights: &[u64], rooms: Rooms) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let (mut start, mut used) = (0, 0);

@@ -1,4 +1,4 @@
-//! Finding requests that fit.
+//! Plans requests that fit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::conversation::{Detail, Redact, Thinking, serialize_message};
 use crate::message::{Block, Message};
 use crate::prompts::{RequestKind, Wording, escape_tags};
 
-/// How conversations get shorter, step by step, before they are told in several requests.
+/// Steps that shorten a conversation before it is split over several requests.
 const STEPS: [Detail; 5] = [
     Detail { has_thinking: false, units: None },
     Detail { has_thinking: false, units: Some(2000) },
@@ -20,7 +20,7 @@ const STEPS: [Detail; 5] = [
     Detail { has_thinking: false, units: Some(250) },
 ];
 
-/// What planning works with.
+/// State of the planning.
 pub(super) struct Planner<'a> {
     messages: &'a [Arc<Message>],
     previous: Option<&'a str>,
@@ -47,12 +47,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// How much can be told in one request: all, or what the first step leaves that fits.
+    /// The most detail that fits into one request, if any does.
     pub(super) fn single_detail(&self) -> Option<Detail> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
         let fits = |detail: &Detail| packing::joined(&self.weights(detail)) <= room;
-        let with_thinking = (self.thinking == Thinking::Told).then(|| Detail::full(self.thinking));
+        let with_thinking = (self.thinking == Thinking::Included).then(|| Detail::full(self.thinking));
         with_thinking.into_iter().chain(STEPS).find(fits)
     }
 
@@ -62,7 +62,8 @@ impl<'a> Planner<'a> {
         self.plan(detail, previous, vec![conversation])
     }
 
-    /// Several requests: as few as the shortest telling needs, with as much as fits into that many.
+    /// Plans several requests: as few as the shortest form needs, with as much detail as fits into that
+    /// number.
     pub(super) fn folded(mut self) -> Result<RequestPlan, TooSmallWindow> {
         self.budget = self.budget.of_several();
         self.check_room()?;
@@ -115,10 +116,10 @@ impl<'a> Planner<'a> {
         told.map(|text| weight_escaped(&text)).collect()
     }
 
-    /// The messages of one request, joined; one that is heavier than `room` is cut.
+    /// The messages of one request, joined. A message heavier than `room` is cut.
     ///
-    /// Text is escaped before it is cut, so that what was weighed is what is sent; cutting makes no
-    /// new tag, since the mark begins with a line break.
+    /// Text is escaped before it is cut, so the measured text is the one that is sent. Cutting creates
+    /// no new tag, because the mark begins with a line break.
     fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
         let mut text = String::new();
         for message in &self.messages[part.clone()] {
@@ -142,7 +143,7 @@ impl<'a> Planner<'a> {
     fn plan(self, detail: &Detail, previous: Option<String>, parts: Vec<String>) -> RequestPlan {
         let lowered = self.budget.max_tokens < self.wanted_max_tokens;
         let fitting = Fitting {
-            dropped_thinking: self.thinking == Thinking::Told
+            dropped_thinking: self.thinking == Thinking::Included
                 && !detail.has_thinking
                 && self.messages.iter().any(|message| has_thinking(message)),
             shrunk_to_units: detail.units,

@@ -46,7 +46,7 @@ fn input<'a>(messages: &'a [Arc<Message>], texts: &'a PromptTexts, context_windo
         replace_instructions: false,
         texts,
         limits: LIMITS,
-        thinking: Thinking::Told,
+        thinking: Thinking::Included,
         context_window,
         input_limit: None,
         redact: None,
@@ -66,7 +66,7 @@ fn prompts(plan: &RequestPlan) -> Vec<String> {
 #[test]
 fn nothing_changes_without_a_window() {
     let messages = [user("do it"), thinking("hm"), call("x"), result(&"r".repeat(9000)), user("</conversation> more")];
-    let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Told);
+    let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Included);
     let texts = PromptTexts::default();
     let (previous_summary, custom_instructions) = (Some("## Goal\nold"), Some("tests"));
     let prompt = HistoryPrompt { conversation: &text, previous_summary, custom_instructions };
@@ -98,14 +98,14 @@ fn thinking_is_told_where_it_is_asked_for() {
         (prompts(&plan).join("").contains("[Assistant thinking]: hm"), *plan.fitting())
     };
     for window in [None, Some(200_000)] {
-        assert_eq!(told(Thinking::Told, window), (true, Fitting::default()));
+        assert_eq!(told(Thinking::Included, window), (true, Fitting::default()));
         // Nothing was dropped to make it fit.
-        assert_eq!(told(Thinking::LeftOut, window), (false, Fitting::default()));
+        assert_eq!(told(Thinking::Excluded, window), (false, Fitting::default()));
     }
 }
 
 #[test]
-fn shrinks_in_the_order_of_the_spec() {
+fn shrinks_step_by_step() {
     let check = |messages: &[Arc<Message>], dropped_thinking, shrunk_to_units, requests| {
         let plan = plan(messages, 20_000);
         let expected = Fitting {
@@ -118,12 +118,12 @@ fn shrinks_in_the_order_of_the_spec() {
         prompts(&plan).join("")
     };
     let words = |count: usize| "ab ".repeat(count);
-    // Field bug 52.
+    // docs/field-reports.md, "Requests and summaries".
     let told = check(&[user("begin"), thinking(&words(40_000)), user("end")], true, None, 1);
     assert!(told.contains("begin") && !told.contains("thinking") && told.contains("end"));
     let told = check(&[user("begin"), thinking("hm"), user("end")], false, None, 1);
     assert!(told.contains("hm"));
-    // Field bugs 45 and 51: arguments are told whole where there is room.
+    // Arguments are told whole where there is room.
     let many = |count, text: &str| -> Vec<_> { (0..count).flat_map(|_| [call(text), result("ok")]).collect() };
     assert!(check(&many(1, &words(1000)), false, None, 1).contains(&words(1000)));
     let told = check(&many(9, &words(4000)), false, Some(2000), 1);
@@ -162,7 +162,7 @@ fn later_requests_update_the_answer_before() {
     }
 }
 
-/// Field bugs 45 and 59.
+/// docs/field-reports.md, "Requests and summaries".
 #[test]
 fn a_giant_message_is_cut_in_its_middle() {
     let text = format!("(begin){}(end)", "\u{1f600}\n".repeat(60_000));

@@ -16,7 +16,8 @@ use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
 use crate::tools::{
-    Plan, ToolAction, classify, edits_proposed, edits_told, files_done, has_failed, is_listed, plan_items, printed_text,
+    Plan, ToolAction, classify, files_done, has_failed, is_listed, plan_items, printed_text, proposed_edits,
+    reported_edits,
 };
 
 /// Commands that are kept, the newest and the most frequent ones.
@@ -100,12 +101,12 @@ impl<'a> Actions<'a> {
         errors: &mut Errors,
     ) -> Option<(Voice, String)> {
         let (_, subject, action) = self.open.remove(call_id)?;
-        if is_refusal(output) && (is_error || has_failed(&action, output, is_error)) {
+        let has_failed = has_failed(&action, output, is_error);
+        if (is_error || has_failed) && is_refusal(output) {
             return None;
         }
-        let files = files_done(&action, output, is_error, || Box::new(self.files.keys().map(String::as_str)));
+        let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
         let of_files: Vec<Subject> = files.into_iter().map(|file| (Deed::of_file(file.deed), file.path)).collect();
-        let has_failed = has_failed(&action, output, is_error);
         let mut told = outcome(&action, &subject, output, has_failed);
         if has_failed {
             let line = error_line(&printed_text(output));
@@ -216,11 +217,11 @@ impl<'a> Actions<'a> {
 
     /// Notes the edits that an answer's text tells, or holds.
     pub(super) fn note_edits(&mut self, text: &'a str, place: Place<'a>) {
-        for path in edits_told(text) {
+        for path in reported_edits(text) {
             self.has_deeds = true;
             self.note_listed(Deed::Edit, path, place);
         }
-        self.proposed.extend(edits_proposed(text).into_iter().map(|path| (place, path)));
+        self.proposed.extend(proposed_edits(text).into_iter().map(|path| (place, path)));
     }
 
     /// Takes proposed edits for done, where nothing else tells what was done.

@@ -10,6 +10,7 @@ use super::notes::{Notes, Place};
 use super::person;
 use super::plan::LatestPlan;
 use super::scan::NameKind;
+use super::selection::SharedVocabulary;
 use super::speech::{self, Speech};
 use super::statements::Statements;
 use super::subject::{Deed, Subject};
@@ -251,6 +252,7 @@ impl<'a> Collector<'a> {
             is_waiting: self.speech.is_waiting,
             requests: self.speech.finish(),
             statements: self.statements.finish(),
+            vocabulary: SharedVocabulary::default(),
             notes: self.notes.finish(),
             plan: self.plan,
             files,

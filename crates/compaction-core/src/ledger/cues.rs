@@ -189,6 +189,8 @@ const UNSPACED_ANNOUNCEMENTS: (&[&str], &[&str]) = (
     &["让我", "现在", "接下来", "我来", "我将", "首先", "讓我", "現在", "接下來", "まず", "次に", "それでは", "では"],
     &["します", "しましょう", "ましょう", "みます", "いきます", "합니다", "하겠습니다", "보겠습니다"],
 );
+/// UTF-16 units within which the beginning of such a sentence ends, and the word behind it.
+const ANNOUNCED_WITHIN: usize = 80;
 /// Messages that ask for nothing by themselves.
 const TRIVIAL: &[&str] = &[
     "continue",
@@ -364,12 +366,14 @@ pub(crate) fn is_sized(sentence: &str) -> bool {
 
 /// Whether a sentence of the model only says what it is about to do.
 pub(crate) fn is_announcement(sentence: &str) -> bool {
-    let words = normalised(sentence);
+    let words = normalised(prefix_utf16(sentence, ANNOUNCED_WITHIN));
+    starts_with_any(&words, ANNOUNCEMENTS) || !sentence.is_ascii() && is_unspaced_announcement(sentence)
+}
+
+fn is_unspaced_announcement(sentence: &str) -> bool {
     let (starts, ends) = UNSPACED_ANNOUNCEMENTS;
     let bare = sentence.trim_end_matches(['\u{3002}', '.', ':', '\u{ff1a}', '!', '\u{ff01}']);
-    starts_with_any(&words, ANNOUNCEMENTS)
-        || starts.iter().any(|start| bare.starts_with(start))
-        || ends.iter().any(|end| bare.ends_with(end))
+    starts.iter().any(|start| bare.starts_with(start)) || ends.iter().any(|end| bare.ends_with(end))
 }
 
 /// Whether a message of a person asks for something that can be understood without what came before.
@@ -396,7 +400,7 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     }
     let words = normalised(sentence);
     let chooses = has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
-        || CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
+        || !sentence.is_ascii() && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
     if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
         return None;
     }

@@ -9,7 +9,7 @@ use super::measure::{Class, Item, Retention, State, Tally, states};
 use super::notes::{Note, NoteKind};
 use super::scan::is_weak_path;
 use super::selection::Selection;
-use super::text::one_line;
+use super::text::{one_line, read_one_line};
 use super::told::{Sought, Told, is_bag, weigh};
 use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement};
 use crate::json::Json;
@@ -131,11 +131,14 @@ impl LossReport {
             .kept
             .iter()
             .for_each(|prepared| texts(&prepared.message, &mut |text| told.read(prefix_utf16(text, KEPT_UNITS))));
+        let mut line = String::new();
         let states = states(expected.iter().map(|(item, _)| item), &told, |finder| {
-            finder.search(&one_line(check.summary));
-            for prepared in check.kept {
-                texts(&prepared.message, &mut |text| finder.search(&one_line(text)));
-            }
+            let mut search = |text: &str| {
+                read_one_line(text, &mut line);
+                finder.search(&line);
+            };
+            search(check.summary);
+            check.kept.iter().for_each(|prepared| texts(&prepared.message, &mut search));
         });
         let mut tally = Tally::default();
         expected.iter().zip(&states).for_each(|((item, _), state)| tally.add(item, *state));
@@ -293,7 +296,7 @@ pub(super) fn base_name(path: &str) -> &str {
 /// The statements that say most, with what they weigh against the one that says most of all.
 fn statements(ledger: &Ledger) -> Vec<(&Statement, f64)> {
     let selection = Selection { units: STATEMENT_UNITS, half_life: STATEMENT_UNITS, focus: None };
-    let mut chosen = selection.choose_weighed(&ledger.statements, &[]);
+    let mut chosen = selection.choose_weighed(ledger, &[]);
     chosen.sort_by(|left, right| right.1.total_cmp(&left.1));
     let most = chosen.first().map_or(1.0, |(_, weight)| f64::from(*weight)).max(f64::MIN_POSITIVE);
     let chosen = chosen.into_iter().map(|(index, weight)| (&ledger.statements[index], f64::from(weight) / most));

@@ -297,7 +297,8 @@ fn is_prose(text: &str) -> bool {
 
 /// Words of a text; characters of scripts that part none count half.
 fn words(text: &str) -> usize {
-    let unspaced = text.chars().filter(|character| ('\u{2E80}'..='\u{FFDC}').contains(character)).count();
+    let is_unspaced = |character: &char| ('\u{2E80}'..='\u{FFDC}').contains(character);
+    let unspaced = if text.is_ascii() { 0 } else { text.chars().filter(is_unspaced).count() };
     text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count() + unspaced / 2
 }
 

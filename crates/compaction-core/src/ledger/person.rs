@@ -98,6 +98,8 @@ const REFUSALS: &[&str] = &[
     "command aborted",
     "operation aborted",
 ];
+/// Each refusal has one of these words.
+const REFUSAL_WORDS: &[&str] = &["user", "aborted"];
 /// UTF-16 units, about, of a result in which a refusal is looked for.
 const REFUSAL_BYTES: usize = 400;
 
@@ -218,7 +220,7 @@ pub(super) fn is_refusal(text: &str) -> bool {
     if ["cancelled", "canceled", "rejected", "denied", "skipped"].contains(&start.trim_end_matches('.')) {
         return true;
     }
-    REFUSALS.iter().any(|refusal| start.contains(refusal))
+    REFUSAL_WORDS.iter().any(|word| start.contains(word)) && REFUSALS.iter().any(|refusal| start.contains(refusal))
 }
 
 #[cfg(test)]
@@ -255,6 +257,7 @@ mod tests {
                        edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse tabs";
         assert_eq!(words_in_result(refused, false).as_deref(), Some("use tabs"));
         assert!(is_refusal(refused));
+        assert!(REFUSALS.iter().all(|refusal| is_refusal(refusal)));
         let denied =
             "The user denied this operation and provided the following feedback:\n<feedback>\nnot in main\n</feedback>";
         assert_eq!(words_in_result(denied, false).as_deref(), Some("not in main"));

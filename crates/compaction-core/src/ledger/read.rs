@@ -2,6 +2,7 @@
 
 use super::notes::{Note, NoteKind};
 use super::plan::STATES;
+use super::selection::SharedVocabulary;
 use super::statements::LONGEST;
 use super::store::SHARES;
 use super::text::clip_middle;
@@ -43,6 +44,7 @@ impl Ledger {
             identifiers: list(json, "identifiers", name),
             pinned: ids(json, "pinned"),
             statements: statements(json),
+            vocabulary: SharedVocabulary::default(),
             notes: Vec::new(),
             plan: plan(json),
             left_out: left_out(json),

@@ -80,9 +80,9 @@ pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) 
             marks |= mark;
             at += if byte >= 0x80 { 2 } else { 1 };
         }
-        let start = if is_closing_tag(bytes, start, at) { start + 1 } else { start };
         // A word of small letters alone is by far the most frequent case, and never a name.
         if marks & !LOWER != 0 && at - start <= LONGEST_RUN {
+            let start = if marks & SEPARATOR != 0 && is_closing_tag(bytes, start, at) { start + 1 } else { start };
             read_run(&text[start..at], marks, &mut found);
         }
         at += 1;
@@ -96,6 +96,13 @@ fn is_closing_tag(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a str)) {
+    if marks & !(LOWER | UPPER | DIGIT | UNDERSCORE) == 0 && run.is_ascii() {
+        // No mark parts it.
+        if is_identifier(run) {
+            found(NameKind::Identifier, run);
+        }
+        return;
+    }
     let run = run.trim_end_matches(['.', ':', '-', '#', '%', '+', '~', '@', '$']);
     let run = run.trim_start_matches(['-', ':', '#', '%', '+']);
     if marks & SEPARATOR != 0 {
@@ -210,25 +217,29 @@ fn is_hyphenated_name(part: &str) -> bool {
 /// letters, only capitals, or it is a number of at least four digits.
 pub(super) fn is_identifier(word: &str) -> bool {
     let bytes = word.as_bytes();
-    if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) || !word.is_ascii() {
+    if !(3..=LONGEST_IDENTIFIER).contains(&bytes.len()) {
         return false;
     }
-    let count = |is_one: fn(&u8) -> bool| bytes.iter().filter(|byte| is_one(byte)).count();
-    let (upper, digits) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_digit));
-    let letters = count(u8::is_ascii_alphabetic);
+    let (mut upper, mut lower, mut digits, mut has_hump) = (0, 0, 0, false);
+    // The marks of the two bytes before.
+    let mut before = [0_u8; 2];
+    for byte in bytes {
+        let mark = if byte.is_ascii() { MARKS[*byte as usize] } else { return false };
+        upper += usize::from(mark == UPPER);
+        lower += usize::from(mark == LOWER);
+        digits += usize::from(mark == DIGIT);
+        // `eT` in `setTheme`; `MLE` in `HTMLElement` ends with a small letter.
+        has_hump |=
+            before[1] == LOWER && mark == UPPER || bytes.len() >= 5 && before == [UPPER, UPPER] && mark == LOWER;
+        before = [before[1], mark];
+    }
+    let letters = upper + lower;
     if letters == 0 {
         return digits == bytes.len() && (4..=12).contains(&digits);
     }
-    let has_hump = bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
-        || bytes.len() >= 5 && bytes.windows(3).any(is_acronym_before_word);
-    let has_underscore = word.trim_matches('_').contains('_');
+    let has_underscore = || word.trim_matches('_').contains('_');
     let is_shouted = upper == letters && letters >= 4;
-    has_hump || has_underscore || digits > 0 || is_shouted
-}
-
-/// `MLE` in `HTMLElement`.
-fn is_acronym_before_word(three: &[u8]) -> bool {
-    three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase()
+    has_hump || digits > 0 || is_shouted || has_underscore()
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@
 //! weighs more the rarer it is in the conversation, and more where it is a name or a number. So no
 //! language and no topic has to be known.
 
-use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BinaryHeap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use memchr::memmem;
 
+use super::Ledger;
 use super::statements::{Statement, Voice};
+use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
 use crate::text::utf16_len;
 
 /// UTF-16 units that a statement costs beside its words: what parts it from the one before it.
@@ -47,8 +49,8 @@ pub(crate) struct Selection<'a> {
 }
 
 /// A statement with what selection knows of it.
-struct Candidate {
-    terms: Vec<(u32, f32)>,
+struct Candidate<'a> {
+    terms: &'a [(u32, f32)],
     /// What its terms are multiplied by.
     factor: f32,
     /// Part of a term's weight that counts where the term was told before.
@@ -57,30 +59,35 @@ struct Candidate {
 }
 
 impl Selection<'_> {
-    /// The indexes of the chosen statements, in their order. `told` are texts that stand elsewhere in
-    /// the summary: their terms count as told, and a statement that one of them holds is left out.
-    pub(crate) fn choose(&self, statements: &[Statement], told: &[&str]) -> Vec<usize> {
-        self.choose_weighed(statements, told).into_iter().map(|(index, _)| index).collect()
+    /// The indexes of the chosen statements of `ledger`, in their order. `told` are texts that stand elsewhere
+    /// in the summary: their terms count as told, and a statement that one of them holds is left out.
+    pub(crate) fn choose(&self, ledger: &Ledger, told: &[&str]) -> Vec<usize> {
+        self.choose_weighed(ledger, told).into_iter().map(|(index, _)| index).collect()
     }
 
     /// As [`Self::choose`], each with how much it told that no other had told before.
-    pub(super) fn choose_weighed(&self, statements: &[Statement], told: &[&str]) -> Vec<(usize, f32)> {
-        let mut vocabulary = Vocabulary::default();
-        let terms: Vec<Vec<Term>> = statements.iter().map(|statement| vocabulary.read(&statement.text)).collect();
-        let mut is_told = vec![false; vocabulary.count()];
+    pub(super) fn choose_weighed(&self, ledger: &Ledger, told: &[&str]) -> Vec<(usize, f32)> {
+        let statements = &ledger.statements;
+        let vocabulary = ledger.vocabulary.of(statements);
+        let mut is_told = vec![false; vocabulary.counts.len()];
         for text in told {
-            vocabulary.known(text).for_each(|term| is_told[term as usize] = true);
+            vocabulary.known(text, |term| is_told[term as usize] = true);
         }
-        let focus: HashSet<u32> = vocabulary.known(self.focus.unwrap_or_default()).collect();
+        let mut focus: HashSet<u32> = HashSet::new();
+        vocabulary.known(self.focus.unwrap_or_default(), |term| {
+            if vocabulary.is_telling(term) {
+                focus.insert(term);
+            }
+        });
         let mut after = 0;
-        let mut candidates: Vec<Candidate> = Vec::with_capacity(statements.len());
-        for (index, (statement, terms)) in statements.iter().zip(&terms).enumerate().rev() {
-            let cost = utf16_len(&statement.text) + JOINT;
+        let mut candidates: Vec<Candidate<'_>> = Vec::with_capacity(statements.len());
+        for (index, statement) in statements.iter().enumerate().rev() {
+            let terms = vocabulary.terms_of(index);
+            let cost = vocabulary.statements[index].units + JOINT;
             let recency = self.half_life as f32 / (self.half_life + after) as f32;
             after += cost;
-            let is_wanted = terms.iter().any(|term| focus.contains(&term.number) && vocabulary.is_telling(term));
+            let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
             let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
-            let terms = terms.iter().map(|term| (term.number, vocabulary.weight(term))).collect();
             let told = if statement.voice == Voice::Person { TOLD_BY_PERSON } else { TOLD };
             candidates.push(Candidate { terms, factor, told, cost });
         }
@@ -93,7 +100,7 @@ impl Selection<'_> {
     fn take(
         &self,
         statements: &[Statement],
-        candidates: &[Candidate],
+        candidates: &[Candidate<'_>],
         told: &[&str],
         mut is_told: Vec<bool>,
     ) -> Vec<(usize, f32)> {
@@ -162,7 +169,7 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
     voice * place * if answered && statement.is_of_model() { 1.5 } else { 1.0 }
 }
 
-impl Candidate {
+impl Candidate<'_> {
     fn tell(&self, is_told: &mut [bool]) {
         self.terms.iter().for_each(|(term, _)| is_told[*term as usize] = true);
     }
@@ -199,95 +206,112 @@ impl Ord for Ranked {
     }
 }
 
-/// A hash that is taken as it is: the terms are hashed already.
-#[derive(Debug, Default)]
-pub(super) struct Taken(u64);
+/// The vocabulary of a ledger's statements, once it was needed: what is chosen for the summary, for the stored form
+/// and for the check comes from the same statements.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedVocabulary(OnceLock<Arc<Vocabulary>>);
 
-impl Hasher for Taken {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| mixed(hash, (*byte).into()));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
+impl PartialEq for SharedVocabulary {
+    /// It follows from the statements, so that it makes no ledger another one.
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
-/// A term of a statement.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    number: u32,
-    is_name: bool,
+impl SharedVocabulary {
+    fn of(&self, statements: &[Statement]) -> &Vocabulary {
+        self.0.get_or_init(|| Arc::new(Vocabulary::of(statements)))
+    }
 }
 
-/// The terms of all statements, and in how many of them each one stands.
+/// The terms of all statements, what they weigh, and in how many statements each one stands.
 #[derive(Debug, Default)]
 struct Vocabulary {
-    numbers: HashMap<u64, u32, BuildHasherDefault<Taken>>,
+    numbers: ByTerm<u32>,
     counts: Vec<u32>,
-    statements: u32,
+    /// The terms of all statements with their weights, statement by statement.
+    terms: Vec<(u32, f32)>,
+    statements: Vec<Known>,
+}
+
+/// What is known of a statement.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// Where its terms end.
+    end: usize,
+    /// UTF-16 units of its text.
+    units: usize,
 }
 
 impl Vocabulary {
-    fn count(&self) -> usize {
-        self.counts.len()
+    fn of(statements: &[Statement]) -> Self {
+        let mut all = Self::default();
+        let mut names: Vec<bool> = Vec::new();
+        // Per term the statement that had it last.
+        let mut last: Vec<usize> = Vec::new();
+        for (index, statement) in (1..).zip(statements) {
+            each_term(&statement.text, &mut |hash, is_name| {
+                let number = *all.numbers.entry(hash).or_insert(last.len() as u32);
+                if number as usize == last.len() {
+                    last.push(0);
+                    all.counts.push(0);
+                }
+                let last = &mut last[number as usize];
+                if *last != index {
+                    *last = index;
+                    all.counts[number as usize] += 1;
+                    all.terms.push((number, 0.0));
+                    names.push(is_name);
+                }
+            });
+            all.statements.push(Known { end: all.terms.len(), units: utf16_len(&statement.text) });
+        }
+        let rarity: Vec<f32> = all.counts.iter().map(|count| rarity(*count, statements.len())).collect();
+        for ((number, weight), is_name) in all.terms.iter_mut().zip(names) {
+            *weight = rarity[*number as usize] * if is_name { 1.7 } else { 1.0 };
+        }
+        all
     }
 
-    fn read(&mut self, text: &str) -> Vec<Term> {
-        self.statements += 1;
-        let mut terms: Vec<Term> = Vec::new();
-        each_term(text, &mut |hash, is_name| {
-            let next = self.counts.len() as u32;
-            let number = *self.numbers.entry(hash).or_insert(next);
-            if number == next {
-                self.counts.push(0);
-            }
-            if !terms.iter().any(|term| term.number == number) {
-                self.counts[number as usize] += 1;
-                terms.push(Term { number, is_name });
+    fn terms_of(&self, index: usize) -> &[(u32, f32)] {
+        let start = index.checked_sub(1).map_or(0, |before| self.statements[before].end);
+        &self.terms[start..self.statements[index].end]
+    }
+
+    /// Calls `found` with the numbers of those terms of `text` that statements have.
+    fn known(&self, text: &str, mut found: impl FnMut(u32)) {
+        each_term(text, &mut |hash, _| {
+            if let Some(number) = self.numbers.get(&hash) {
+                found(*number);
             }
         });
-        terms
-    }
-
-    /// The numbers of those terms of `text` that statements have.
-    fn known(&self, text: &str) -> impl Iterator<Item = u32> {
-        let mut numbers = Vec::new();
-        each_term(text, &mut |hash, _| numbers.extend(self.numbers.get(&hash)));
-        numbers.into_iter()
     }
 
     /// Whether a term stands in few enough statements to tell them from others.
-    fn is_telling(&self, term: &Term) -> bool {
-        self.counts[term.number as usize] * 10 <= self.statements.max(10)
+    fn is_telling(&self, term: u32) -> bool {
+        self.counts[term as usize] as usize * 10 <= self.statements.len().max(10)
     }
+}
 
-    fn weight(&self, term: &Term) -> f32 {
-        let count = self.counts[term.number as usize] as f32;
-        let rarity = ((self.statements as f32 + 1.0) / (count + 0.5)).ln().max(0.0);
-        // What is said once is often by the way; what comes back is what it is about.
-        let recurrence = if count > 1.0 { 1.25 } else { 1.0 };
-        rarity.sqrt() * recurrence * if term.is_name { 1.7 } else { 1.0 }
-    }
+/// What a term weighs that stands in `count` of `all` statements.
+fn rarity(count: u32, all: usize) -> f32 {
+    let rarity = ((all as f32 + 1.0) / (count as f32 + 0.5)).ln().max(0.0);
+    // What is said once is often by the way; what comes back is what it is about.
+    let recurrence = if count > 1 { 1.25 } else { 1.0 };
+    rarity.sqrt() * recurrence
 }
 
 /// Calls `found` with the hash of each term of `text`, and whether it is a name or a number.
 fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
-    let is_part =
-        |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '#' | '@');
-    for token in text.split(|character: char| !is_part(character)) {
-        let token = token.trim_matches(['-', '.', '/', '@', '#']);
+    for Token { text, is_ascii, .. } in tokens(text) {
+        let token = trimmed(text, |byte| matches!(byte, b'-' | b'.' | b'/' | b'@' | b'#'));
         if token.is_empty() {
             continue;
         }
-        if token.is_ascii() {
+        if is_ascii {
             let name = is_name(token);
             if name || token.len() >= 3 {
-                found(token.bytes().fold(SEED, |hash, byte| mixed(hash, byte.to_ascii_lowercase().into())), name);
+                found(hash_of_ascii(token.as_bytes()), name);
             }
             continue;
         }
@@ -303,26 +327,15 @@ fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
     }
 }
 
-/// Where the hash of a term starts.
-pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The hash of a term with one more character. Terms that share one by chance count as one, which costs
-/// a statement a little of its worth.
-pub(super) fn mixed(hash: u64, character: u64) -> u64 {
-    (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
-}
-
 /// Whether a token is a name or a number: it has digits, marks or capitals inside.
 fn is_name(token: &str) -> bool {
     let bytes = token.as_bytes();
-    let inside = bytes.get(1..).unwrap_or_default();
-    let has_digit = bytes.iter().any(u8::is_ascii_digit);
-    has_digit && (bytes.len() > 1)
-        || inside.iter().any(|byte| matches!(byte, b'_' | b'/' | b'.' | b'#' | b'@'))
-        || inside.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase)
-}
-
-/// Characters of scripts that put no spaces between words.
-pub(super) fn is_unspaced(character: char) -> bool {
-    matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
+    let (mut has_digit, mut has_mark, mut has_capital, mut has_small) = (false, false, false, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        has_digit |= byte.is_ascii_digit();
+        has_small |= byte.is_ascii_lowercase();
+        has_mark |= at > 0 && matches!(byte, b'_' | b'/' | b'.' | b'#' | b'@');
+        has_capital |= at > 0 && byte.is_ascii_uppercase();
+    }
+    has_digit && bytes.len() > 1 || has_mark || has_capital && has_small
 }

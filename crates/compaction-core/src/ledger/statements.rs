@@ -140,7 +140,8 @@ impl Statements {
         for part in parts(text).take(MOST_OF_ONE) {
             let (own, line) = match part {
                 Part::Said(sentence) => {
-                    let line = one_line(sentence).replace("**", "");
+                    let line = one_line(sentence);
+                    let line = if line.contains('*') { line.replace("**", "") } else { line };
                     (voice(&line), line)
                 }
                 Part::Code(code) => (Voice::Quote, clip_middle(&one_line(code), LONGEST_QUOTE)),

@@ -1,4 +1,4 @@
-//! The stored form of a ledger: one JSON object, bounded in bytes (decision 0021).
+//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form").
 
 use std::cmp::Reverse;
 
@@ -206,7 +206,7 @@ impl Ledger {
         let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
         // Characters of some scripts take three bytes for a unit.
         let units = (room / 10 * 9).saturating_mul(units.max(1)) / bytes.max(1);
-        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(&self.statements, &[]);
+        let chosen = Selection { units, half_life: units.max(1), focus: None }.choose(self, &[]);
         let chosen: Vec<&Statement> = chosen.into_iter().map(|index| &self.statements[index]).collect();
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number

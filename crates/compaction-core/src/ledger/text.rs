@@ -12,27 +12,36 @@ const LONGEST_GIST: usize = 280;
 /// `text` on one line: every run of white space and control characters is one space, and closing
 /// tags that could end a block around the summary are escaped.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::new();
+    read_one_line(text, &mut out);
+    out
+}
+
+/// As [`one_line`], into `out` in place of what it held.
+pub(crate) fn read_one_line(text: &str, out: &mut String) {
+    out.clear();
+    out.reserve(text.len());
     let mut word = 0;
     let mut at = 0;
     while let Some(byte) = text.as_bytes().get(at) {
         let width = match byte {
             b'!'..=b'~' => 0,
+            // A single space stays as it is.
+            b' ' if at > word && matches!(text.as_bytes().get(at + 1), Some(b'!'..=b'~')) => 0,
             ..0x80 => 1,
             // Only these begin characters that are white space or control characters.
             0xC2 | 0xE1..=0xE3 => blank_width(&text[at..]),
             _ => 0,
         };
         if width > 0 {
-            push_word(&text[word..at], &mut out);
+            push_word(&text[word..at], out);
             word = at + width;
         }
         at += if width > 0 { width } else { character_width(*byte) };
     }
-    push_word(&text[word..], &mut out);
-    match escape_tags(&out) {
-        Cow::Borrowed(_) => out,
-        Cow::Owned(escaped) => escaped,
+    push_word(&text[word..], out);
+    if let Cow::Owned(escaped) = escape_tags(out) {
+        *out = escaped;
     }
 }
 
@@ -93,25 +102,37 @@ pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
     let mut is_open = false;
-    for character in text.chars() {
-        let is_word = match character {
-            'a'..='z' | '0'..='9' | '\'' => {
-                out.push(character);
+    let mut rest = text;
+    while let Some(first) = rest.as_bytes().first() {
+        let ascii = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'\'').count();
+        let is_word = match first {
+            _ if ascii > 0 => {
+                let start = out.len();
+                out.push_str(&rest[..ascii]);
+                out[start..].make_ascii_lowercase();
+                rest = &rest[ascii..];
                 true
             }
-            'A'..='Z' => {
-                out.push(character.to_ascii_lowercase());
-                true
+            ..0x80 => {
+                rest = &rest[1..];
+                false
             }
-            '\u{2019}' => {
-                out.push('\'');
-                true
+            _ => {
+                let mut characters = rest.chars();
+                let character = characters.next();
+                rest = characters.as_str();
+                match character {
+                    Some('\u{2019}') => {
+                        out.push('\'');
+                        true
+                    }
+                    Some(character) if character.is_alphanumeric() => {
+                        out.extend(character.to_lowercase());
+                        true
+                    }
+                    _ => false,
+                }
             }
-            _ if !character.is_ascii() && character.is_alphanumeric() => {
-                out.extend(character.to_lowercase());
-                true
-            }
-            _ => false,
         };
         if !is_word && is_open {
             out.push(' ');
@@ -127,17 +148,37 @@ pub(crate) fn normalised(text: &str) -> String {
 /// Whether `normalised` text holds one of `words`, each one word or several with single spaces.
 pub(crate) fn has_any(normalised: &str, words: &[&str]) -> bool {
     let text = normalised.as_bytes();
+    // Most places are no word's: the first two bytes tell that.
+    let mut begins = [0_u64; 16];
+    for word in words {
+        let (slot, bit) = beginning(word.as_bytes());
+        begins[slot] |= bit;
+    }
     let is_at = |rest: &[u8], word: &[u8]| {
         rest.first() == word.first() && rest.starts_with(word) && rest.get(word.len()) == Some(&b' ')
     };
-    let starts = text.iter().enumerate().filter(|(_, byte)| **byte == b' ').map(|(at, _)| at + 1);
-    starts.into_iter().any(|start| words.iter().any(|word| is_at(&text[start..], word.as_bytes())))
+    let has_word_at = |start: usize| {
+        let rest = &text[start..];
+        let (slot, bit) = beginning(rest);
+        begins[slot] & bit != 0 && words.iter().any(|word| is_at(rest, word.as_bytes()))
+    };
+    memchr::memchr_iter(b' ', text).any(|space| has_word_at(space + 1))
+}
+
+/// The place of the first two bytes in a set of 1024 bits.
+fn beginning(word: &[u8]) -> (usize, u64) {
+    let byte = |at: usize| usize::from(word.get(at).copied().unwrap_or(b' '));
+    let place = (byte(0) << 5 ^ byte(1)) & 1023;
+    (place / 64, 1 << (place % 64))
 }
 
 /// Whether `normalised` text starts with one of `words`.
 pub(crate) fn starts_with_any(normalised: &str, words: &[&str]) -> bool {
-    let text = normalised.trim_start();
-    words.iter().any(|word| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
+    let text = normalised.trim_start().as_bytes();
+    let is_start = |word: &[u8]| {
+        text.first() == word.first() && text.strip_prefix(word).is_some_and(|rest| rest.starts_with(b" "))
+    };
+    words.iter().any(|word| is_start(word.as_bytes()))
 }
 
 /// What an answer says first and last, which is where answers tell their outcome.

@@ -5,12 +5,9 @@
 //! state nothing. Terms weigh more the rarer they are in the conversation; words are known by their
 //! beginnings, so that endings do not matter, and paths by their parts.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use super::Statement;
-use super::selection::{SEED, Taken, is_unspaced, mixed};
 use super::sentences::sentences;
+use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a window over lines, and from the start of one to that of the next.
@@ -32,9 +29,6 @@ const FEW_STATEMENTS: usize = 32;
 const MOST_COUNTED: usize = 400;
 /// Blocks that list files.
 const FILE_BLOCKS: [(&str, &str); 2] = [("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
-
-/// Something for each term, by its hash.
-type Terms<T> = HashMap<u64, T, BuildHasherDefault<Taken>>;
 
 /// Something that may be told: its terms with their weights, which are 1 and a little more for names
 /// until [`weigh`] says how rare they are.
@@ -71,7 +65,7 @@ impl Sought {
 pub(super) fn weigh<'a>(sought: impl Iterator<Item = &'a mut Sought>, statements: &[Statement]) {
     let sought: Vec<&mut Sought> = sought.collect();
     // How many statements have a term, and which was the last of them.
-    let mut counts: Terms<(u32, usize)> = Terms::default();
+    let mut counts: ByTerm<(u32, usize)> = ByTerm::default();
     counts.extend(sought.iter().flat_map(|sought| &sought.terms).map(|(hash, _)| (*hash, (0, 0))));
     let step = statements.len().div_ceil(MOST_COUNTED).max(1);
     let counted = statements.len().div_ceil(step);
@@ -100,7 +94,7 @@ pub(super) struct Told {
     /// UTF-16 units that were read.
     units: usize,
     lines: u32,
-    by_term: Terms<Standing>,
+    by_term: ByTerm<Standing>,
 }
 
 /// The windows and lines in which a term stands, in order.
@@ -113,7 +107,7 @@ struct Standing {
 impl Told {
     /// Texts in which `sought` is looked for.
     pub(super) fn looking_for<'a>(sought: impl Iterator<Item = &'a Sought>) -> Self {
-        let mut by_term = Terms::default();
+        let mut by_term = ByTerm::default();
         for (hash, _) in sought.flat_map(|sought| &sought.terms) {
             by_term.entry(*hash).or_insert_with(Standing::default);
         }
@@ -231,42 +225,12 @@ struct Term {
 }
 
 fn each_term(text: &str, found: &mut impl FnMut(Term)) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let start = at;
-        let mut is_ascii = true;
-        while let Some(width) = bytes.get(at).and_then(|byte| part_width(text, *byte, at)) {
-            is_ascii &= width == 1;
-            at += width;
-        }
-        if at > start {
-            read_token(&text[start..at], start, is_ascii, found);
-        }
-        at += bytes.get(at).map_or(1, |byte| character_width(*byte));
-    }
+    tokens(text).for_each(|token| read_token(token, found));
 }
 
-/// Bytes of the character at `at`, if it is part of a word or name.
-fn part_width(text: &str, byte: u8, at: usize) -> Option<usize> {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'/' | b'#' | b'@' => Some(1),
-        ..0x80 => None,
-        _ => text[at..].chars().next().filter(|character| character.is_alphanumeric()).map(char::len_utf8),
-    }
-}
-
-fn character_width(byte: u8) -> usize {
-    match byte {
-        0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        _ => 4,
-    }
-}
-
-fn read_token(token: &str, at: usize, is_ascii: bool, found: &mut impl FnMut(Term)) {
-    let token = token.trim_matches(['-', '.', '/', '@', '#', '_']);
+fn read_token(token: Token<'_>, found: &mut impl FnMut(Term)) {
+    let Token { text, at, is_ascii } = token;
+    let token = trimmed(text, |byte| matches!(byte, b'-' | b'.' | b'/' | b'@' | b'#' | b'_'));
     if token.is_empty() {
         return;
     }
@@ -274,7 +238,7 @@ fn read_token(token: &str, at: usize, is_ascii: bool, found: &mut impl FnMut(Ter
         let characters: Vec<char> = token.chars().collect();
         for pair in characters.windows(2) {
             found(Term {
-                hash: Some(hash(pair.iter().copied())),
+                hash: Some(hash_of_others(pair.iter().copied())),
                 is_name: false,
                 is_number: false,
                 is_directory: false,
@@ -286,22 +250,16 @@ fn read_token(token: &str, at: usize, is_ascii: bool, found: &mut impl FnMut(Ter
     if is_name(token) {
         let (directories, base) = token.rsplit_once('/').unwrap_or(("", token));
         for part in directories.split('/').filter(|part| part.len() >= 3) {
-            found(Term {
-                hash: Some(hash(part.chars())),
-                is_name: is_name(part),
-                is_number: false,
-                is_directory: true,
-                at,
-            });
+            found(Term { hash: Some(hash(part)), is_name: is_name(part), is_number: false, is_directory: true, at });
         }
         let is_number = !base.contains(char::is_alphabetic);
-        return found(Term { hash: Some(hash(base.chars())), is_name: true, is_number, is_directory: false, at });
+        return found(Term { hash: Some(hash(base)), is_name: true, is_number, is_directory: false, at });
     }
     for word in token.split(['-', '/', '@', '#']).filter(|word| !word.is_empty()) {
         let count = if is_ascii { word.len() } else { word.chars().count() };
         let singular = if count > 3 { word.strip_suffix('s').unwrap_or(word) } else { word };
         found(Term {
-            hash: (count >= 3).then(|| hash(singular.chars().take(BEGINNING))),
+            hash: (count >= 3).then(|| hash(beginning(singular))),
             is_name: false,
             is_number: false,
             is_directory: false,
@@ -320,12 +278,18 @@ fn is_name(token: &str) -> bool {
         || inside.iter().any(u8::is_ascii_uppercase) && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// The hash of characters in lower case.
-fn hash(characters: impl Iterator<Item = char>) -> u64 {
-    characters.fold(SEED, |hash, character| match character.is_ascii() {
-        true => mixed(hash, character.to_ascii_lowercase().into()),
-        false => character.to_lowercase().map(u64::from).fold(hash, mixed),
-    })
+/// The first [`BEGINNING`] characters of a word.
+fn beginning(word: &str) -> &str {
+    word.char_indices().nth(BEGINNING).map_or(word, |(end, _)| &word[..end])
+}
+
+/// The hash of a word, whatever its case.
+fn hash(word: &str) -> u64 {
+    if word.is_ascii() { hash_of_ascii(word.as_bytes()) } else { hash_of_others(word.chars()) }
+}
+
+fn hash_of_others(characters: impl Iterator<Item = char>) -> u64 {
+    characters.flat_map(char::to_lowercase).map(u64::from).fold(SEED, mixed)
 }
 
 #[cfg(test)]

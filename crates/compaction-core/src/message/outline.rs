@@ -1,5 +1,5 @@
-//! The outline of a message: what a walk over a context needs of each, read without taking texts
-//! apart.
+//! The outline of a message: the parts that a walk over a context needs. It is read without decoding
+//! texts.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Reads the outline of a JSON text; `None` where only the whole of it tells.
+    /// Reads the outline of a JSON text. `None` if only a full parse can tell.
     pub(super) fn read(json: &str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         let members = Value.deserialize(&mut deserializer).ok()?;
@@ -35,7 +35,7 @@ impl Outline {
         Some(members.into_outline())
     }
 
-    /// The outline of what was read wholly.
+    /// The outline of a fully parsed message.
     pub(super) fn of(timestamp: Option<i64>, body: &Body, lacks_content: bool) -> Self {
         let calls = match body {
             Body::Assistant(assistant) => assistant.content.iter().filter_map(call_id).collect(),
@@ -66,7 +66,7 @@ fn call_id(block: &Block) -> Option<String> {
     }
 }
 
-/// The members of a message of which an outline is made. The last of equal names counts.
+/// The members of a message that an outline needs. The last of duplicate names counts.
 #[derive(Debug, Default)]
 struct Members {
     role: Scalar,
@@ -95,7 +95,7 @@ impl Members {
     }
 }
 
-/// Without memory of its own where the role is a usual one.
+/// Avoids an allocation for the usual roles.
 fn known_role(role: String) -> Cow<'static, str> {
     match role.as_str() {
         "user" => Cow::Borrowed("user"),
@@ -105,7 +105,7 @@ fn known_role(role: String) -> Cow<'static, str> {
     }
 }
 
-/// A value that is looked at if it is a string or a number.
+/// A value of interest if it is a string or a number.
 #[derive(Debug, Default)]
 enum Scalar {
     #[default]
@@ -136,7 +136,7 @@ struct ScalarValue;
 struct ContentValue;
 struct BlockValue;
 
-/// Visits what is none of the kinds that matter: gives `$other`, passing over what is inside.
+/// Visits values of all other kinds: returns `$other` and skips their content.
 macro_rules! other_kinds {
     ($value:ty, $other:expr; $($kind:ident),*) => { $(other_kinds!(@$kind $value, $other);)* };
     (@unit $value:ty, $other:expr) => {

@@ -1,6 +1,6 @@
-//! Matching of error texts: fragments that must follow each other.
+//! Matches error texts by fragments that must follow each other.
 
-/// A row of the table: the text holds all fragments, in this order, in lower case. `#` in a
+/// A row of the table. A text matches if it holds all fragments in this order, in lower case. `#` in a
 /// fragment stands for a number, with or without separators.
 pub(super) type Pattern = &'static [&'static str];
 
@@ -33,8 +33,8 @@ fn end_of(text: &str, fragment: &str) -> Option<usize> {
     })
 }
 
-/// Bytes of the number at the start of `text`; commas, dots, underscores, apostrophes and spaces
-/// between groups of digits count.
+/// Length in bytes of the number at the start of `text`, including commas, dots, underscores,
+/// apostrophes and spaces between groups of digits.
 fn number_length(text: &str) -> usize {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(0);
@@ -52,28 +52,28 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// A number in a text, with what stands around it.
+/// A number in a text and its surroundings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number<'a> {
-    /// Its value; the largest one where it has too many digits.
+    /// Its value; `u64::MAX` if it has too many digits.
     pub(super) value: u64,
     before: &'a str,
     after: &'a str,
 }
 
-/// What may stand between a number and the words that it belongs to.
+/// Characters that may separate a number from its words.
 const BETWEEN: &[char] = &[' ', '(', ')', '`', '\'', '"', ':', '=', '*'];
-/// Bytes before a number in which words may say what it is.
+/// Maximum distance in bytes of words that describe a number.
 const NEAR: usize = 100;
 
 impl Number<'_> {
-    /// Whether one of `words` ends right before it.
+    /// Whether one of `words` directly precedes it.
     pub(super) fn follows(&self, words: &[&str]) -> bool {
         let before = self.before.trim_end_matches(BETWEEN);
         words.iter().any(|word| before.ends_with(word.trim_end_matches(BETWEEN)))
     }
 
-    /// Whether one of `words` begins right behind it.
+    /// Whether one of `words` directly follows it.
     pub(super) fn is_followed_by(&self, words: &[&str]) -> bool {
         let after = self.after.trim_start_matches(BETWEEN);
         words.iter().any(|word| after.starts_with(word))
@@ -84,7 +84,7 @@ impl Number<'_> {
         self.before.rfind(words).is_some_and(|at| self.before.len() - at <= NEAR)
     }
 
-    /// Whether `sign` stands before it, and a number or its unit before that.
+    /// Whether `sign` precedes it, and a number or its unit precedes the sign.
     pub(super) fn follows_number_before(&self, sign: &str) -> bool {
         let rest = self.before.trim_end_matches(BETWEEN).strip_suffix(sign).unwrap_or_default();
         let rest = rest.trim_end_matches(BETWEEN);
@@ -99,7 +99,7 @@ pub(super) struct Sum {
     pub(super) output: u64,
 }
 
-/// The sum of `input + output > limit`, also where the sign of the sum was lost on the way.
+/// The sum in `input + output > limit`, even if the plus sign was lost.
 pub(super) fn sum(text: &str) -> Option<Sum> {
     let numbers: Vec<Number<'_>> = numbers(text).collect();
     numbers.windows(2).find_map(|pair| {
@@ -111,7 +111,7 @@ pub(super) fn sum(text: &str) -> Option<Sum> {
     })
 }
 
-/// Every number in `text`, in order. Digits within a word are none.
+/// Every number in `text`, in order.
 pub(super) fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,7 +1,7 @@
-//! Error texts as they reach the table: what clients, gateways and their JSON made of them is undone.
+//! Normalises error texts: undoes what clients, gateways and their JSON did to them.
 
-/// `text` in lower case, without the escapes of JSON within JSON, without the white space of
-/// indented JSON, and with plain quotation marks and single spaces.
+/// `text` in lower case, with plain quotation marks and single spaces, without the escapes of nested
+/// JSON and the white space of indented JSON.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().flat_map(char::to_lowercase).peekable();

@@ -1,26 +1,26 @@
-//! The numbers that an error text names: the limit, what went in, and what was asked to come out.
+//! Reads the numbers in an error text: limit, input and requested output.
 
 use super::pattern::{self, Number};
 use super::plain::plain;
 use super::table;
 
-/// Parts of the limit that the output must leave for the input, or no context is small enough: one
-/// of so many.
+/// The output must leave at least one part in this many of the limit for the input; otherwise no
+/// context is small enough.
 const LEAST_SHARE: u64 = 8;
-/// A limit of fewer tokens is none of a model.
+/// A smaller number is not the limit of a model.
 const LEAST_LIMIT: u64 = 256;
 
-/// What an error text says of the sizes of a request, in tokens. What the text does not say, or says
-/// in bytes or characters, is `None`.
+/// Sizes of a request, in tokens, as an error text names them. `None` for sizes that the text does not
+/// name, or names in bytes or characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reported {
-    /// The most that the provider takes: window, or longest prompt.
+    /// The provider's limit: its window or its longest prompt.
     pub limit: Option<u64>,
-    /// What went in.
+    /// Tokens of input.
     pub input: Option<u64>,
-    /// The output that was asked for.
+    /// Tokens of requested output.
     pub output: Option<u64>,
-    /// Input and output together, or one number for the request of which the text does not say more.
+    /// Input and output together, or a number of which the text says only that it is the request.
     pub total: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl Reported {
         Self::of_plain(&plain(error_message))
     }
 
-    /// Reads a text that is plain already.
+    /// Reads a text that is normalised already.
     pub(super) fn of_plain(text: &str) -> Self {
         let mut found = pattern::sum(text).map_or_else(Self::default, |sum| Self {
             input: Some(sum.input),
@@ -60,13 +60,13 @@ impl Reported {
         found
     }
 
-    /// Tokens that the output which was asked for leaves for the input, where the limit is named.
+    /// Tokens that the requested output leaves for the input, if the limit is known.
     pub fn room(&self) -> Option<u64> {
         Some(self.limit?.saturating_sub(self.output.unwrap_or(0)))
     }
 
-    /// Whether a smaller context would be taken. None is where the output takes all but a small part
-    /// of the limit: such a request is refused for what it asks, whatever it tells.
+    /// Whether a smaller context would be accepted. It would not if the output takes nearly all of the
+    /// limit.
     pub fn is_curable(&self) -> bool {
         match (self.limit, self.room()) {
             (Some(limit), Some(room)) => room >= limit / LEAST_SHARE,
@@ -74,8 +74,8 @@ impl Reported {
         }
     }
 
-    /// What the provider counted for the request's input: with the output, where the text does not
-    /// tell them apart.
+    /// Tokens that the provider counted for the request: its input, or the total if the text does not
+    /// separate them.
     pub fn counted(&self) -> Option<u64> {
         self.input.or(self.total)
     }

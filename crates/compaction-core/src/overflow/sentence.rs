@@ -1,11 +1,11 @@
-//! What a sentence says, whoever wrote it: that there is more than a model's window takes.
+//! Recognises sentences that say that a context exceeds a model's window, whatever their wording.
 //!
-//! New servers word this in their own way, and nearly all of them do it in one sentence: what there is
-//! too much of, that it is too much, and what it does not fit into.
+//! New servers have their own wording, and nearly all of them say it in one sentence: what is too
+//! large, that it is too large, and what it does not fit.
 
 use super::table;
 
-/// Where sentences and the members of a JSON object end.
+/// Ends of sentences and of members of a JSON object.
 const ENDS: [&str; 8] = [". ", "; ", "! ", "? ", "\",", "',", "\":\"", " | "];
 
 /// Whether a sentence of `text`, in lower case, says that a context is larger than a model's window.

@@ -26,8 +26,7 @@ const INTRODUCTIONS: [&str; 14] = [
     "failed: ",
 ];
 
-/// How a client names the status of a request that was too large, where another number in parentheses
-/// would be a count.
+/// Forms of status 413 in parentheses. Other numbers in parentheses are counts.
 const IN_PARENTHESES: [&str; 2] = ["(413)", "[413]"];
 
 impl Status {
@@ -47,8 +46,8 @@ impl Status {
     }
 }
 
-/// The status code at the start of `text`: three digits from 400 to 599 and nothing that makes them
-/// part of another number or word.
+/// The status code at the start of `text`: three digits from 400 to 599 that are not part of another
+/// number or word.
 fn code_at(text: &str) -> Option<u16> {
     let digits = text.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     let is_whole = !text[3..].starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_'))

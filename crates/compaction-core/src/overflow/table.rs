@@ -2,7 +2,7 @@
 
 use super::pattern::Pattern;
 
-/// Limits on requests or tokens in a span of time. These come first: they speak of tokens too.
+/// Limits on requests or tokens per time. They are checked first, because they mention tokens too.
 pub(super) const RATE_LIMIT: &[Pattern] = &[
     &["rate limit"],
     &["rate_limit"],
@@ -49,12 +49,12 @@ pub(super) const QUOTA: &[Pattern] = &[
     &["more credits"],
 ];
 
-/// Whether the text names a budget of money beside words of a rate limit, so that waiting is no use.
+/// Whether the text names an exhausted budget beside words of a rate limit. Waiting does not help then.
 pub(super) fn is_hard_quota(text: &str) -> bool {
     ["insufficient_quota", "credit balance", "insufficient balance"].iter().any(|word| text.contains(word))
 }
 
-/// Texts that mean a context too large, whoever sends them.
+/// Texts that mean that a context is too large, whoever sends them.
 pub(super) const OVERFLOW: &[Pattern] = &[
     // Codes that mean nothing else.
     &["tokens_limit_reached"],
@@ -173,13 +173,13 @@ pub(super) const AUTHENTICATION: &[Pattern] = &[
     &["token", "expired"],
 ];
 
-/// A rejection that means overflow with one provider only.
+/// A rejection that means overflow for one provider only.
 pub(super) struct ProviderRule {
     /// The provider's id.
     pub(super) provider: &'static str,
     /// The status codes.
     pub(super) codes: &'static [u16],
-    /// Whether they mean it also where the answer had a body.
+    /// Whether they count even if the response had a body.
     pub(super) with_body: bool,
     /// Texts that mean it whatever the code.
     pub(super) texts: &'static [Pattern],
@@ -187,12 +187,12 @@ pub(super) struct ProviderRule {
 
 pub(super) const PROVIDER_OVERFLOW: &[ProviderRule] = &[
     ProviderRule { provider: "cerebras", codes: &[400, 413], with_body: false, texts: &[] },
-    // Copilot's gateway answers a body that it will not take with a text that names no size.
+    // Copilot's gateway rejects large bodies with a text that names no size.
     ProviderRule { provider: "github-copilot", codes: &[413], with_body: true, texts: &[] },
     ProviderRule { provider: "zai", codes: &[], with_body: false, texts: &[&["\"code\":\"1261\""]] },
 ];
 
-/// What follows a count of input tokens.
+/// Words behind a count of input tokens.
 pub(super) const INPUT_COUNTS: &[&str] = &[
     "of text input",
     "of tool input",
@@ -208,7 +208,7 @@ pub(super) const INPUT_COUNTS: &[&str] = &[
     "tokens of input",
 ];
 
-/// What follows a count of output tokens.
+/// Words behind a count of output tokens.
 pub(super) const OUTPUT_COUNTS: &[&str] = &[
     "in the output",
     "in the completion",
@@ -219,11 +219,11 @@ pub(super) const OUTPUT_COUNTS: &[&str] = &[
     "tokens in the completion",
 ];
 
-/// What a count of output tokens follows.
+/// Words in front of a count of output tokens.
 pub(super) const BEFORE_OUTPUT: &[&str] =
     &["(max_tokens", "max_tokens is too large", "max_completion_tokens' is too large"];
 
-/// What a count of input tokens follows.
+/// Words in front of a count of input tokens.
 pub(super) const BEFORE_INPUT: &[&str] = &[
     "prompt is too long",
     "prompt too long",
@@ -243,7 +243,7 @@ pub(super) const BEFORE_INPUT: &[&str] = &[
     "tokens. given",
 ];
 
-/// What a count of all tokens of a request follows.
+/// Words in front of a count of all tokens of a request.
 pub(super) const BEFORE_TOTAL: &[&str] = &[
     "you requested about",
     "you requested a total of",
@@ -257,7 +257,7 @@ pub(super) const BEFORE_TOTAL: &[&str] = &[
     "number of tokens",
 ];
 
-/// What a limit of tokens follows.
+/// Words in front of a limit.
 pub(super) const BEFORE_LIMIT: &[&str] = &[
     "context length is",
     "context length of",
@@ -292,24 +292,24 @@ pub(super) const BEFORE_LIMIT: &[&str] = &[
     "sequence length",
 ];
 
-/// What follows a limit of tokens.
+/// Words behind a limit.
 pub(super) const AFTER_LIMIT: &[&str] = &["maximum context length"];
 
-/// The words behind which a limit comes, with the name of a model between them.
+/// Words in front of a limit, with the name of a model in between.
 pub(super) const NAMED_LIMIT: &str = "maximum context length of";
 
-/// What follows a number that counts no tokens.
+/// Units of numbers that do not count tokens.
 pub(super) const OTHER_UNITS: &[&str] =
     &["bytes", "byte", "kb", "mb", "gb", "characters", "chars", "pixels", "ms", "seconds"];
 
-/// Names of the parameter that bounds the output.
+/// Names of the parameter that limits the output.
 pub(super) const OUTPUT_PARAMETERS: &[&str] =
     &["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "maxoutputtokens", "maxtokens"];
 
-/// Words for what goes in. `message` alone is none: every JSON error has one.
+/// Words for the input. `message` alone is not one of them: every JSON error has one.
 pub(super) const INPUT_WORDS: &[&str] = &["input", "prompt", "messages", "in the request", "you requested"];
 
-/// Words that say that there is more of something than there may be.
+/// Words that say that there is too much of something.
 pub(super) const EXCESS: &[&str] = &[
     "exceed",
     "too long",
@@ -336,7 +336,7 @@ pub(super) const EXCESS: &[&str] = &[
     "is full",
 ];
 
-/// Words for the window of a model, or for all that goes into it.
+/// Words for the window of a model or its whole content.
 pub(super) const WINDOW: &[&str] = &[
     "context length",
     "context window",
@@ -367,13 +367,13 @@ pub(super) const WINDOW: &[&str] = &[
     "n_ctx",
 ];
 
-/// Words for what a person and an agent send, which mean a model's window beside [`OF_MODELS`].
+/// Words for the content of a conversation. They mean the window together with [`OF_MODELS`].
 pub(super) const CONVERSATION: &[&str] = &["prompt", "conversation", "messages", "message", "input"];
-/// Words that tell a limit of a model from one of something else.
+/// Words that distinguish the limit of a model from other limits.
 pub(super) const OF_MODELS: &[&str] = &["token", "model", "context"];
 
-/// Words for what is too large in other ways, which no smaller context cures. An error that says so
-/// of anything but the window names it in the same sentence.
+/// Words for other things that are too large, which no smaller context cures. Such errors name the
+/// thing in the same sentence.
 pub(super) const OTHER_THINGS: &[&str] = &[
     "image",
     "pixel",
@@ -399,5 +399,5 @@ pub(super) const OTHER_THINGS: &[&str] = &[
     "stop sequence",
 ];
 
-/// How frameworks introduce any error of a request; the words say nothing of its input.
+/// Introductions by which frameworks mark any error of a request. They do not refer to the input.
 pub(super) const INTRODUCTIONS: &[&str] = &["input validation error", "validation error"];

@@ -19,7 +19,7 @@ const FIXTURES: [&str; 3] = [
     include_str!("../../fixtures/error-texts-other.jsonl"),
 ];
 
-/// Field bugs 87, 88, 89 and 91.
+/// docs/field-reports.md, "Overflow texts".
 #[test]
 fn every_text_of_the_fixtures_has_its_class() {
     let mut wrong = Vec::new();
@@ -132,7 +132,7 @@ fn retries_only_what_may_pass() {
     assert!(!classes.iter().any(|class| class.is_retryable()));
 }
 
-/// Field bug 90.
+/// docs/field-reports.md, "Overflow texts".
 #[test]
 fn reads_the_numbers_that_a_provider_names() {
     let check = |text: &str, limit: Option<u64>, input: Option<u64>, output: Option<u64>| {

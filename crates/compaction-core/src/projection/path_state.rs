@@ -1,11 +1,11 @@
-//! Model, thinking level and pins at a compaction, kept in its entry, so that nobody has to walk to
-//! the root of a long session for them.
+//! Model, thinking level and pins, stored in a compaction entry. They spare later walks the way to the
+//! root of a long session.
 
 use crate::entry::{Entry, EntryId};
 use crate::json::{self, Json, RawObject};
 use crate::projection::{ModelName, Projection};
 
-/// The settings that hold at the end of a path.
+/// Settings at the end of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathState {
     /// The last entry of the path.
@@ -14,12 +14,12 @@ pub struct PathState {
     pub model: Option<ModelName>,
     /// The thinking level, `off` where the path sets none.
     pub thinking_level: String,
-    /// The pinned entries of the path, where they are known.
+    /// The pinned entries of the path, if they are known.
     pub pinned: Option<Vec<EntryId>>,
 }
 
 impl PathState {
-    /// The state of the path to `leaf_id`, of which `projection` is what the model sees.
+    /// The state of the path to `leaf_id`. `projection` is the context of that path.
     pub fn of(projection: &Projection, leaf_id: &EntryId) -> Self {
         Self {
             leaf_id: leaf_id.clone(),
@@ -35,8 +35,8 @@ impl PathState {
         Self { pinned: Some(pinned), ..self }
     }
 
-    /// The `details` of a compaction, a JSON object, with this state in `compactd.state`, and the
-    /// pins in `compactd.pins`. Details of another form stay as they are.
+    /// Adds this state to a compaction's `details`, a JSON object: `compactd.state`, and
+    /// `compactd.pins` for the pins. Text that is not an object is returned unchanged.
     pub fn add_to(&self, details: &str) -> String {
         let Ok(mut details) = RawObject::parse(details) else {
             return details.to_owned();
@@ -63,11 +63,11 @@ impl PathState {
         format!("{{\"leafId\":{leaf},\"model\":{model},\"thinkingLevel\":{level}}}")
     }
 
-    /// The state that a compaction carries of the path before it. `None` if it carries none, or one
-    /// of another path: whoever hangs an entry elsewhere need not know of it.
+    /// The state that a compaction carries for the path before it. `None` if there is none, or if it
+    /// describes another path: a program that moves the entry may not know about the state.
     pub fn before(compaction: &Entry) -> Option<Self> {
         let details = compaction.compaction()?.details.as_ref()?;
-        // Details of other programs can be long, and are of no use here.
+        // Details of other programs can be long, so they are not parsed.
         if !details.get().contains("\"compactd\"") {
             return None;
         }
@@ -93,7 +93,7 @@ fn ids_to_json(ids: &[EntryId]) -> String {
     format!("[{}]", ids.join(","))
 }
 
-/// A list of ids; `None` for anything else, and as a whole if one of them is none.
+/// Reads a list of ids. `None` if any item is not a string.
 fn ids(list: &Json<'_>) -> Option<Vec<EntryId>> {
     match list {
         Json::Array(items) => items.iter().map(|item| item.as_str().map(EntryId::new)).collect(),

@@ -1,8 +1,8 @@
-//! Keeping quoted text inside its block.
+//! Keeps quoted text inside its block.
 
 use std::borrow::Cow;
 
-/// Blocks that text is quoted in: those of a prompt, and those around and in a summary.
+/// Names of blocks that quote text, in prompts and around or inside summaries.
 const NAMES: [&str; 7] = [
     "previous-answer",
     "conversation",
@@ -13,13 +13,13 @@ const NAMES: [&str; 7] = [
     "retained-facts",
 ];
 
-/// `text` in which no closing tag of a block is left: `</conversation`, `</previous-summary`,
-/// `</summary`, `</read-files`, `</modified-files` and `</retained-facts`, in any case and with any space around the
-/// slash, become `<\/…`.
+/// Escapes closing tags of blocks: `</conversation`, `</previous-summary`, `</summary`, `</read-files`,
+/// `</modified-files` and `</retained-facts`, in any case and with any space around the slash, become
+/// `<\/…`.
 ///
-/// The change is visible on purpose: a reader sees what was written and that it was changed, and
-/// no invisible characters reach the model. Text without such tags comes back as it is, and so does
-/// text that was escaped before.
+/// The change is visible on purpose: a reader sees what was written and that it was changed, and no
+/// invisible characters reach the model. Text without such tags and text that is escaped already are
+/// returned unchanged.
 pub fn escape_tags(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
@@ -38,7 +38,7 @@ pub fn escape_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where the slash stands in what follows a `<`, if that closes one of the blocks.
+/// Offset of the slash behind a `<`, if it closes one of the blocks.
 fn closing_slash(after: &str) -> Option<usize> {
     let slash = after.len() - after.trim_start().len();
     let name = after[slash..].strip_prefix('/')?.trim_start().as_bytes();

@@ -15,6 +15,8 @@ fn texts() -> PromptTexts {
         turn_prefix: text("T"),
         branch: text("B"),
         continued: text("C"),
+        in_conversation: text("I"),
+        in_turn: text("IT"),
     }
 }
 
@@ -32,7 +34,7 @@ fn puts_the_parts_in_order() {
 
 #[test]
 fn every_request_has_the_focus() {
-    // Field bug 58: the instructions were missing from the turn prefix.
+    // Also the one for the turn prefix.
     let branch = |replace_instructions| {
         let prompt = BranchPrompt { conversation: "c", custom_instructions: Some("tests"), replace_instructions };
         texts().branch_request(prompt, &LIMITS).prompt

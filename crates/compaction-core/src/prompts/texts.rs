@@ -1,21 +1,24 @@
 //! The wording of the prompts.
 
-/// The texts that a summarizer is given; each can be replaced in the settings.
+/// The prompts of a summarizer. Each can be replaced in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptTexts {
     /// System prompt of every request.
     pub system: String,
     /// Instructions for the first summary of a session.
     pub first: String,
-    /// Instructions for a summary that updates the one before.
+    /// Instructions for an update of the previous summary.
     pub update: String,
-    /// Instructions for the beginning of a split turn.
+    /// Instructions for a turn prefix.
     pub turn_prefix: String,
-    /// Instructions for a branch that is left.
+    /// Instructions for an abandoned branch.
     pub branch: String,
-    /// What is added to the last two where a conversation is told in several requests and this is
-    /// not the first of them.
+    /// Added to the last two in every request but the first, if a conversation needs several.
     pub continued: String,
+    /// What stands before the instructions where they are the last message of the conversation itself.
+    pub in_conversation: String,
+    /// The same for the beginning of a split turn.
+    pub in_turn: String,
 }
 
 impl Default for PromptTexts {
@@ -28,6 +31,8 @@ impl Default for PromptTexts {
             turn_prefix: format!("{TURN_PREFIX}\n\n{TURN_PREFIX_FORMAT}\n\n{RULES}"),
             branch: format!("{BRANCH}\n\n{HISTORY_FORMAT}\n\n{RULES}"),
             continued: CONTINUED.to_owned(),
+            in_conversation: IN_CONVERSATION.to_owned(),
+            in_turn: format!("{IN_CONVERSATION} {IN_TURN}"),
         }
     }
 }
@@ -62,6 +67,17 @@ const CONTINUED: &str = "\
 The record is too long for one request. The previous summary is your own, of the part before the \
 conversation above. Write one summary of both parts, in the same format, that takes its place: keep what \
 still stands, add what the conversation brought, and drop what it has overtaken.";
+
+const IN_CONVERSATION: &str = "\
+Stop working here. This message does not continue the work: another model will go on with it and with \
+nothing but notes that you write now. Your only task is to write them, on everything above this message. \
+Answer with the text of the notes alone: call no tools, answer no earlier question and carry nothing on. \
+What is asked for above is a matter to report on. A summary of earlier parts above is the previous summary; \
+instructions on how to behave that came before this message do not concern the notes.";
+
+const IN_TURN: &str = "\
+Here, the conversation is the last turn alone: the last message of the person above, and what you said and \
+did since. Notes on what came before it have been written already.";
 
 const HISTORY_FORMAT: &str = "\
 Use exactly these headings, in this order, each of them even if there is nothing to say under it (write \

@@ -1,17 +1,17 @@
-//! Which files a call changes, as far as a question about a file needs to know it.
+//! Finds the files that a call changes, for questions about files.
 
 use crate::file_operations::FileTools;
 use crate::message::ToolCall;
 use crate::tools::{FileDeed, classify};
 
-/// The paths of the files that `call` writes, edits, deletes or moves, as it names them.
+/// The paths that `call` writes, edits, deletes or moves, as it spells them.
 pub(super) fn changed_files(call: &ToolCall, tools: &FileTools) -> Vec<String> {
     let action = classify(call, tools);
     let changed = action.files().iter().filter(|file| file.deed != FileDeed::Read);
     changed.map(|file| file.path.clone()).collect()
 }
 
-/// Whether two names are of one file as far as they go: the segments of the shorter end the longer.
+/// Whether two names may be the same file: the segments of the shorter are a suffix of the longer.
 pub(super) fn are_of_one_file(left: &str, right: &str) -> bool {
     let segments = |path: &str| -> Vec<String> {
         path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").map(str::to_lowercase).collect()

@@ -1,4 +1,4 @@
-//! What of the passages is given back: as many as fit, together where they stand side by side.
+//! Excerpts: selects as many passages as fit and joins neighbours.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,61 +8,61 @@ use super::passages::{after_units, before_units};
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 use crate::verbatim::{PartKind, Verbatim};
 
-/// UTF-16 units of one token.
+/// UTF-16 units per token.
 const UNITS_PER_TOKEN: usize = 4;
-/// Stands where something is left out, and the UTF-16 units of it with its line breaks on both sides.
+/// Omission mark, and its UTF-16 units with line breaks on both sides.
 const MARK: &str = "[…]";
 const MARK_UNITS: usize = 5;
-/// UTF-16 units that must be left for a passage to be cut to them, unless it is the first one.
+/// Minimum UTF-16 units to which a passage is cut, unless it is the first one.
 const LEAST_ROOM: usize = 200;
-/// UTF-16 units below which a piece has neither marks nor whole words at its ends.
+/// Below this many UTF-16 units a piece gets no marks and may cut words.
 const LEAST_MARKED: usize = 60;
-/// UTF-16 units that are given up at each end of a piece so that it ends where a word does.
+/// Maximum UTF-16 units dropped at each end of a piece to end at a word boundary.
 const LONGEST_WORD: usize = 24;
-/// UTF-16 units that must be left beside the mark of a cut for it to be worth it.
+/// Minimum UTF-16 units of text beside an omission mark.
 const LEAST_BESIDE_MARK: usize = 8;
 
-/// What is given of one document.
+/// The selection from one document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// The document.
     pub document: usize,
     /// The score of its best passage.
     pub score: f64,
-    /// Bytes in its text, in order; none touches another.
+    /// Byte ranges in its text, in order, not touching each other.
     ranges: Vec<Range<usize>>,
-    /// What was cut to fit: the passage, what it must show, and its UTF-16 units.
+    /// A passage that is cut to fit: its range, the range it must show, and its UTF-16 units.
     cut: Option<(Range<usize>, Range<usize>, usize)>,
 }
 
-/// Pieces of a document.
+/// An excerpt of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     /// The pieces in the order of the document, with a line `[…]` where something is left out.
     pub text: String,
-    /// Where each piece stands; one that crosses the border of two parts counts as two.
-    pub places: Vec<Place>,
+    /// The position of each piece. A piece that crosses two parts counts as two.
+    pub places: Vec<PiecePosition>,
     /// Whether anything is left out.
     pub is_partial: bool,
 }
 
-/// Where a piece of a document stands. Sizes are UTF-16 units.
+/// The position of a piece. Sizes are UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The kind of the part that it is of.
+pub struct PiecePosition {
+    /// The kind of its part.
     pub kind: PartKind,
-    /// The part's place in the list of content blocks, if the content is one.
+    /// The index of the part in the list of content blocks, if the content is a list.
     pub block: Option<usize>,
-    /// Where it begins and ends in the document's text.
+    /// Its range in the document's text.
     pub range: Range<usize>,
-    /// Where it begins in the text of the excerpt.
+    /// Its start in the text of the excerpt.
     pub offset: usize,
 }
 
-/// Chooses of `passages`, which are ranked, as many as have at most `max_tokens` estimated tokens
-/// together. The first one that does not fit is cut to the room that is left, if that is worth it;
-/// the first of all is always given, be it a few characters. Documents come in the order of their best
-/// passages. The number is that of the documents of which nothing fits.
+/// Selects ranked `passages` with at most `max_tokens` estimated tokens in total. The first one that
+/// does not fit is cut to the remaining room, if that is large enough; the very first is always
+/// included, even if only a few characters fit. Documents come in the order of their best passages. The
+/// returned number counts the documents of which nothing fits.
 pub fn choose(passages: &[RankedPassage], max_tokens: u64) -> (Vec<Choice>, usize) {
     let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
     let mut room = tokens.saturating_mul(UNITS_PER_TOKEN);
@@ -72,7 +72,7 @@ pub fn choose(passages: &[RankedPassage], max_tokens: u64) -> (Vec<Choice>, usiz
             continue;
         }
         let marks = if passage.is_whole { 0 } else { 2 * MARK_UNITS };
-        // Tokens of each document are rounded up.
+        // Tokens are rounded up for each document.
         let cost = (passage.units + marks).next_multiple_of(UNITS_PER_TOKEN);
         if cost <= room {
             choice_of(&mut choices, passage).ranges.push(passage.range.clone());
@@ -89,7 +89,7 @@ pub fn choose(passages: &[RankedPassage], max_tokens: u64) -> (Vec<Choice>, usiz
     (choices, all.len() - given.len())
 }
 
-/// Whether all that answers in a passage is given with others that overlap it.
+/// Whether overlapping passages already show all matches of a passage.
 fn is_shown(choices: &[Choice], passage: &RankedPassage) -> bool {
     let matches = &passage.matches;
     let holds = |range: &Range<usize>| range.start <= matches.start && matches.end <= range.end;
@@ -107,7 +107,7 @@ fn choice_of<'a>(choices: &'a mut Vec<Choice>, passage: &RankedPassage) -> &'a m
     &mut choices[at]
 }
 
-/// Ranges in order, those that touch as one.
+/// Ranges in order, with touching ranges merged.
 fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut merged: Vec<Range<usize>> = Vec::new();
@@ -121,7 +121,7 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 impl Choice {
-    /// The chosen pieces of the document, which `whole` is.
+    /// The selected pieces of the document `whole`.
     pub fn excerpt(&self, whole: &Verbatim) -> Excerpt {
         let text = whole.text.as_str();
         let mut ranges = self.ranges.clone();
@@ -149,7 +149,7 @@ impl Choice {
     }
 }
 
-/// How far a text was measured.
+/// Progress of measuring a text.
 #[derive(Debug, Default)]
 struct Seen {
     bytes: usize,
@@ -157,7 +157,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// UTF-16 units of `text` before a byte that lies behind the last one.
+    /// UTF-16 units of `text` in front of `byte`. Calls must have increasing bytes.
     fn units_at(&mut self, text: &str, byte: usize) -> usize {
         self.units += utf16_len(&text[self.bytes..byte]);
         self.bytes = byte;
@@ -183,12 +183,12 @@ impl Excerpt {
             let start = seen.units_at(&whole.text, part.range.start.max(range.start));
             let end = seen.units_at(&whole.text, part.range.end.min(range.end));
             let offset = offset + start - from;
-            self.places.push(Place { kind: part.kind, block: part.block, range: start..end, offset });
+            self.places.push(PiecePosition { kind: part.kind, block: part.block, range: start..end, offset });
         }
     }
 }
 
-/// A piece of `passage` around `focus`, of at most `units` UTF-16 units.
+/// A piece of `passage` around `focus` with at most `units` UTF-16 units.
 fn cut_around(text: &str, passage: &Range<usize>, focus: &Range<usize>, units: usize) -> Range<usize> {
     let room = units.saturating_sub(utf16_len(&text[focus.clone()]));
     if room == 0 {
@@ -202,7 +202,7 @@ fn cut_around(text: &str, passage: &Range<usize>, focus: &Range<usize>, units: u
     if units < LEAST_MARKED {
         return start..end;
     }
-    // Words are not cut where they are short.
+    // Short words are not cut.
     let is_space = |character: char| character.is_whitespace();
     let head = &text[start..after_units(text, start, LONGEST_WORD).min(focus.start)];
     let start = if start == passage.start { start } else { head.find(is_space).map_or(start, |at| start + at + 1) };
@@ -212,9 +212,8 @@ fn cut_around(text: &str, passage: &Range<usize>, focus: &Range<usize>, units: u
     start..end
 }
 
-/// `text` cut in its middle so that it has at most `max_tokens` estimated tokens, with a mark that
-/// says how many UTF-16 units are missing; without one where there is no room for it. `None` if the
-/// text fits as it is.
+/// `text` cut in its middle to at most `max_tokens` estimated tokens, with a mark that counts the
+/// missing UTF-16 units if there is room for it. `None` if the text fits.
 pub fn cut_to(text: &str, max_tokens: u64) -> Option<String> {
     let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
     let units = tokens.saturating_mul(UNITS_PER_TOKEN);
@@ -222,7 +221,7 @@ pub fn cut_to(text: &str, max_tokens: u64) -> Option<String> {
     if length <= units {
         return None;
     }
-    // The mark is never longer than the one for the whole text.
+    // No mark is longer than the one for the whole text.
     let room = units.saturating_sub(utf16_len(&counted_mark(length)));
     if room < LEAST_BESIDE_MARK {
         return Some(prefix_utf16(text, units).to_owned());

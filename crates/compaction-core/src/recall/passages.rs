@@ -1,19 +1,19 @@
-//! Passages: pieces of a text that are ranked and given back as they are.
+//! Cuts texts into passages, which are ranked and returned verbatim.
 
 use std::ops::Range;
 
 use crate::text::utf16_len;
 
-/// UTF-16 units of a passage at most, and before which it does not end unless its text does.
+/// Maximum UTF-16 units of a passage, and the minimum unless its part or text ends earlier.
 const LONGEST: usize = 1000;
 const SHORTEST: usize = 500;
-/// UTF-16 units of a passage that stand in the next one as well, at most.
+/// Maximum UTF-16 units that a passage shares with the next one.
 const OVERLAP: usize = 160;
 
-/// Cuts a text into passages, in order: where one of its parts ends, else at a blank line, a line, a
-/// sentence, a word. Each begins a little before the end of the one before it, where a line or a sentence
-/// begins. `parts` are the ends of parts in bytes, in order; `is_json` says of each whether its line
-/// breaks are written as in JSON.
+/// Cuts a text into passages, in order: at the end of a part, otherwise at a blank line, a line, a
+/// sentence or a word. Each overlaps the one before it a little, from the start of a line or sentence.
+/// `parts` has the end of each part in bytes, in order, and whether its line breaks are escaped as in
+/// JSON.
 pub(super) fn passages(text: &str, parts: &[(usize, bool)]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -38,7 +38,7 @@ pub(super) fn passages(text: &str, parts: &[(usize, bool)]) -> Vec<Range<usize>>
     found
 }
 
-/// Where the next passage begins so that it shares a little with the one that ends at `end`.
+/// The start of the next passage, which overlaps the one that ends at `end` a little.
 fn overlap(text: &str, start: usize, end: usize, is_json: bool) -> usize {
     let from = before_units(text, end, OVERLAP).max(start + 1);
     let from = ceil_boundary(text, from);
@@ -59,7 +59,7 @@ fn last_border(text: &str, least: usize, most: usize, is_json: bool) -> Option<u
     })
 }
 
-/// Places where a line or a sentence begins, with how good a border it is.
+/// Starts of lines and sentences, with their quality as a border.
 fn borders(text: &str, from: usize, to: usize, is_json: bool) -> impl Iterator<Item = (usize, u8)> {
     const SENTENCE: u8 = 0;
     const LINE: u8 = 1;
@@ -69,23 +69,23 @@ fn borders(text: &str, from: usize, to: usize, is_json: bool) -> impl Iterator<I
         b'\n' => Some((at + 1, if at > 0 && bytes[at - 1] == b'\n' { BLANK } else { LINE })),
         b'n' if is_json && at > 0 && bytes[at - 1] == b'\\' => Some((at + 1, LINE)),
         b' ' if at > 0 && matches!(bytes[at - 1], b'.' | b'!' | b'?') => Some((at + 1, SENTENCE)),
-        // The full stops of Chinese and Japanese, and of full width.
+        // Full stops of Chinese and Japanese, and full-width ones.
         0x82 if bytes[..at].ends_with(&[0xe3, 0x80]) => Some((at + 1, SENTENCE)),
         0x81 | 0x9f if bytes[..at].ends_with(&[0xef, 0xbc]) => Some((at + 1, SENTENCE)),
         _ => None,
     })
 }
 
-/// The end of the longest piece that begins at `start` and has at most `units` UTF-16 units.
+/// The end of the longest piece from `start` with at most `units` UTF-16 units.
 pub(super) fn after_units(text: &str, start: usize, units: usize) -> usize {
-    // Most text is ASCII, where a unit is a byte.
+    // Most text is ASCII, in which a unit is a byte.
     if text.as_bytes().get(start..start + units).is_some_and(<[u8]>::is_ascii) {
         return start + units;
     }
     start + crate::text::prefix_utf16(&text[start..], units).len()
 }
 
-/// The beginning of the longest piece that ends at `end` and has at most `units` UTF-16 units.
+/// The start of the longest piece up to `end` with at most `units` UTF-16 units.
 pub(super) fn before_units(text: &str, end: usize, units: usize) -> usize {
     end - crate::text::suffix_utf16(&text[..end], units).len()
 }
@@ -97,7 +97,7 @@ fn ceil_boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Number of passages that a text of this length is cut into, about.
+/// Approximate number of passages of a text.
 pub(super) fn estimate(text: &str) -> usize {
     utf16_len(text).div_ceil(LONGEST * 4 / 5).max(1)
 }

@@ -1,51 +1,51 @@
-//! Questions: what is looked for, and what it is worth.
+//! Questions: terms and their weights.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::function_words::are_function_words;
 use super::words::{Word, are_forms, fold, for_each_word, is_hiragana, key, singular};
 
-/// Terms of a question that count at most, the first ones.
+/// Maximum number of terms of a question; the first ones count.
 const MAX_TERMS: usize = 128;
-/// Bits of the hash by which most words of a text are passed over.
+/// Bits of the hash that rules out most words of a text.
 const SLOT_BITS: u32 = 15;
 
-/// Words of a sentence at least, or pairs of characters where a script does not part words.
+/// Minimum number of words of a sentence, or of character pairs in scripts without spaces.
 const SENTENCE: usize = 3;
 
-/// What an identifier counts as a whole, and what its parts count beside it.
+/// Weights of an identifier as a whole and of its parts.
 const IDENTIFIER: f64 = 1.5;
 const PART_OF_IDENTIFIER: f64 = 0.4;
-/// What an occurrence counts: a whole word, a part of an identifier, another form of the word.
+/// Strength of an occurrence: a whole word, a part of an identifier, another form of the word.
 const WHOLE: u8 = 100;
 const PART: u8 = 60;
 const FORM: u8 = 50;
 
-/// A question: words, whatever their case.
+/// A question, as case-insensitive terms.
 #[derive(Debug, Clone)]
 pub struct RecallQuery {
-    /// What each term counts.
+    /// The weight of each term.
     pub(super) weights: Vec<f64>,
     words: Vec<Wanted>,
-    /// For each hash of a key the place of its group, counted from 1; 0 where no word has it.
+    /// For each hash of a key the index of its group, counted from 1; 0 if no word has it.
     slots: Vec<u16>,
-    /// Words whose keys have one hash.
+    /// Words with the same hash of a key.
     groups: Vec<Vec<u16>>,
     pairs: HashMap<(char, Option<char>), u16>,
-    /// Names in the question that may be of files, each with the term that it is.
+    /// Names in the question that may be files, each with its term.
     pub(super) files: Vec<(String, u16)>,
-    /// The words that count, as they were asked.
+    /// The words that count, as written in the question.
     matter: Vec<String>,
     is_sentence: bool,
 }
 
-/// A word that is looked for.
+/// A word of the question.
 #[derive(Debug, Clone)]
 struct Wanted {
     folded: String,
     singular: String,
     term: u16,
-    /// The whole name that ends with the word, if the word alone is not meant.
+    /// The whole name that ends with the word, if only that name should match.
     name: Option<String>,
     may_bend: bool,
 }
@@ -57,13 +57,13 @@ pub(super) struct Hit {
     pub(super) at: usize,
     pub(super) length: u16,
     pub(super) term: u16,
-    /// Hundredths that it counts.
+    /// Strength in hundredths.
     pub(super) strength: u8,
 }
 
 impl RecallQuery {
-    /// Reads a question; `None` if it has no word. Quotes, brackets and punctuation around words do
-    /// not count, and words that carry nothing do not where others are left.
+    /// Reads a question; `None` if it has no word. Quotes, brackets and punctuation around words are
+    /// ignored, and so are function words if other words are left.
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect();
         let folded: Vec<String> = words.iter().map(|word| fold(word).replace('’', "'")).collect();
@@ -82,7 +82,7 @@ impl RecallQuery {
         (!query.weights.is_empty()).then_some(query)
     }
 
-    /// The words that count, as they were asked, without what stands around them in sentences.
+    /// The words that count, as written in the question, without punctuation around them.
     pub fn matter(&self) -> impl Iterator<Item = &str> {
         self.matter.iter().map(String::as_str)
     }
@@ -118,7 +118,7 @@ impl RecallQuery {
         });
         let has_marks =
             word.chars().any(|character| !character.is_alphanumeric() && !matches!(character, '_' | '\'' | '’'));
-        // `front-end` is a name and two words.
+        // `front-end` is a name and also two words.
         let part_weight = if is_name { PART_OF_IDENTIFIER } else { 1.0 };
         if has_marks && let Some(last) = wholes.last().filter(|_| pairs.is_empty()) {
             let term = self.add_word(last, Some(fold(word).into_owned()), if is_name { IDENTIFIER } else { 1.0 });
@@ -138,7 +138,7 @@ impl RecallQuery {
         });
         let is_grammar = |(first, second): &(char, Option<char>)| is_hiragana(*first) && second.is_none_or(is_hiragana);
         let has_matter = pairs.iter().any(|pair| !is_grammar(pair));
-        // The last character of a row stands alone only where the row has no other.
+        // A single character is a term only if its run has no other character.
         let alone = pairs.len() == 1;
         for pair in pairs.into_iter().filter(|pair| pair.1.is_some() || alone) {
             if !(skips_grammar && is_grammar(&pair) && (has_matter || !self.weights.is_empty())) {
@@ -147,7 +147,7 @@ impl RecallQuery {
         }
     }
 
-    /// Gives the term of a word, a new one where it has none.
+    /// Returns the term of a word, creating it if needed.
     fn add_word(&mut self, word: &str, name: Option<String>, weight: f64) -> Option<u16> {
         let folded = fold(word).into_owned();
         let known =
@@ -184,7 +184,7 @@ impl RecallQuery {
         }
     }
 
-    /// Prepares the tables by which words of texts are looked up.
+    /// Builds the lookup tables.
     fn index(&mut self) {
         for (at, word) in self.words.iter().enumerate() {
             let plural = format!("{}s", word.folded);
@@ -199,7 +199,7 @@ impl RecallQuery {
         }
     }
 
-    /// The words that may be `word`, which is lower-case unless it is ASCII.
+    /// Candidates for `word`, which is lower-case unless it is ASCII.
     fn candidates(&self, word: &str) -> &[u16] {
         match self.slots[slot(key(word))] {
             0 => &[],
@@ -250,7 +250,7 @@ impl RecallQuery {
 }
 
 impl Wanted {
-    /// What a folded word that ends at `end` counts; `None` if it is another one.
+    /// The strength of a folded word that ends at `end`; `None` if it is another word.
     fn strength(&self, text: &str, end: usize, folded: &str, is_whole: bool) -> Option<u8> {
         if let Some(name) = &self.name {
             return (is_whole && folded == self.folded && ends_with_name(&text[..end], name)).then_some(WHOLE);
@@ -262,8 +262,8 @@ impl Wanted {
     }
 }
 
-/// Whether `text` ends with a folded name that no letter stands before. Slashes of both kinds are one,
-/// and so are two backslashes, as JSON writes them.
+/// Whether `text` ends with a folded name at a word boundary. Slashes, backslashes and the double
+/// backslashes of JSON are equal.
 fn ends_with_name(text: &str, name: &str) -> bool {
     let mut rest = text;
     for wanted in name.chars().rev() {
@@ -284,7 +284,7 @@ fn ends_with_name(text: &str, name: &str) -> bool {
     !(name.starts_with(is_word) && rest.ends_with(is_word))
 }
 
-/// A word without what stands around words in sentences.
+/// A word without the punctuation around it.
 fn trimmed(word: &str) -> &str {
     let quotes = |character: char| {
         matches!(character, '"' | '\'' | '`' | '(' | '[' | '{' | '<' | '“' | '„' | '«' | '¿' | '¡' | '*' | '「' | '『')

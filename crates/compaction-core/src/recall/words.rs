@@ -1,15 +1,14 @@
-//! Words of a text, and how a word of a question is told from them.
+//! Splits text into words and compares them.
 //!
-//! A word is a run of letters, digits and underscores. One that is an identifier by its form is read
-//! whole and by its parts: `readFile`, `FOO_BAR`, `v2`. Scripts that do not part words are read as
-//! pairs of characters that stand side by side.
+//! A word is a run of letters, digits and underscores. Identifiers such as `readFile`, `FOO_BAR` and
+//! `v2` yield the whole word and its parts. Scripts without spaces yield pairs of adjacent characters.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Bytes by which most words are told apart.
+/// Bytes of a word that form its key.
 const KEY_BYTES: usize = 4;
-/// Letters that two forms of one word share at least, and by which each may differ at its end.
+/// Minimum number of shared letters of two forms of a word, and maximum length of their endings.
 const SHARED_LETTERS: usize = 4;
 const LONGEST_ENDING: usize = 3;
 
@@ -18,9 +17,9 @@ const LONGEST_ENDING: usize = 3;
 pub(super) enum Word<'a> {
     /// A run of letters, digits and underscores.
     Whole(&'a str),
-    /// A part of the run before it.
+    /// A part of the preceding run.
     Part(&'a str),
-    /// Two characters of a script that does not part words; the second is none where one stands alone.
+    /// Two characters of a script without spaces; `None` for the second if a character is alone.
     Pair(char, Option<char>),
 }
 
@@ -49,8 +48,8 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// Shows each word of `text` with the byte at which it begins. `is_json` says that the text is JSON,
-/// where a backslash and the letter behind it are one character.
+/// Visits each word of `text` with its start in bytes. With `is_json` a backslash and the letter behind
+/// it are one escaped character.
 pub(super) fn for_each_word<'a>(text: &'a str, is_json: bool, mut visit: impl FnMut(usize, Word<'a>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -68,7 +67,7 @@ pub(super) fn for_each_word<'a>(text: &'a str, is_json: bool, mut visit: impl Fn
                     continue;
                 }
                 visit(at, Word::Whole(&text[at..end]));
-                // Line breaks stay escaped where a tool answers in JSON.
+                // Line breaks stay escaped if a tool answers in JSON.
                 if !is_json
                     && matches!(bytes[at], b'n' | b't' | b'r')
                     && at > 0
@@ -86,7 +85,7 @@ pub(super) fn for_each_word<'a>(text: &'a str, is_json: bool, mut visit: impl Fn
     }
 }
 
-/// The end of a run of ASCII, whether it has parts, and whether it goes on beyond ASCII.
+/// The end of a run of ASCII, whether it has parts, and whether it continues beyond ASCII.
 fn ascii_run(bytes: &[u8], start: usize) -> (usize, bool, bool) {
     let mut last = CLASSES[bytes[start] as usize];
     let mut has_parts = last == UNDERSCORE;
@@ -105,7 +104,7 @@ fn ascii_run(bytes: &[u8], start: usize) -> (usize, bool, bool) {
     (end, has_parts, false)
 }
 
-/// Reads a run that may hold any letters. Gives its end.
+/// Reads a run with any letters. Returns its end.
 fn wide_run<'a>(text: &'a str, start: usize, visit: &mut impl FnMut(usize, Word<'a>)) -> usize {
     let mut end = start;
     let mut characters = text[start..].char_indices().map(|(at, character)| (start + at, character)).peekable();
@@ -140,7 +139,7 @@ fn wide_run<'a>(text: &'a str, start: usize, visit: &mut impl FnMut(usize, Word<
     end
 }
 
-/// Shows the parts of a run: what underscores, digits and capital letters part.
+/// Visits the parts of a run, which underscores, digits and capital letters separate.
 fn parts<'a>(text: &'a str, start: usize, end: usize, visit: &mut impl FnMut(usize, Word<'a>)) {
     let mut from = start;
     let mut characters = text[start..end].char_indices().peekable();
@@ -160,14 +159,14 @@ fn parts<'a>(text: &'a str, start: usize, end: usize, visit: &mut impl FnMut(usi
     }
 }
 
-/// Shows the parts of a run of ASCII.
+/// Visits the parts of a run of ASCII.
 fn ascii_parts<'a>(text: &'a str, start: usize, end: usize, visit: &mut impl FnMut(usize, Word<'a>)) {
     let class = |at: usize| CLASSES[text.as_bytes()[at] as usize];
     let mut from = start;
     let mut last = class(start);
     for at in start + 1..=end {
         let here = if at < end { class(at) } else { UNDERSCORE };
-        // A capital letter begins a word, or ends a row of them.
+        // A capital letter begins a word or ends a run of capitals.
         let is_inside = match (last, here) {
             (UPPER, LOWER) => {
                 from + 1 >= at || {
@@ -201,7 +200,7 @@ fn is_border(last: char, next: char) -> bool {
     (last.is_lowercase() && next.is_uppercase()) || last.is_numeric() != next.is_numeric()
 }
 
-/// Whether a capital letter ends a row of them before a word begins: the `L` of `HTMLParser`.
+/// Whether a capital letter ends a run of capitals in front of a word: the `L` of `HTMLParser`.
 fn is_last_capital(text: &str, end: usize, character: char) -> bool {
     let mut following = text[end..].chars();
     character.is_uppercase()
@@ -213,8 +212,8 @@ fn is_letter(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Whether a character is of a script that does not part words, or whose words carry endings that
-/// are words elsewhere.
+/// Whether a character belongs to a script without spaces, or to one whose words carry endings that are
+/// words elsewhere.
 pub(super) fn is_unparted(character: char) -> bool {
     matches!(
         character,
@@ -235,13 +234,12 @@ pub(super) fn is_unparted(character: char) -> bool {
     )
 }
 
-/// Whether two characters are of the grammar more than of the matter: Japanese writes endings and
-/// particles in these.
+/// Whether a character is hiragana, in which Japanese writes endings and particles.
 pub(super) fn is_hiragana(character: char) -> bool {
     matches!(character, '\u{3041}'..='\u{309f}')
 }
 
-/// Lower case.
+/// `text` in lower case.
 pub(super) fn fold(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
         return Cow::Owned(text.to_lowercase());
@@ -253,7 +251,7 @@ pub(super) fn fold(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A folded word without the ending of a plural.
+/// A folded word without a plural ending.
 pub(super) fn singular(word: &str) -> Cow<'_, str> {
     let without = |ending: usize| &word[..word.len() - ending];
     match word {
@@ -269,8 +267,8 @@ pub(super) fn singular(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether two folded words are likely forms of one: they begin alike, and differ in a short ending.
-/// Where they share few letters, one of them has next to no ending.
+/// Whether two folded words are probably forms of one word: they share their beginning and differ in a
+/// short ending. If they share few letters, one of them must have almost no ending.
 pub(super) fn are_forms(left: &str, right: &str) -> bool {
     let (mut shared, mut bytes) = (0, 0);
     for (character, other) in left.chars().zip(right.chars()) {
@@ -290,13 +288,13 @@ pub(super) fn are_forms(left: &str, right: &str) -> bool {
         && left.chars().all(char::is_alphabetic)
 }
 
-/// A number that equal words share, whatever the case of ASCII letters, and few others.
+/// A key that is equal for equal words, ignoring the case of ASCII letters, and rarely for others.
 pub(super) fn key(word: &str) -> u32 {
     let bytes = word.as_bytes();
     let mut key = [0; KEY_BYTES];
     let length = bytes.len().min(KEY_BYTES);
     key[..length].copy_from_slice(&bytes[..length]);
-    // Sets the bit by which lower case differs; what is folded beyond need is compared later.
+    // Sets the bit that makes ASCII letters lower-case. Words are compared in full later.
     u32::from_le_bytes(key) | (0x2020_2020 >> (8 * (KEY_BYTES - length) as u32))
 }
 

@@ -1,4 +1,4 @@
-//! File blocks: the files that a summary names, behind its text.
+//! File blocks: lists of files behind the text of a summary.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,13 +16,12 @@ struct FileBlock {
     close: &'static str,
 }
 
-/// `text` followed by a block for each list that is not empty: a blank line, `<read-files>`, one
-/// path per line, `</read-files>`, and the same with `<modified-files>`. Lists that are not whole end
-/// with a line such as `(and 123 more)`.
+/// Appends a block for each list that is not empty: a blank line, `<read-files>`, one path per line,
+/// `</read-files>`, and the same with `<modified-files>`. Shortened lists end with a line such as `(and
+/// 123 more)`.
 ///
-/// A path that holds a line break or a closing tag is written with `\n`, `\r` or `<\/`, as it
-/// would end its line or block; one that looks like a tag, a heading or that last line gets `./`
-/// before it.
+/// Line breaks and closing tags in a path are written as `\n`, `\r` and `<\/`, because they would end
+/// the line or block. A path that looks like a tag, a heading or that last line gets the prefix `./`.
 pub fn append_shown_files(text: &str, files: &ShownFiles<'_>) -> String {
     let mut out = text.trim_end().to_owned();
     for (block, list) in BLOCKS.iter().zip(files.lists()).filter(|(_, list)| !list.is_empty()) {
@@ -53,20 +52,20 @@ pub(super) fn one_line(path: &str) -> Cow<'_, str> {
     Cow::Owned(if is_no_path(&line) { format!("./{line}") } else { line })
 }
 
-/// Whether a line starts a block or a section, so that it is no path.
+/// Whether a line starts a block or a section and is not a path.
 fn is_structure(line: &str) -> bool {
     block_starting_with(line).is_some() || is_section_heading(line)
 }
 
-/// `text` without file blocks, whoever wrote them; the same text if it has none.
+/// `text` without file blocks of any author; the same text if it has none.
 ///
-/// A block whose end is missing goes up to the next blank line, heading of the format or block.
+/// A block without an end extends to the next blank line, known heading or block.
 pub fn remove_file_blocks(text: &str) -> Cow<'_, str> {
     let (rest, _) = split_file_blocks(text);
     rest
 }
 
-/// `text` without its file blocks, and the files that they name: read ones, then modified ones.
+/// `text` without its file blocks, and their files: read files, then modified files.
 pub(super) fn split_file_blocks(text: &str) -> (Cow<'_, str>, [Vec<String>; 2]) {
     let mut files = [Vec::new(), Vec::new()];
     let is_tag = |block: &FileBlock| text.contains(block.open) || text.contains(block.close);
@@ -119,7 +118,7 @@ fn read_block(lines: &[&str], start: usize, index: usize, files: &mut Vec<String
 fn push_file(line: &str, files: &mut Vec<String>) {
     let path = line.trim();
     if !path.is_empty() && !is_more(path) {
-        // Written so, since it would have ended the block.
+        // Undoes the escape that kept the tag from ending the block.
         files.push(path.replace("<\\/", "</"));
     }
 }

@@ -1,6 +1,6 @@
-//! The headings of summaries: which there are, in which order, and which line is one.
+//! The headings of summaries: their order, and how lines are recognised as headings.
 
-/// What a summary stands for; it decides which headings it has.
+/// What a summary covers. It determines the headings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SummaryKind {
     /// The history before a cut.
@@ -28,7 +28,7 @@ pub enum Section {
     SuffixContext,
 }
 
-/// How the items of a section begin.
+/// List marker of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Marker {
     Bullet,
@@ -37,7 +37,7 @@ pub(super) enum Marker {
     Number,
 }
 
-/// A line of the outline: a heading and, unless only other headings follow it, its section.
+/// A heading, and its section unless only other headings follow it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heading {
     pub(super) text: &'static str,
@@ -69,7 +69,7 @@ const TURN_PREFIX: [Heading; 3] = [
 ];
 
 impl SummaryKind {
-    /// The headings of this kind of summary, in their order.
+    /// The headings of this kind of summary, in order.
     pub fn headings(self) -> impl Iterator<Item = &'static str> {
         self.outline().iter().map(|heading| heading.text)
     }
@@ -89,7 +89,7 @@ impl SummaryKind {
 }
 
 impl Section {
-    /// Where the items of a turn's context belong, once the turn is history.
+    /// The section for the items of a turn's context once the turn is history.
     pub(crate) fn in_history(self) -> Self {
         match self {
             Section::OriginalRequest => Section::Goal,
@@ -131,7 +131,7 @@ impl Section {
     }
 }
 
-/// What a line says as a heading.
+/// What a heading line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadingLine {
     /// A heading of the format.
@@ -142,7 +142,7 @@ pub(super) enum HeadingLine {
     Unknown,
 }
 
-/// Reads a line as a heading of any level, or as a title of the format set in bold.
+/// Reads a line as a heading of any level, or as a known title in bold.
 pub(super) fn heading_of(line: &str) -> Option<HeadingLine> {
     if let Some(title) = heading_title(line) {
         return Some(known_title(&title).unwrap_or(HeadingLine::Unknown));
@@ -156,16 +156,16 @@ pub(crate) fn is_section_heading(line: &str) -> bool {
     matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress))
 }
 
-/// The headings of `kind` that `text` does not have; level, case and order do not matter.
+/// The headings of `kind` that are missing in `text`. Level, case and order do not matter.
 ///
-/// A summary by a model must have them all (compaction spec, Summaries).
+/// A model's summary must have all of them (docs/summaries.md, "Format").
 pub fn missing_headings(text: &str, kind: SummaryKind) -> Vec<&'static str> {
     let present: Vec<String> = text.lines().filter_map(heading_title).collect();
     let is_missing = |heading: &&str| heading_title(heading).is_some_and(|title| !present.contains(&title));
     kind.headings().filter(is_missing).collect()
 }
 
-/// The title of a line that starts with `#` signs and a space, in the form that titles are compared in.
+/// The normalised title of a line that starts with `#` signs and a space.
 fn heading_title(line: &str) -> Option<String> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();

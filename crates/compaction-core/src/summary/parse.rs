@@ -1,4 +1,4 @@
-//! Reading a summary, however it is laid out.
+//! Parses summaries of any layout.
 
 use super::files::split_file_blocks;
 use super::headings::{HeadingLine, Section, heading_of};
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> SummaryDocument {
     }
 }
 
-/// Takes away the rule that stands before the marker of a turn's context.
+/// Removes the rule in front of the marker of a turn's context.
 fn without_rule<'a, 'b>(part: &'a [&'b str]) -> &'a [&'b str] {
     let end = part.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     match part[..end].split_last() {
@@ -34,8 +34,8 @@ fn without_rule<'a, 'b>(part: &'a [&'b str]) -> &'a [&'b str] {
     }
 }
 
-/// Reads one part. Known headings divide it first, also inside code, so that code which was never
-/// closed cannot swallow a section.
+/// Reads one part. Known headings divide it first, even inside code, so that an unclosed code fence
+/// cannot swallow a section.
 fn parse_sections(lines: &[&str]) -> Sections {
     let is_known = |line: &str| matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress));
     let mut reader = Reader::default();
@@ -44,15 +44,15 @@ fn parse_sections(lines: &[&str]) -> Sections {
         if at == lines.len() || is_known(lines[at]) {
             reader.read_chunk(&lines[start..at]);
             start = at + 1;
-            reader.place = lines.get(at).map_or(Place::Before, |line| Place::after(line));
+            reader.position = lines.get(at).map_or(Position::Before, |line| Position::after(line));
         }
     }
     reader.finish()
 }
 
-/// Where the reader is.
+/// Position of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-enum Place {
+enum Position {
     /// Before the first heading.
     #[default]
     Before,
@@ -64,12 +64,12 @@ enum Place {
     Other,
 }
 
-impl Place {
+impl Position {
     fn after(line: &str) -> Self {
         match heading_of(line) {
-            Some(HeadingLine::Known(section)) => Place::In(section),
-            Some(HeadingLine::Progress) => Place::Progress,
-            _ => Place::Other,
+            Some(HeadingLine::Known(section)) => Position::In(section),
+            Some(HeadingLine::Progress) => Position::Progress,
+            _ => Position::Other,
         }
     }
 }
@@ -77,8 +77,8 @@ impl Place {
 #[derive(Default)]
 struct Reader {
     sections: Sections,
-    place: Place,
-    /// The section of the item that lines may continue.
+    position: Position,
+    /// The section of the item that further lines may continue.
     open_item: Option<Section>,
     /// Whether a plain line continues the open item.
     in_paragraph: bool,
@@ -96,7 +96,7 @@ impl Reader {
             let fence = is_fence(line);
             seen += usize::from(fence);
             if fence && fences % 2 == 1 && seen == fences {
-                // It opens code that never ends; only what it says beside the marks is kept.
+                // An unclosed fence. Only its text is kept.
                 self.read_line(line.trim().trim_start_matches('`').trim());
                 continue;
             }
@@ -113,16 +113,16 @@ impl Reader {
 
     fn read_line(&mut self, line: &str) {
         if heading_of(line).is_some() {
-            // Known headings divide chunks, so this is one that the format does not have.
-            self.place = Place::Other;
+            // Known headings divide chunks, so this one is not part of the format.
+            self.position = Position::Other;
             let other = OtherSection { heading: line.to_owned(), text: String::new() };
             return self.sections.other.push(other);
         }
-        match self.place {
-            Place::Before | Place::Other => self.push_other(line),
-            Place::In(section) => self.read_item_line(line, section),
-            // What stands loosely under Progress reports what was done, unless its box is open.
-            Place::Progress => self.read_item_line(line, Section::Done),
+        match self.position {
+            Position::Before | Position::Other => self.push_other(line),
+            Position::In(section) => self.read_item_line(line, section),
+            // Loose items under Progress count as done, unless their box is open.
+            Position::Progress => self.read_item_line(line, Section::Done),
         }
     }
 
@@ -170,14 +170,14 @@ impl Reader {
     }
 
     fn item_section(&self) -> Option<Section> {
-        match self.place {
-            Place::In(section) => Some(section),
-            Place::Progress => Some(Section::Done),
-            Place::Before | Place::Other => None,
+        match self.position {
+            Position::In(section) => Some(section),
+            Position::Progress => Some(Section::Done),
+            Position::Before | Position::Other => None,
         }
     }
 
-    /// Adds a line to the open item, less `indent` columns of indentation.
+    /// Adds a line to the open item, with `indent` columns of indentation removed.
     fn continue_item(&mut self, line: &str, indent: usize) {
         let item = self.open_item.and_then(|section| self.sections[section].last_mut());
         if let Some(item) = item {
@@ -187,7 +187,7 @@ impl Reader {
     }
 
     fn push_other(&mut self, line: &str) {
-        if self.place == Place::Before && self.sections.other.is_empty() {
+        if self.position == Position::Before && self.sections.other.is_empty() {
             self.sections.other.push(OtherSection::default());
         }
         if let Some(other) = self.sections.other.last_mut() {
@@ -245,7 +245,7 @@ fn without_marker(line: &str) -> Option<&str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix([' ', '\t']).map(str::trim_start) }
 }
 
-/// Takes the box from an item of Done or In Progress; the box says which of the two it belongs to.
+/// Removes the box of an item of Done or In Progress. The box decides which of the two it belongs to.
 fn placed_by_box(text: &str, section: Section) -> (Section, &str) {
     if !matches!(section, Section::Done | Section::InProgress) {
         return (section, text);

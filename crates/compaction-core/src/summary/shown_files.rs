@@ -1,4 +1,4 @@
-//! Which files a summary names where they are too many.
+//! Selects the files that a summary names if there are too many.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use super::files::one_line;
 use crate::entry::FileLists;
 use crate::text::utf16_len;
 
-/// Tokens that file blocks may take whatever is reserved.
+/// Tokens that file blocks may always take.
 const LEAST_TOKENS: u64 = 64;
 /// UTF-16 units of a token in an estimate.
 const UNITS_PER_TOKEN: u64 = 4;
-/// UTF-16 units that the tags of both blocks take with the blank lines before them.
+/// UTF-16 units of the tags of both blocks and the blank lines in front of them.
 const TAG_UNITS: usize = 2 * "\n\n<modified-files>\n</modified-files>".len();
-/// UTF-16 units for the two lines that tell of further files.
+/// UTF-16 units of the two lines that count further files.
 const MORE_UNITS: usize = 2 * "\n(and 18446744073709551615 more)".len();
 
 /// The files that a summary names.
@@ -27,7 +27,7 @@ pub struct ShownFiles<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ShownList<'a> {
     files: Vec<&'a str>,
-    /// How many there are beside these.
+    /// Number of further files.
     more: usize,
 }
 
@@ -38,25 +38,25 @@ impl<'a> ShownFiles<'a> {
         Self { read: list(read_files), modified: list(modified_files) }
     }
 
-    /// The files that a summary names of a conversation for which `reserve_tokens` are reserved: all
-    /// of them, unless their blocks would take more than a tenth of that, as a summary that grows with
-    /// every file could never make a context small. Then the modified files come before those that
-    /// were only read, and what was touched last before the rest; each list stays in its order.
+    /// The files for a summary with a reserve of `reserve_tokens`. Their blocks take at most a tenth of
+    /// the reserve, because a summary that grows with every file would not make a context smaller. If
+    /// not all files fit, modified files take precedence over read files and recently touched ones over
+    /// older ones. Each list keeps its order.
     ///
-    /// `last_touched` names files in the order of their last touch; those that it lacks count as
-    /// older, the last of a list as the newest of them.
+    /// `last_touched` has files in the order of their last touch. Files that are missing there count as
+    /// older; among them the last of a list counts as the newest.
     pub fn within(lists: &'a FileLists, last_touched: &[&str], reserve_tokens: u64) -> Self {
         Self::in_tokens(lists, last_touched, Self::most_tokens(reserve_tokens))
     }
 
-    /// Tokens that file blocks may take where `reserve_tokens` are reserved: a tenth of that, and a few
-    /// at least.
+    /// Tokens that file blocks may take with a reserve of `reserve_tokens`: a tenth of it, and at least
+    /// a few.
     pub fn most_tokens(reserve_tokens: u64) -> u64 {
         (reserve_tokens / 10).max(LEAST_TOKENS)
     }
 
-    /// As [`ShownFiles::within`], in blocks of `max_tokens` at most; no files at all, nor how many
-    /// there are, where that is too little for blocks.
+    /// Like [`ShownFiles::within`], with at most `max_tokens`. There are no blocks at all if that is
+    /// too little for them.
     pub fn in_tokens(lists: &'a FileLists, last_touched: &[&str], max_tokens: u64) -> Self {
         let most = usize::try_from(max_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
         if most < TAG_UNITS + MORE_UNITS {
@@ -95,7 +95,7 @@ impl<'a> ShownList<'a> {
         self.files.iter().map(|path| one_line(path)).chain(more)
     }
 
-    /// Those touched last that fit into the UTF-16 units that are left.
+    /// The most recently touched files that fit into the UTF-16 units `left`.
     fn newest(&self, touched: &HashMap<&str, usize>, left: &mut usize) -> Self {
         let mut newest: Vec<usize> = (0..self.files.len()).collect();
         newest.sort_by_key(|index| std::cmp::Reverse((touched.get(self.files[*index]), *index)));
@@ -115,13 +115,13 @@ impl<'a> ShownList<'a> {
 const MORE_BEFORE: &str = "(and ";
 const MORE_AFTER: &str = " more)";
 
-/// Whether a line tells how many further files there are.
+/// Whether a line counts further files.
 pub(super) fn is_more(line: &str) -> bool {
     let count = line.trim().strip_prefix(MORE_BEFORE).and_then(|rest| rest.strip_suffix(MORE_AFTER));
     count.is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// UTF-16 units of a path's line.
+/// UTF-16 units of the line of a path.
 fn units(path: &str) -> usize {
     utf16_len(&one_line(path)) + 1
 }

@@ -98,7 +98,7 @@ fn tells_the_context_of_a_split_turn_apart() {
 fn joins_as_the_format_says() {
     expect!["h\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(Some("h\n"), "p"));
     expect!["No prior history.\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(None, "p"));
-    // Field bug 56: the previous summary stays, without the file lists that follow it anew.
+    // The previous summary stays, without the file lists that follow it anew.
     let previous = append_file_blocks("old", &["a".to_owned()], &[]);
     expect!["old\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(Some(&previous), "p"));
 }

@@ -1,10 +1,10 @@
-//! Arguments of a call by what they mean: the table tells under which names they go.
+//! Finds arguments of a call by their meaning. The table lists their names.
 
 use super::table::{is_written_as, table};
 use crate::file_operations::FileTools;
 use crate::json::Json;
 
-/// Files of one call that are looked at.
+/// Maximum number of files of one call.
 const MOST_FILES: usize = 500;
 
 /// The arguments of a call.
@@ -16,12 +16,12 @@ impl<'a> Arguments<'a> {
         Self(arguments)
     }
 
-    /// The arguments where they are one text, as those of a tool with a grammar of its own.
+    /// The arguments if they are one text, as for tools with their own grammar.
     pub(super) fn whole_text(&self) -> Option<&'a str> {
         self.0?.as_str()
     }
 
-    /// The first argument for `what` that is there.
+    /// The first argument for `what`.
     pub(super) fn value(&self, what: &str) -> Option<&'a Json<'static>> {
         self.values(what).next()
     }
@@ -34,29 +34,29 @@ impl<'a> Arguments<'a> {
             .filter_map(move |name| members.iter().find(|(key, _)| is_written_as(key, name)).map(|(_, value)| value))
     }
 
-    /// The texts among the arguments for `what`, without empty ones.
+    /// The arguments for `what` that are non-empty texts.
     pub(super) fn texts(&self, what: &str) -> impl Iterator<Item = &'a str> {
         self.values(what).filter_map(Json::as_str).filter(|text| !text.trim().is_empty())
     }
 
-    /// The first text among the arguments for `what`.
+    /// The first argument for `what` that is a non-empty text.
     pub(super) fn text(&self, what: &str) -> Option<&'a str> {
         self.texts(what).next()
     }
 
-    /// Whether the member of this very name is `true`.
+    /// Whether the member with exactly this name is `true`.
     pub(super) fn flag(&self, name: &str) -> bool {
         self.0.and_then(|arguments| arguments.get(name)?.as_bool()).unwrap_or(false)
     }
 
-    /// The path by the arguments that `tools` names, exactly as they are written there.
+    /// The path in the arguments that `tools` names. The names must match exactly.
     pub(super) fn listed_path(&self, tools: &FileTools) -> Option<String> {
         let arguments = self.0?;
         let mut paths = tools.path_arguments.iter().filter_map(|name| arguments.get(name)?.as_str());
         paths.next().filter(|path| !path.is_empty()).map(str::to_owned)
     }
 
-    /// All files that the arguments name, each once. Patterns are no files.
+    /// All files in the arguments, each once. Patterns are not files.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
         let mut add = |path: &str| {
@@ -71,7 +71,7 @@ impl<'a> Arguments<'a> {
         items("paths").filter_map(Json::as_str).for_each(&mut add);
         items("parts").filter_map(|part| Arguments(Some(part)).text("path")).for_each(&mut add);
         if paths.is_empty() {
-            // Roo's older calls hold their files in a text of tags.
+            // Older calls of Roo have their files in a text with tags.
             let tagged = self.0.and_then(|arguments| arguments.get("args")?.as_str()).unwrap_or_default();
             tagged.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).for_each(|path| {
                 paths.push(path.trim().to_owned());

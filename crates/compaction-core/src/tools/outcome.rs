@@ -1,4 +1,4 @@
-//! Results: whether they tell of a failure, and which file they show.
+//! Reads results: whether they report a failure, and which file they show.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use super::{FileDeed, FileUse, ToolAction};
 use crate::json::Json;
 use crate::text::{prefix_utf16, suffix_utf16};
 
-/// Lines at either end of a result in which an exit code may stand.
+/// Number of lines at either end of a result that may have an exit code.
 const LINES: usize = 8;
-/// Units at either end of a result that are looked at.
+/// UTF-16 units at either end of a result that are searched.
 const UNITS: usize = 2_000;
-/// Units of a line that only tells how a command ended.
+/// Maximum bytes of a line that only reports how a command ended.
 const LONGEST_LINE: usize = 120;
-/// Units of a result that may be an error in place of what was asked for. Files that begin so are longer.
+/// Maximum UTF-16 units of a result that is an error message. Files with the same beginning are longer.
 const LONGEST_ERROR: usize = 1_500;
-/// How a line begins that tells an exit code, behind brackets.
+/// Beginnings of lines with an exit code, behind brackets.
 const STARTS: &[&str] = &[
     "exit",
     "exited",
@@ -36,7 +36,7 @@ const STARTS: &[&str] = &[
     "completed with exit",
     "failed with exit",
 ];
-/// What stands right before an exit code.
+/// Text directly in front of an exit code.
 const PHRASES: &[&str] = &[
     "exit code",
     "exit_code",
@@ -50,9 +50,10 @@ const PHRASES: &[&str] = &[
 const MISSING: &[&str] =
     &["no such file", "can't read", "cannot open", "cannot access", "is a directory", "does not exist", "cannot find"];
 
-/// Whether a result tells that its call failed (`true`) or succeeded (`false`): by its mark `is_error`, by an exit code
-/// in words or JSON at its beginning or end, or by the words with which an agent reports an error or a refusal. `None`
-/// where it tells neither. The word "error" in an output tells nothing.
+/// Whether a result reports that its call failed (`true`) or succeeded (`false`). It looks at
+/// `is_error`, at an exit code in words or JSON at the beginning or end, and at the words by which an
+/// agent reports an error or refusal. `None` if the result reports neither. The word "error" in an
+/// output means nothing.
 pub fn failed(output: &str, is_error: bool) -> Option<bool> {
     let output = without_mark(output);
     if is_error || begins(output, Failing::Refused) || begins(output, Failing::Call) {
@@ -65,7 +66,7 @@ pub fn failed(output: &str, is_error: bool) -> Option<bool> {
 pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
     let reads = action.files().iter().any(|file| file.deed == FileDeed::Read);
     match action {
-        // What was read is any text, so that only what stands in its place counts.
+        // A file may contain any text, so only a message in its place counts.
         ToolAction::Files(_) if reads => is_error || is_error_text(output),
         ToolAction::Files(_) | ToolAction::OpenFile(_) => {
             failed(output, is_error).unwrap_or_else(|| is_error_text(output))
@@ -74,7 +75,7 @@ pub fn has_failed(action: &ToolAction, output: &str, is_error: bool) -> bool {
     }
 }
 
-/// What a tool printed, out of a result that holds it as `output` beside other things: `{"output": "…", "metadata": …}`.
+/// The output of a tool, extracted from a result such as `{"output": "…", "metadata": …}`.
 pub fn printed_text(output: &str) -> Cow<'_, str> {
     let output = without_mark(output);
     let json = output.starts_with('{').then(|| Json::parse(output).ok()).flatten();
@@ -85,15 +86,15 @@ pub fn printed_text(output: &str) -> Cow<'_, str> {
     printed.unwrap_or(Cow::Borrowed(output))
 }
 
-/// The files of a call that did `action`, once its result is known: those of a call that failed do not count, and of a
-/// command line those that it could not read or write.
+/// The files of a call that did `action`. `failed` is what [`has_failed`] says of its result. Files of a failed
+/// call do not count, nor do files that a command line could not read or write.
 ///
-/// A file that only a command line or a result names is spelled as one of `known`, if that is evidently the same: an agent
-/// that names `/work/src/a.rs` to its tools writes `src/a.rs` in its commands.
+/// A file that only a command line or a result names gets the spelling of the same file in `known`:
+/// agents that pass `/work/src/a.rs` to their tools write `src/a.rs` in their commands.
 pub fn files_done<'a>(
     action: &ToolAction,
     output: &str,
-    is_error: bool,
+    has_failed: impl FnOnce() -> bool,
     known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
 ) -> Vec<FileUse> {
     let spelled = |file: &FileUse| {
@@ -107,7 +108,7 @@ pub fn files_done<'a>(
             let output = printed_text(output);
             files.iter().filter(|file| !denies_file(&output, &file.path)).map(spelled).collect()
         }
-        _ if has_failed(action, output, is_error) || is_listing(output) => Vec::new(),
+        _ if has_failed() || is_listing(output) => Vec::new(),
         ToolAction::OpenFile(deed) => {
             let Some(path) = file_in_result(output) else { return Vec::new() };
             let relative = from_directory(output, path).filter(|relative| known().any(|known| known == *relative));
@@ -117,12 +118,14 @@ pub fn files_done<'a>(
     }
 }
 
-/// Whether `path` ends with `end`, which names a directory at least: a lone name stands for too many files.
+/// Whether `path` ends with `end`. `end` must include a directory, because a bare name matches too many
+/// files.
 fn is_end(path: &str, end: &str) -> bool {
     end.contains('/') && path.strip_suffix(end).is_some_and(|directory| directory.ends_with('/'))
 }
 
-/// Whether a result says that `path` could not be read or written, whatever became of the rest of the command.
+/// Whether a result says that `path` could not be read or written, whatever the rest of the command
+/// did.
 fn denies_file(output: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_missing = |line: &str| {
@@ -133,7 +136,7 @@ fn denies_file(output: &str, path: &str) -> bool {
     begins(output, Failing::Refused) || output.contains(name) && output.lines().any(tells)
 }
 
-/// The file that a result shows, as SWE-agent tells it: `[File: src/a.py (94 lines total)]`.
+/// The file that a result shows, in the form of SWE-agent: `[File: src/a.py (94 lines total)]`.
 fn file_in_result(output: &str) -> Option<&str> {
     let shown = output.lines().filter_map(|line| line.trim().strip_prefix("[File: "));
     let mut paths = shown.filter_map(|line| line.rsplit_once(" (").map(|(path, _)| path.trim()));
@@ -141,14 +144,14 @@ fn file_in_result(output: &str) -> Option<&str> {
     paths.next_back().or_else(|| open().next_back()).filter(|path| !path.is_empty() && *path != "n/a")
 }
 
-/// `path` as seen from the directory that the result names.
+/// `path` relative to the directory that the result names.
 fn from_directory<'a>(output: &str, path: &'a str) -> Option<&'a str> {
     let directory =
         output.lines().rev().find_map(|line| line.trim().strip_prefix("(Current directory: ")?.strip_suffix(')'));
     path.strip_prefix(directory?)?.strip_prefix('/')
 }
 
-/// The result without the line by which some agents say what it is a result of.
+/// The result without the first line in which some agents name the call.
 fn without_mark(output: &str) -> &str {
     let output = output.trim_start();
     let (first, rest) = output.split_once('\n').unwrap_or((output, ""));
@@ -182,12 +185,12 @@ fn is_error_object(output: &str) -> bool {
     matches!(members, [(name, Json::String(_))] if name == "error")
 }
 
-/// The names in a directory, in place of a file.
+/// Whether a result lists a directory instead of a file.
 fn is_listing(output: &str) -> bool {
     without_mark(output).starts_with("Here's the files and directories up to")
 }
 
-/// `{"output": "…", "metadata": {"exit_code": 1}}` and its kin.
+/// Reads an exit code or error flag from JSON such as `{"output": "…", "metadata": {"exit_code": 1}}`.
 fn in_json(output: &str) -> Option<bool> {
     if !output.starts_with('{') {
         return None;
@@ -209,7 +212,7 @@ fn in_json(output: &str) -> Option<bool> {
     code.map(|code| code != 0.0).or(marked).or_else(|| error.then_some(true))
 }
 
-/// An exit code in the first lines, before the output begins, or in the last ones.
+/// Finds an exit code in the first lines, before the output begins, or in the last ones.
 fn in_lines(output: &str) -> Option<bool> {
     let head = prefix_utf16(output, UNITS).lines().take(LINES).take_while(|line| !is_output_mark(line));
     let tail = || suffix_utf16(output, UNITS).trim_end().lines().rev().take(LINES);
@@ -218,24 +221,34 @@ fn in_lines(output: &str) -> Option<bool> {
 }
 
 fn is_output_mark(line: &str) -> bool {
-    let line = line.trim().to_lowercase();
-    line.starts_with("output:") || line.starts_with("<output>")
+    let line = line.trim();
+    ["output:", "<output>"].iter().any(|mark| starts_ignoring_case(line, mark))
 }
 
-/// The code of a line that tells how a command ended, and nothing else.
+/// Whether `line` starts with `start`, which is ASCII and in lower case, in any case.
+fn starts_ignoring_case(line: &str, start: &str) -> bool {
+    let (line, start) = (line.as_bytes(), start.as_bytes());
+    line.first().map(u8::to_ascii_lowercase) == start.first().copied()
+        && line.get(..start.len()).is_some_and(|line| line.eq_ignore_ascii_case(start))
+}
+
+/// The code in a line that only reports how a command ended.
 fn exit_code(line: &str) -> Option<i64> {
     if line.len() > LONGEST_LINE {
         return None;
     }
-    let lower = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']).to_lowercase();
-    let starts = STARTS.iter().any(|start| lower.starts_with(start));
-    PHRASES.iter().filter(|_| starts).find_map(|phrase| {
+    let line = line.trim().trim_start_matches(['[', '(', '<', '>', '*', ' ']);
+    if !STARTS.iter().any(|start| starts_ignoring_case(line, start)) {
+        return None;
+    }
+    let lower = line.to_lowercase();
+    PHRASES.iter().find_map(|phrase| {
         let (_, rest) = lower.split_once(phrase)?;
         number(rest)
     })
 }
 
-/// The number that `text` begins with, behind marks.
+/// The number at the start of `text`, behind punctuation.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim_start_matches([' ', ':', '=', '>', '"', '`', '*']);
     let digits = text.strip_prefix('-').unwrap_or(text);

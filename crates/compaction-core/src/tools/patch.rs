@@ -1,4 +1,4 @@
-//! Files in patches: the format of Codex, unified diffs, and edits that stand in an answer's text.
+//! Finds files in patches: the format of Codex, unified diffs, and edits in the text of an answer.
 
 use super::{FileDeed, FileUse};
 
@@ -15,7 +15,7 @@ pub(super) fn is_marked(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
-/// The files of a patch, each deed once.
+/// The files of a patch, each operation once.
 pub(super) fn files(text: &str) -> Vec<FileUse> {
     let mut files: Vec<FileUse> = Vec::new();
     let headers = text.lines().filter_map(header);
@@ -38,7 +38,7 @@ fn header(line: &str) -> Option<FileUse> {
     })
 }
 
-/// Pairs of `---` and `+++`; `/dev/null` stands for a file that is not there.
+/// Reads pairs of `---` and `+++`. `/dev/null` means that there is no file.
 fn in_unified_diff(text: &str, files: &mut Vec<FileUse>) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -55,14 +55,14 @@ fn in_unified_diff(text: &str, files: &mut Vec<FileUse>) {
     }
 }
 
-/// The path of a diff's header, without side and time.
+/// The path in the header of a diff, without its prefix and time.
 fn diff_path(path: &str, side: &str) -> Option<String> {
     let path = path.split('\t').next().unwrap_or_default().trim();
     (path != "/dev/null").then(|| path.strip_prefix(side).unwrap_or(path).to_owned())
 }
 
-/// Files that aider says it has edited, in the text of an answer: `Applied edit to FILE`.
-pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
+/// Files that aider reports as edited in the text of an answer: `Applied edit to FILE`.
+pub fn reported_edits(text: &str) -> impl Iterator<Item = &str> {
     let has_some = text.contains(APPLIED);
     let lines = text.lines().filter(move |_| has_some);
     lines.filter_map(|line| {
@@ -71,11 +71,12 @@ pub fn edits_told(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Files of the edits that stand in the text of an answer itself, as aider's models write them: a line with the path, and
-/// below it, mostly in a fence, a block from `<<<<<<< SEARCH` over `=======` to `>>>>>>> REPLACE`.
+/// Files of edits in the text of an answer, in the form of aider's models: a line with the path, and
+/// below it, usually in a fence, a block with `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`.
 ///
-/// These are proposals. Many fail to match, so that they count only where nothing else tells what was done.
-pub fn edits_proposed(text: &str) -> Vec<&str> {
+/// These are proposals. Many of them fail to match, so they count only if nothing else shows what was
+/// done.
+pub fn proposed_edits(text: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     if !text.contains(SEARCH) {
         return paths;
@@ -99,10 +100,10 @@ pub fn edits_proposed(text: &str) -> Vec<&str> {
 const APPLIED: &str = "Applied edit to ";
 const SEARCH: &str = "<<<<<<< SEARCH";
 const REPLACE: &str = ">>>>>>> REPLACE";
-/// Lines above a block in which its path stands.
+/// Number of lines above a block that may hold its path.
 const PATH_LINES: usize = 3;
 
-/// The path that a line consists of, without marks of Markdown around it.
+/// The path that makes up a line, without Markdown around it.
 fn path_line(line: &str) -> Option<&str> {
     let path = line.trim().trim_start_matches(['#', '*', '`', ' ']).trim_end_matches(['*', '`', ':', ' ']);
     let is_path = path.contains(['.', '/', '\\']) && !path.contains([' ', '<', '>', '=', '(', '{', ';', '"']);
@@ -124,7 +125,7 @@ mod tests {
             ("a.py\n<<<<<<< SEARCH\na\n=======\nb".to_owned(), vec![]),
             ("a.py\n```\nwhole file\n```".to_owned(), vec![]),
         ] {
-            assert_eq!(edits_proposed(&text), paths, "{text}");
+            assert_eq!(proposed_edits(&text), paths, "{text}");
         }
     }
 }

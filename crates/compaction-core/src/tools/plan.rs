@@ -1,33 +1,33 @@
-//! Lists of things to do, as the agents' tools hold them, and questions to the person.
+//! Plans in the tools of agents, and questions to the person.
 
 use super::arguments::Arguments;
 use super::table::table;
 use crate::json::Json;
 
-/// Items that are read.
+/// Maximum number of items that are read.
 const MOST_ITEMS: usize = 500;
 
-/// What a call writes down as to be done.
+/// A list of tasks that a call writes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// The items, in their order.
+    /// The items, in order.
     pub items: Vec<PlanItem>,
-    /// Whether they are added to the list that was there, and change those of the same id; else they are all of it.
+    /// Whether the items are merged into the earlier list by id; otherwise they replace it.
     pub merges: bool,
 }
 
-/// One thing to do.
+/// One task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanItem {
-    /// Its id, if the agent gives it one.
+    /// Its id, if it has one.
     pub id: Option<String>,
-    /// What is to be done; empty where only the state of a known item is told.
+    /// The task; empty if only the state of a known task is given.
     pub text: String,
-    /// How far it is.
+    /// Its state.
     pub status: PlanStatus,
 }
 
-/// How far a thing to do is.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlanStatus {
     /// Not begun.
@@ -54,7 +54,7 @@ impl Plan {
         Self { items, merges }
     }
 
-    /// One item of a list that the agent keeps by ids.
+    /// Reads one item of a list that the agent keeps by ids.
     pub(super) fn of_item(arguments: &Arguments<'_>) -> Self {
         let text = arguments.text("plan-item").unwrap_or_default().trim().to_owned();
         let id = arguments.value("item-id").and_then(id_text);
@@ -63,7 +63,7 @@ impl Plan {
         Self { items, merges: true }
     }
 
-    /// The items of a list in Markdown: its boxes; where it has none, its points.
+    /// Reads a list in Markdown: its checkboxes, or its list items if there are none.
     pub fn of_text(text: &str) -> Self {
         let lines = || text.lines().map(str::trim).filter_map(point).take(MOST_ITEMS);
         let boxes: Vec<PlanItem> = lines().filter_map(ticked).collect();
@@ -113,7 +113,7 @@ fn new_item(text: &str, status: PlanStatus) -> PlanItem {
     PlanItem { id: None, text: text.to_owned(), status }
 }
 
-/// What stands behind the mark of a list's point: `- x`, `* x`, `3. x`, or a box without a mark.
+/// The text of a list item: `- x`, `* x`, `3. x`, or a checkbox without a marker.
 fn point(line: &str) -> Option<&str> {
     let behind_number = || {
         let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -123,7 +123,7 @@ fn point(line: &str) -> Option<&str> {
     behind_mark.or_else(behind_number).map(str::trim).or_else(|| line.starts_with('[').then_some(line))
 }
 
-/// An item behind a box: `[x] y`.
+/// Reads an item with a checkbox: `[x] y`.
 fn ticked(point: &str) -> Option<PlanItem> {
     let (mark, text) = point.strip_prefix('[')?.split_once(']')?;
     let status = match mark.trim() {

@@ -1,27 +1,27 @@
-//! Command lines: which files they evidently print or write.
+//! Finds the files that command lines clearly print or write.
 //!
-//! A command line is taken apart as far as quotes, separators, redirections and here-documents go. Whatever needs a shell
-//! to be known (variables, patterns, loops over files) names no file.
+//! It parses quotes, separators, redirections and here-documents. Words that only a shell can expand
+//! (variables, patterns, loops over files) do not count as files.
 
 mod lexer;
 
 use super::{FileDeed, FileUse, patch};
 use lexer::{Simple, Word};
 
-/// Bytes of a command line that are looked at; longer ones carry data.
+/// Maximum bytes of a command line that is parsed. Longer ones carry data.
 const LONGEST: usize = 256 * 1024;
 /// Programs that print files.
 const PRINTERS: &[&str] = &["cat", "head", "tail", "nl", "less", "more", "bat", "batcat", "sed", "Get-Content"];
-/// Programs that pass on a part of what they are given.
+/// Programs that pass on part of their input.
 const CUTTERS: &[&str] = &["cat", "head", "tail", "nl", "less", "more", "bat", "sed", "fold", "Select-Object"];
-/// Programs whose output is the text that they are given.
+/// Programs whose output is their input or arguments.
 const SPEAKERS: &[&str] = &["cat", "echo", "printf"];
 const PATCHERS: &[&str] = &["apply_patch", "applypatch"];
-/// Words before a command that say how it runs.
+/// Words in front of a command that only say how it runs.
 const PREFIXES: &[&str] =
     &["if", "then", "else", "elif", "do", "while", "until", "!", "{", "(", "time", "sudo", "command", "nohup", "env"];
 
-/// The command line of a list of words: without the shell that runs it, if one does.
+/// The command line of a list of words, without a shell that runs it.
 pub(super) fn joined(words: &[&str]) -> Option<String> {
     let (program, rest) = words.split_first()?;
     let name = base_name(program);
@@ -44,7 +44,7 @@ pub(super) fn is_patch(command: &str) -> bool {
         && programs.all(|name| PATCHERS.contains(&name) || name == "cd")
 }
 
-/// The files of a command line, each deed once.
+/// The files of a command line, each operation once.
 pub(super) fn files(command: &str) -> Vec<FileUse> {
     let commands = commands(command);
     let mut finder = Finder::default();
@@ -62,7 +62,7 @@ fn commands(command: &str) -> Vec<Simple> {
 
 #[derive(Default)]
 struct Finder {
-    /// The directory that the commands so far have changed to; empty where none was.
+    /// The directory that earlier commands have changed to; empty if none has.
     directory: String,
     files: Vec<FileUse>,
 }
@@ -126,7 +126,7 @@ impl Finder {
     }
 }
 
-/// A path as it is written, seen from the directory that `directory` leads to.
+/// `path` relative to `directory`, unless it is absolute.
 fn within(directory: &str, path: &str) -> String {
     let path = path.strip_prefix("./").filter(|path| !path.is_empty()).unwrap_or(path);
     let is_rooted = path.starts_with(['/', '~', '\\']) || path.as_bytes().get(1) == Some(&b':');
@@ -137,7 +137,7 @@ fn within(directory: &str, path: &str) -> String {
     }
 }
 
-/// Name and arguments of a command, without what only says how it runs.
+/// Name and arguments of a command, without words that only say how it runs.
 fn program(simple: &Simple) -> Option<(&str, &[Word])> {
     let is_setting = |word: &Word| word.text.split_once('=').is_some_and(|(name, _)| is_name(name));
     let skipped = simple.words.iter().take_while(|word| PREFIXES.contains(&word.text.as_str()) || is_setting(word));
@@ -161,13 +161,13 @@ fn speaks(name: &str) -> bool {
     SPEAKERS.contains(&name)
 }
 
-/// Whether the output goes to the reader: into no file, and through nothing but programs that cut it.
+/// Whether the output goes to the reader: not into a file, and only through programs that shorten it.
 fn is_shown<'a>(simple: &Simple, mut behind: impl Iterator<Item = &'a Simple>) -> bool {
     let cuts = |next: &Simple| program(next).is_some_and(|(name, _)| is_among(CUTTERS, name));
     simple.writes.is_empty() && behind.all(|next| cuts(next) && next.writes.is_empty())
 }
 
-/// PowerShell's names go in any case.
+/// PowerShell's names are not case-sensitive.
 fn is_among(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
@@ -180,7 +180,7 @@ fn first_text(arguments: &[Word]) -> Option<&str> {
     arguments.first().map(|word| word.text.as_str())
 }
 
-/// The files that a printing program is given.
+/// The files that a program prints.
 fn printed<'a>(name: &str, arguments: &'a [Word]) -> impl Iterator<Item = &'a Word> {
     let only_parts = arguments.iter().any(|word| word.text == "-n" || word.text == "--quiet" || word.text == "-nE");
     let has_script = !arguments.iter().any(|word| word.text == "-e");
@@ -199,7 +199,7 @@ fn printed<'a>(name: &str, arguments: &'a [Word]) -> impl Iterator<Item = &'a Wo
     arguments.iter().enumerate().filter(is_taken).map(|(_, word)| word).skip(skipped).filter(move |_| is_printer)
 }
 
-/// Whether `sed` or `perl` changes the files that it is given.
+/// Whether `sed` or `perl` edits its files in place.
 fn in_place(name: &str, arguments: &[Word]) -> bool {
     let short = |text: &str| text.starts_with('-') && !text.starts_with("--");
     arguments.iter().map(|word| word.text.as_str()).any(|text| match name {
@@ -208,7 +208,7 @@ fn in_place(name: &str, arguments: &[Word]) -> bool {
     })
 }
 
-/// The files that `sed -i` and `perl -pi` change: all operands behind the script.
+/// The files that `sed -i` and `perl -pi` edit: all operands behind the script.
 fn edited<'a>(name: &str, arguments: &'a [Word]) -> impl Iterator<Item = &'a Word> {
     let takes_script = |text: &str| match name {
         "sed" => text == "-e" || text == "-f",
@@ -218,7 +218,7 @@ fn edited<'a>(name: &str, arguments: &'a [Word]) -> impl Iterator<Item = &'a Wor
     let has_script = is_script.contains(&true);
     let is_operand = move |(at, word): &(usize, &Word)| {
         let is_value = *at > 0 && is_script[*at - 1];
-        // BSD's `-i ''` names no file to keep.
+        // The empty argument of BSD's `-i ''` is not a file.
         !word.text.starts_with('-') && !word.text.is_empty() && !is_value
     };
     arguments.iter().enumerate().filter(is_operand).map(|(_, word)| word).skip(usize::from(!has_script))

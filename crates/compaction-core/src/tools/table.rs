@@ -1,19 +1,19 @@
 //! The table of tools (`table.txt`), read once.
 //!
-//! It is text in a file of its own, and no list in code, so that whoever knows another agent's tools can add a row
-//! without knowing this program. A test reads every row, so that a slip is found before a release.
+//! It is a text file and not code, so that anybody who knows another agent's tools can add a row. A
+//! test reads every row.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{FileDeed, PlanStatus};
 
-/// What stands between a server's name and a tool's, beside underscores.
+/// Characters between a server's name and a tool's, apart from underscores.
 const SERVER_MARKS: [char; 3] = ['.', '/', ':'];
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("table.txt")));
 
-/// What a tool does, before its arguments are looked at.
+/// What a tool does, according to its name alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Files(FileDeed),
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// For which calls the beginning of a result tells of a failure.
+/// The calls for which the beginning of a result reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failing {
     Refused,
@@ -38,7 +38,7 @@ pub(super) enum Failing {
     File,
 }
 
-/// The rows by what they are asked for. Names are [`plain`].
+/// The rows by kind. Names are in [`plain`] form.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     tools: HashMap<String, Kind>,
@@ -67,7 +67,7 @@ impl Table {
         table
     }
 
-    /// Adds a row; one that does not read is left out, and found by the test.
+    /// Adds a row. A malformed row is ignored here and found by the test.
     fn add(&mut self, section: &str, row: &'static str) {
         let Some((what, rest)) = row.split_once('|').map(|(what, rest)| (what.trim(), rest.trim())) else { return };
         let names = || rest.rsplit('|').next().unwrap_or_default().split(',').map(plain);
@@ -83,13 +83,14 @@ impl Table {
         }
     }
 
-    /// What the tool of this name does; without its server's name, if that stands before it.
+    /// What the tool of this name does. The name of a server in front is ignored.
     pub(super) fn tool(&self, name: &str) -> Option<Kind> {
         let known = |name: &str| {
             let name = plain(name);
             self.tools.get(&name).or_else(|| self.tools.get(without_version(&name)?)).copied()
         };
-        // `mcp_server_tool` does not tell where the server's name ends: the longest known end counts.
+        // `mcp_server_tool` does not show where the server's name ends. The longest known suffix
+        // counts.
         let behind_underscore = || {
             let name = name.strip_prefix("mcp_")?;
             name.match_indices('_').find_map(|(at, _)| known(&name[at + 1..]))
@@ -100,7 +101,7 @@ impl Table {
             .or_else(behind_underscore)
     }
 
-    /// The names of arguments for `what`, in their order.
+    /// The names of arguments for `what`, in order.
     pub(super) fn arguments(&self, what: &str) -> &[String] {
         self.arguments.get(what).map_or(&[], Vec::as_slice)
     }
@@ -113,18 +114,18 @@ impl Table {
         self.states.get(&plain(word)).copied()
     }
 
-    /// How results begin that tell of a failure.
+    /// Beginnings of results that report a failure.
     pub(super) fn failures(&self, of: Failing) -> impl Iterator<Item = &'static str> {
         self.failures.iter().filter(move |(failing, _)| *failing == of).map(|(_, start)| *start)
     }
 }
 
-/// A name without case and without what joins its words.
+/// A name in lower case, without the characters that join its words.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|character| !is_joint(*character)).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether `name` is written as `plain`, which is a plain name.
+/// Whether the plain form of `name` is `plain`.
 pub(super) fn is_written_as(name: &str, plain: &str) -> bool {
     name.chars().filter(|character| !is_joint(*character)).flat_map(char::to_lowercase).eq(plain.chars())
 }
@@ -139,7 +140,7 @@ fn without_version(plain: &str) -> Option<&str> {
     name.strip_suffix('v').filter(|_| name.len() < plain.len())
 }
 
-/// Whether the name of a server stands before the tool's.
+/// Whether the name has a server in front of the tool.
 pub(super) fn has_server(name: &str) -> bool {
     name.starts_with("mcp_") || name.contains("__") || name.contains(SERVER_MARKS)
 }

@@ -66,9 +66,12 @@ fn results_tell_whether_the_call_failed_and_which_files_count() {
         let files = case.get("files").map(|should_be| {
             let action = classify(&call(case), &FileTools::default());
             (
-                json!(of_files(&files_done(&action, result, is_error, || Box::new(
-                    ["r.py", "/w/src/k.ts"].into_iter()
-                )))),
+                json!(of_files(&files_done(
+                    &action,
+                    result,
+                    || has_failed(&action, result, is_error),
+                    || Box::new(["r.py", "/w/src/k.ts"].into_iter())
+                ))),
                 should_be.clone(),
             )
         });

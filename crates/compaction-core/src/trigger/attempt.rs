@@ -1,4 +1,4 @@
-//! The last attempt of an agent: what belongs to it, and whether it came to an end.
+//! The last attempt of an agent: its entries, and whether it is finished.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ pub fn last_answer(projection: &Projection) -> Option<&EntryId> {
     answer.map(|projected| projected.entry.id())
 }
 
-/// The entries of an attempt that failed, in order: its answer and the results of the calls in it.
-/// The next request shall have all of them or none (field bugs 47 and 84). Empty if the context does
-/// not have the answer.
+/// The entries of a failed attempt, in order: its answer and the results of its calls. The next request
+/// must have all of them or none (docs/field-reports.md, "Cuts and pairs"). Empty if the answer is not
+/// in the context.
 ///
-/// Ids of calls may be used again, so that results after a later call of the same id are not meant.
+/// Call ids may be reused, so results after a later call with the same id do not count.
 pub fn attempt(projection: &Projection, answer: &EntryId) -> Vec<EntryId> {
     let mut entries = projection.entries().iter().skip_while(|projected| projected.entry.id() != answer);
     let Some(first) = entries.next() else {
@@ -38,8 +38,8 @@ pub fn attempt(projection: &Projection, answer: &EntryId) -> Vec<EntryId> {
     found
 }
 
-/// Whether an agent has work left that nobody but itself will begin: the last message is a tool
-/// result that no answer has seen, or an answer that was cut (field bug 131).
+/// Whether the agent has unfinished work: the last message is a tool result that no answer has seen, or
+/// an answer that was cut off (docs/triggers.md, "Recovery").
 pub fn is_unfinished(projection: &Projection) -> bool {
     let is_cut = |message: &Message| {
         message.as_assistant().is_some_and(|answer| answer.stop_reason.as_deref() == Some("length"))

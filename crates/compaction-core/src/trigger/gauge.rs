@@ -1,5 +1,5 @@
-//! How full a context is, kept up entry by entry: asking after each message costs the message, not
-//! the context (compaction spec, Cost).
+//! Tracks the size of a context entry by entry. Asking after each message costs the message, not the
+//! context (docs/session-format.md, "Opening").
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,31 +14,32 @@ use crate::settings::CompactionSettings;
 use crate::tokens::{self, ContextTokens};
 use crate::undo::Mark;
 
-/// What a projection says of its size, without the projection.
+/// The size of a context, without its projection.
 ///
-/// It is taken from one and follows the entries that are appended to its leaf. Where an entry
-/// changes what came before it, it gives up, and another projection has to be asked.
+/// It starts from a projection and follows the entries that are appended to its leaf. If an entry
+/// changes earlier ones, it gives up, and a new projection is needed.
 #[derive(Debug, Clone)]
 pub struct Gauge {
     leaf_id: EntryId,
     tokens: ContextTokens,
-    /// Whether the numbers are those of the context as it is.
+    /// Whether the numbers describe the present context.
     is_known: bool,
     last_answer: Option<Arc<Message>>,
-    /// Estimated tokens of the messages, whatever a provider counted.
+    /// Estimated tokens of all messages, regardless of reported usage.
     estimated: u64,
-    /// Whether the last answer may have been given to a part of the context.
+    /// Whether the provider may have read only a part of the context for the last answer.
     may_be_truncated: bool,
-    /// What edits of the context are about, as that may be an entry that comes later.
+    /// Targets of context edits. A target may be appended later than its edit.
     edited: Arc<HashSet<EntryId>>,
 }
 
 impl Gauge {
-    /// The gauge of a context; `None` for an empty one, or one that is being copied.
+    /// The gauge of a context. `None` if the context is empty, or if copies of an undo are still being
+    /// appended.
     pub fn of(projection: &Projection) -> Option<Self> {
         let entries = projection.entries();
         let leaf = entries.iter().find(|projected| projected.depth == 0)?;
-        // The entries that follow a mark are copies, and count otherwise until all of them are there.
+        // Entries behind an undo mark are copies. They count differently until all of them are there.
         if entries.iter().any(|projected| Mark::of(&projected.entry).is_some_and(|mark| projected.depth < mark.entries))
         {
             return None;
@@ -62,7 +63,7 @@ impl Gauge {
         })
     }
 
-    /// The gauge with one more entry at the leaf; `None` if it cannot say what that one changes.
+    /// The gauge after one more entry at the leaf. `None` if it cannot tell what the entry changes.
     pub fn followed_by(mut self, entry: &Entry) -> Option<Self> {
         let follows = entry.header().parent_id.as_ref() == Some(&self.leaf_id);
         let changes_the_past = matches!(entry.kind(), EntryKind::Compaction | EntryKind::ContextEdit);
@@ -76,13 +77,13 @@ impl Gauge {
         Some(self)
     }
 
-    /// The rule of [`tokens::context_tokens`], for a message at the end.
+    /// Applies the rule of [`tokens::context_tokens`] to a message at the end.
     fn add(&mut self, message: Arc<Message>) -> Option<()> {
         let ContextTokens { usage_tokens, trailing_tokens, .. } = self.tokens;
         let is_estimated = usage_tokens == 0;
         self.tokens = match tokens::trusted_usage(&message) {
             Some(usage) => ContextTokens { tokens: usage, usage_tokens: usage, trailing_tokens: 0 },
-            // Without a usage the prompt is one that results from all system messages.
+            // Without usage, the prompt is the result of all system messages.
             None if is_estimated && matches!(message.body(), Body::System(_)) => return None,
             None => {
                 let trailing_tokens = trailing_tokens + message.tokens();
@@ -91,7 +92,7 @@ impl Gauge {
         };
         self.is_known |= tokens::is_success(&message);
         let tokens = message.tokens();
-        // What follows an answer says nothing new about it, and looking costs the whole context.
+        // Later messages say nothing new about an answer, and checking costs the whole context.
         self.may_be_truncated = read_tokens(&message).is_some_and(|read| may_be_part(read, self.estimated));
         if message.as_assistant().is_some() {
             self.last_answer = Some(message);
@@ -105,13 +106,13 @@ impl Gauge {
         &self.leaf_id
     }
 
-    /// Tokens of the context, where they are known: see [`tokens::known_context_tokens`].
+    /// Tokens of the context, if known: see [`tokens::known_context_tokens`].
     pub fn known_tokens(&self) -> Option<u64> {
         self.is_known.then_some(self.tokens.tokens)
     }
 
-    /// Whether [`super::check_compaction`] could say anything but that there is nothing to do, about
-    /// an answer or a result that stands at the leaf. If so, it has to be asked.
+    /// Whether [`super::check_compaction`] could ask for a compaction after an answer or result at the
+    /// leaf. If so, it has to be called.
     pub fn may_be_due(&self, model: &TriggerModel<'_>, settings: &CompactionSettings) -> bool {
         let threshold = EffectiveLimits::for_window(model.effective_window(), settings).threshold;
         let overflowed = |answer: &Arc<Message>| overflow_of(answer, model, threshold).is_some();

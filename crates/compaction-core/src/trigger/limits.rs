@@ -1,4 +1,4 @@
-//! The settings as they fit a window.
+//! Settings fitted to a window.
 
 use crate::settings::CompactionSettings;
 
@@ -9,26 +9,26 @@ pub struct EffectiveLimits {
     pub reserve_tokens: u64,
     /// Tokens of recent context that stay verbatim.
     pub keep_recent_tokens: u64,
-    /// The window less the reserve, or the percentage of the window, whichever is less: more tokens
-    /// than this are too many.
+    /// The window minus the reserve, or the percentage of the window, whichever is less. Compact above
+    /// this number of tokens.
     pub threshold: u64,
     /// Whether a number was scaled down to the window.
     pub is_scaled: bool,
 }
 
 impl EffectiveLimits {
-    /// Fits `settings` to `window`, in tokens (field bugs 94 and 95).
+    /// Fits `settings` to `window`, in tokens (docs/triggers.md, "Threshold").
     ///
-    /// - The reserve stays as it is where it takes at most half of the window and the kept tail
-    ///   still fits under the threshold (`reserve + keep < window`). Else it is at most a quarter
-    ///   of the window, and so at most a third of the threshold; it is that too where the percentage
-    ///   sets the threshold.
-    /// - What a compaction leaves must lie under the threshold, or the next answer would trigger
-    ///   again. The largest summary takes 0.8 of the reserve; of the room that it leaves under the
-    ///   threshold, the kept tail takes three quarters at most.
+    /// - The reserve is unchanged if it is at most half of the window and the kept tail still fits
+    ///   under the threshold (`reserve + keep < window`). Otherwise it is at most a quarter of the
+    ///   window, and so at most a third of the threshold. That also bounds it if the percentage sets
+    ///   the threshold.
+    /// - The result of a compaction must lie under the threshold, or the next answer would trigger
+    ///   again. The largest summary takes 0.8 of the reserve. The kept tail takes at most three
+    ///   quarters of the room that this leaves under the threshold.
     ///
-    /// With the defaults (16384, 20000, no percentage) nothing is scaled in windows from 56158
-    /// tokens on, and the threshold is the plain one from 36385 tokens on.
+    /// With the defaults (16384, 20000, no percentage) nothing is scaled in windows of 56158 tokens or
+    /// more. The threshold is the plain one from 36385 tokens on.
     pub fn for_window(window: u64, settings: &CompactionSettings) -> Self {
         let CompactionSettings { reserve_tokens: reserve, keep_recent_tokens: keep, .. } = *settings;
         let has_room = reserve <= window / 2 && keep < window - reserve;
@@ -49,7 +49,7 @@ impl EffectiveLimits {
     }
 }
 
-/// `part` percent of `whole`, rounded down; parts over 100 count as 100, so that nothing overflows.
+/// `part` percent of `whole`, rounded down. Parts over 100 count as 100, so nothing overflows.
 fn percent(whole: u64, part: u64) -> u64 {
     let part = part.min(100);
     whole / 100 * part + whole % 100 * part / 100

@@ -1,4 +1,4 @@
-//! Whether one assistant message shows that the context did not fit.
+//! Tells from one assistant message whether the context did not fit.
 
 use super::TriggerModel;
 use crate::message::{Assistant, Message, Usage};
@@ -7,21 +7,21 @@ use crate::overflow::{Reported, refused_size};
 /// How a message overflowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overflow {
-    /// The answer is there: it must not be asked for again (field bug 81).
+    /// The answer is complete and must not be requested again (docs/triggers.md, "Guards").
     Finished,
     /// The answer is missing or cut off.
     Unfinished,
-    /// The provider refused the request for the output that it asked for, not for its context.
+    /// The provider refused the request because of its output, not because of its context.
     OutputTooLarge,
 }
 
-/// How a message overflowed, with the numbers that the provider named.
+/// An overflow, with the numbers that the provider named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Overflowed {
     pub(super) kind: Overflow,
-    /// What the provider named; nothing where no error told it.
+    /// The numbers in the error text; empty without an error.
     pub(super) reported: Reported,
-    /// Whether an error said so, and not the usage of an answer.
+    /// Whether an error showed it, not the usage of an answer.
     pub(super) is_refused: bool,
 }
 
@@ -31,9 +31,9 @@ impl Overflowed {
     }
 }
 
-/// How `message` overflowed the window of `model`, if it did. A request whose output alone fills what
-/// the provider takes was refused for its output (field bug 90), unless its input is more than
-/// `threshold` tokens by the provider's own count.
+/// How `message` overflowed the window of `model`, if it did. A request whose output alone fills the
+/// limit was refused because of its output (docs/triggers.md, "Overflow"), unless its input is more
+/// than `threshold` tokens by the provider's own count.
 pub(super) fn overflow_of(message: &Message, model: &TriggerModel<'_>, threshold: u64) -> Option<Overflowed> {
     let assistant = message.as_assistant()?;
     match assistant.stop_reason.as_deref() {
@@ -43,7 +43,8 @@ pub(super) fn overflow_of(message: &Message, model: &TriggerModel<'_>, threshold
         stop_reason => {
             let window = model.context_window;
             let exceeds = assistant.usage.as_ref().is_some_and(|usage| input_tokens(usage) > window);
-            // Also one that calls tools: hidden, its calls would be made a second time.
+            // This includes answers with tool calls: if they were hidden, their calls would be made
+            // twice.
             let kind = if stop_reason == Some("length") { Overflow::Unfinished } else { Overflow::Finished };
             exceeds.then_some(Overflowed::by_usage(kind))
         }
@@ -58,9 +59,9 @@ fn overflow_of_error(assistant: &Assistant, threshold: u64) -> Option<Overflowed
     Some(Overflowed { kind, reported, is_refused: true })
 }
 
-/// Whether an answer was cut off before the model had written what it can: the window was full (from
-/// 99 % of it on, as providers count a few tokens of their own), or fewer tokens came than the model
-/// writes at most. A context that leaves more room may cure that, once.
+/// Whether an answer was cut off early: the window was full (99 % or more, because providers add a few
+/// tokens), or fewer tokens came than the model can write. A smaller context may cure that, so it is
+/// tried once.
 fn is_cut_early(assistant: &Assistant, model: &TriggerModel<'_>) -> bool {
     let Some(usage) = assistant.usage.as_ref() else {
         return false;
@@ -70,7 +71,7 @@ fn is_cut_early(assistant: &Assistant, model: &TriggerModel<'_>) -> bool {
     used > 0 && (used >= window - window / 100 || is_short)
 }
 
-/// Tokens of the request that an answer was given to, as its provider counted.
+/// Tokens of the request behind an answer, as its provider counted them.
 pub(super) fn input_tokens(usage: &Usage) -> u64 {
     usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
 }

@@ -1,4 +1,4 @@
-//! What a trigger judges.
+//! The message and context that a trigger judges.
 
 use super::TriggerInput;
 use crate::entry::EntryKind;
@@ -6,24 +6,24 @@ use crate::message::{Body, Message};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::tokens;
 
-/// What is judged: a message and the context that it stands in.
+/// The judged message and its context.
 pub(super) struct Subject<'a> {
     /// The assistant message, if there is one.
     pub(super) message: Option<&'a Message>,
     /// The depth of its entry, if it is in the context.
     pub(super) depth: Option<usize>,
-    /// Whether it was given as the message that has just come.
+    /// Whether it was given as the message that has just arrived.
     pub(super) is_after_run: bool,
     /// Whether it is older than the last compaction.
     pub(super) is_stale: bool,
-    /// Tokens of the context, with the message where it is not stored yet.
+    /// Tokens of the context, including the message if it is not stored yet.
     pub(super) context_tokens: u64,
-    /// Whether the context has something that came after the last compaction, or there was none.
+    /// Whether an entry with a message follows the last compaction, or there is no compaction.
     pub(super) follows_compaction: bool,
 }
 
 impl<'a> Subject<'a> {
-    /// Finds what `input` asks about.
+    /// Finds the subject of `input`.
     pub(super) fn of(input: &TriggerInput<'a>) -> Self {
         let projection = input.projection;
         let given = input.message.filter(|message| message.as_assistant().is_some());
@@ -56,7 +56,7 @@ fn context_tokens(projection: &Projection, pending: Option<&Message>) -> u64 {
     }
 }
 
-/// The entry of the context that holds `message`, as clients send back what they stored.
+/// The entry of the context that holds `message`. Clients may send a message that is stored already.
 fn find<'a>(projection: &'a Projection, message: &Message) -> Option<&'a ProjectedEntry> {
     let is_same = |stored: &Message| {
         stored.timestamp() == message.timestamp()
@@ -75,8 +75,8 @@ fn last_assistant(projection: &Projection) -> Option<(&Message, &ProjectedEntry)
     messages.into_iter().find(|(message, _)| matches!(message.body(), Body::Assistant(_)))
 }
 
-/// By its place on the branch where it has one, else by the clock: a message from the same
-/// millisecond as the compaction was judged before it.
+/// Compares by position on the branch if the message has one, else by time. A message of the same
+/// millisecond counts as older than the compaction.
 fn is_older_than_compaction(projection: &Projection, message: &Message, place: Option<&ProjectedEntry>) -> bool {
     let Some(compaction) = projection.compaction() else {
         return false;

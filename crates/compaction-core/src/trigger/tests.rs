@@ -118,7 +118,7 @@ fn the_threshold_is_strict() {
 
 #[test]
 fn tool_results_after_the_answer_count() {
-    // Field bug 76: the loop must be stopped between turns. The message is the one that is stored.
+    // The loop must be stopped between turns. The message is the one that is stored.
     let call = answer("toolUse", "\"totalTokens\":80000", "", 1);
     let session = Session::default().user(1).message(&call).user(3_700);
     let expected = || expect!["Compact Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"];
@@ -139,7 +139,7 @@ fn a_prompt_that_is_not_stored_yet_counts() {
 
 #[test]
 fn disabled_means_nothing_at_all() {
-    // Field bug 92: also on overflow.
+    // Also on overflow.
     let session = Session::default().user(90_000);
     check_after(
         &session,
@@ -151,7 +151,7 @@ fn disabled_means_nothing_at_all() {
 
 #[test]
 fn an_overflow_error_is_retried() {
-    // Field bug 80.
+    // docs/triggers.md, "Guards".
     let session = Session::default().user(1);
     check_after(
         &session,
@@ -163,7 +163,7 @@ fn an_overflow_error_is_retried() {
 
 #[test]
 fn a_completed_answer_is_not_asked_for_again() {
-    // Field bug 81.
+    // docs/triggers.md, "Guards".
     let session = Session::default().user(1);
     let over = "\"input\":1,\"cacheRead\":100000,\"output\":5";
     let finished = || expect!["Compact Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"];
@@ -183,7 +183,7 @@ fn a_completed_answer_is_not_asked_for_again() {
 
 #[test]
 fn a_length_stop_without_output_in_a_full_window_is_an_overflow() {
-    // Field bug 82.
+    // docs/triggers.md, "Overflow".
     let session = Session::default().user(1);
     check_after(
         &session,
@@ -201,7 +201,7 @@ fn a_length_stop_without_output_in_a_full_window_is_an_overflow() {
 
 #[test]
 fn another_models_overflow_is_ignored() {
-    // Field bug 85: the threshold still counts.
+    // The threshold still counts.
     let small = Session::default().user(1);
     let large = Session::default().user(90_000);
     let other = |input: &mut TriggerInput<'_>| input.model.id = "other";
@@ -214,7 +214,7 @@ fn another_models_overflow_is_ignored() {
 
 #[test]
 fn a_message_older_than_the_compaction_is_ignored() {
-    // Field bug 77: it was kept, and its usage tells of the context as it was before.
+    // It was kept, and its usage tells of the context as it was before.
     let old = answer("stop", "\"totalTokens\":95000,\"input\":150000", "", 1);
     let session = Session::default().user(1).message(&old).compaction("1").user(10);
     let expected =
@@ -249,7 +249,7 @@ fn a_context_that_is_just_compacted_is_left_alone() {
 
 #[test]
 fn an_aborted_answer_counts_before_a_prompt_only() {
-    // Field bug 98.
+    // docs/triggers.md, "Guards".
     let aborted = answer("aborted", "", "", 2);
     let session =
         Session::default().user(1).message(&answer("toolUse", "\"totalTokens\":90000", "", 1)).message(&aborted);
@@ -268,7 +268,7 @@ fn an_aborted_answer_counts_before_a_prompt_only() {
 
 #[test]
 fn errors_without_usage_are_judged_by_the_last_trusted_usage() {
-    // Field bugs 78 and 88: a rate limit is no overflow, but the context is large all the same.
+    // A rate limit is no overflow, but the context is large all the same.
     let session = Session::default().user(1).message(&answer("stop", "\"totalTokens\":83000", "", 1)).user(700);
     check_after(
         &session,
@@ -280,7 +280,7 @@ fn errors_without_usage_are_judged_by_the_last_trusted_usage() {
 
 #[test]
 fn usage_of_zero_is_no_usage() {
-    // Field bug 79.
+    // docs/triggers.md, "Threshold".
     let zero = answer("stop", "\"input\":0,\"output\":0,\"totalTokens\":0", "", 1);
     check_after(
         &Session::default().user(84_000).message(&zero),
@@ -292,7 +292,7 @@ fn usage_of_zero_is_no_usage() {
 
 #[test]
 fn a_request_refused_for_its_output_is_not_compacted() {
-    // Field bug 90.
+    // docs/triggers.md, "Overflow".
     let text = "maximum context length is 100000 tokens. However, you requested about 120000 tokens \
                 (20000 of text input, 100000 in the output)";
     check_after(
@@ -361,7 +361,7 @@ fn an_answer_that_was_cut_before_its_length_is_asked_for_once_more() {
     );
 }
 
-/// Field bug 96.
+/// docs/triggers.md, "Overflow".
 #[test]
 fn an_answer_to_a_part_of_the_context_shows_what_is_read() {
     let words = "plain words of a person ".repeat(4000);
@@ -398,7 +398,7 @@ fn an_empty_context_needs_nothing() {
     check_before(&Session::default(), as_it_is, expect!["None None retry=false tokens=0 threshold=83616 skipped=None"]);
 }
 
-/// Field bugs 94 and 95.
+/// docs/triggers.md, "Threshold".
 #[test]
 fn limits_fit_small_windows() {
     let table = |windows: &[u64], threshold_percent| -> String {

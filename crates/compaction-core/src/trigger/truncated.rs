@@ -1,5 +1,5 @@
-//! Whether a server answered to a part of the context and kept silent about the rest: Ollama and others
-//! shorten what is larger than their window and answer with success (field bug 96).
+//! Detects servers that silently read only a part of the context. Ollama and others truncate a context
+//! that is larger than their window and answer with success (docs/triggers.md, "Overflow").
 
 use super::overflowing::{Overflow, Overflowed, input_tokens};
 use crate::message::{Block, Body, Content, Message};
@@ -8,12 +8,12 @@ use crate::projection::Projection;
 use crate::text::least_tokens;
 use crate::tokens::{is_success, trusted_usage};
 
-/// Counts below this are no whole prompts: some gateways report what their cache did not hold.
+/// Smaller counts are not whole prompts: some gateways report only the uncached part.
 const LEAST_INPUT: u64 = 512;
 
-/// The overflow that `message` shows by its usage: its provider counted clearly less than the context
-/// before it has at least. What it counted is taken for what it reads. `depth` is that of the message's
-/// entry, if it is in the context.
+/// The overflow that the usage of `message` shows: its provider counted clearly fewer tokens than the
+/// context before it must have. That count is taken as the provider's limit. `depth` is the depth of
+/// the message's entry, if it is in the context.
 pub(super) fn by_usage(projection: &Projection, message: &Message, depth: Option<usize>) -> Option<Overflowed> {
     let read = read_tokens(message)?;
     let before = || {
@@ -22,7 +22,7 @@ pub(super) fn by_usage(projection: &Projection, message: &Message, depth: Option
         messages.filter(|earlier| earlier.as_assistant().is_none() || is_success(earlier))
     };
     let estimated: u64 = before().map(|earlier| earlier.tokens()).sum();
-    // The least that the text can be costs a look at all of it.
+    // Computing the lower bound reads the whole text.
     if !may_be_part(read, estimated) {
         return None;
     }
@@ -31,21 +31,20 @@ pub(super) fn by_usage(projection: &Projection, message: &Message, depth: Option
     is_part(read, least).then_some(Overflowed { kind: Overflow::Finished, reported, is_refused: false })
 }
 
-/// Whether an answer that read so many tokens may have been given to a part of a context of so many
-/// estimated ones.
+/// Whether `read` tokens may be only a part of a context of `estimated` tokens.
 pub(super) fn may_be_part(read: u64, estimated: u64) -> bool {
     read < estimated / 5 * 4
 }
 
-/// Whether `read` tokens, as a provider counted them, are clearly fewer than the `least` that a text
-/// can have: it read a part of the text. Counts of a few hundred say nothing, as some gateways report
-/// what their cache did not hold.
+/// Whether `read` tokens, as a provider counted them, are clearly fewer than `least`, the lower bound
+/// for a text. Then it read only a part of the text. Counts of a few hundred say nothing, because some
+/// gateways report only the uncached part.
 pub fn is_part(read: u64, least: u64) -> bool {
     (LEAST_INPUT..least / 5 * 4).contains(&read)
 }
 
-/// Tokens that the provider read for an answer, where it tells them and they are enough for a whole
-/// prompt.
+/// Tokens that the provider read for an answer. `None` if it does not report them, or too few for a
+/// whole prompt.
 pub fn read_tokens(message: &Message) -> Option<u64> {
     let total = trusted_usage(message)?;
     let usage = message.as_assistant()?.usage?;
@@ -53,7 +52,7 @@ pub fn read_tokens(message: &Message) -> Option<u64> {
     (read >= LEAST_INPUT).then_some(read)
 }
 
-/// The least tokens of what every model is shown of a message: texts alone.
+/// The lower bound for the texts of a message, which every model is shown.
 fn least_tokens_of(message: &Message) -> u64 {
     match message.body() {
         Body::User { content } | Body::ToolResult { content, .. } | Body::Custom { content, .. } => match content {

@@ -69,7 +69,7 @@ fn what_is_no_cut_is_refused() {
 fn a_writer_of_summaries_may_cut_before_a_call_that_waits() {
     let branch = branch("user 1\nassistant 1 calls a b\nresult b 2\nlabel\nuser 3");
     let check = |first_kept: &str, expected: Option<&str>| {
-        let call = cut_point::awaited_before(&branch, &EntryId::new(first_kept));
+        let call = cut_point::pending_before(&branch, &EntryId::new(first_kept));
         assert_eq!(call.map(|call| call.call_id).as_deref(), expected, "{first_kept}");
     };
     for (first_kept, expected) in [("0", None), ("1", None), ("2", Some("a")), ("4", Some("a")), ("x", None)] {

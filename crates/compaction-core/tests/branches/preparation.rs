@@ -1,4 +1,4 @@
-//! Cuts and refusals, as a table (compaction spec, Preparation).
+//! Cuts and refusals, as a table (docs/cut-points.md; docs/preparation.md, "Refusals").
 
 use crate::common::{branch, leaf, project};
 use crate::promises::settings;
@@ -51,13 +51,13 @@ fn the_cut_is_the_first_candidate_at_or_after_the_budget() {
 
 #[test]
 fn results_stay_with_their_calls() {
-    // Trailing results over the budget keep the call that they answer (field bug 54).
+    // Trailing results over the budget keep the call that they answer.
     check(
         5,
         "user 2\nassistant 2 calls a\nresult a 50",
         expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 55"],
     );
-    // A message between call and result is no place to cut (field bug 46).
+    // A message between call and result is no place to cut.
     let steered = "user 2\nassistant 2 calls a\nuser 9\nresult a 3\nassistant 4";
     check(10, steered, expect!["keeps from 4; history: 0 1; turn prefix: 2 3; previous: -; before: 21"]);
     let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nresult b 1\nuser 3";
@@ -66,7 +66,7 @@ fn results_stay_with_their_calls() {
 
 #[test]
 fn a_call_whose_result_has_not_come_stays() {
-    // Field bugs 46 and 101: a result that comes later has to find its call.
+    // A result that comes later has to find its call.
     let steered = "user 2\nassistant 2 calls a\nuser 9";
     check(1, steered, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 14"]);
     let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nlabel";
@@ -112,7 +112,7 @@ fn nothing_can_go_behind_a_call_whose_result_has_not_come() {
 
 #[test]
 fn a_second_compaction_starts_at_what_the_first_one_kept() {
-    // Field bug 44: entries 2 and 3 were kept by the first and must not vanish.
+    // Entries 2 and 3 were kept by the first and must not vanish.
     let text = "user 5\nassistant 5\nuser 5\nassistant 5\ncompaction keeps 2\nuser 5\nassistant 5";
     check(10, text, expect!["keeps from 5; history: 2 3; turn prefix: ; previous: the past; before: 22"]);
     check(15, text, expect!["keeps from 3; history: ; turn prefix: 2; previous: the past; before: 22"]);
@@ -126,7 +126,7 @@ fn a_second_compaction_starts_at_what_the_first_one_kept() {
 
 #[test]
 fn metadata_after_a_compaction_does_not_make_it_compactable() {
-    // Field bug 69: what follows gives the model nothing.
+    // What follows gives the model nothing.
     let text = "user 5\nassistant 5\ncompaction keeps 1\nlabel\nlevel high";
     check(1, text, expect!["compact again: nothing that the model sees follows compaction 2"]);
 }
@@ -139,7 +139,7 @@ fn metadata_before_the_cut_stays_with_it() {
 
 #[test]
 fn every_visible_entry_counts_against_the_budget() {
-    // Field bug 55: custom messages and branch summaries are kept context, too.
+    // Custom messages and branch summaries are kept context, too.
     check(
         10,
         "user 5\nassistant 5\nuser 1\ncustom 5\nbranch 5",
@@ -191,7 +191,7 @@ fn usage_counts_only_if_it_is_newer_than_compaction_and_edits() {
         "user 5\nusage 900\nuser 8",
         expect!["keeps from 2; history: 0 1; turn prefix: ; previous: -; before: 908"],
     );
-    // Field bugs 77 and 97: usage from before a compaction or an edit says nothing any more.
+    // Usage from before a compaction or an edit says nothing any more.
     check(
         5,
         "user 5\nusage 900\nhide 0\nuser 8",

@@ -1,4 +1,4 @@
-//! What the model sees, as a table (session spec, What the model sees).
+//! What the model sees, as a table (docs/projection.md).
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn the_last_edit_of_an_entry_applies() {
 
 #[test]
 fn a_result_without_its_call_is_left_out_for_models() {
-    // Field bug 46: the call was compacted away.
+    // The call was compacted away.
     check(
         "assistant 1 calls a\ncompaction keeps 1\nresult a 1\nassistant 1 calls b",
         expect![[r#"

@@ -35,7 +35,7 @@ pub(crate) fn lines() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// An edit names an entry before it (session spec, Lines); the first entry has none.
+/// An edit names an entry before it (docs/session-format.md, "Lines"); the first entry has none.
 fn edits_something_earlier(position: usize, line: String) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     match words[..] {
@@ -58,7 +58,7 @@ pub(crate) fn conversation(projection: &Projection) -> Vec<String> {
 }
 
 /// The calls that the last answer of a branch waits for, if the context shows it.
-fn awaited(context: &Projection) -> Vec<String> {
+fn pending_calls(context: &Projection) -> Vec<String> {
     let entries = context.entries();
     let answer = |projected: &ProjectedEntry| projected.entry.message()?.as_assistant().cloned();
     let Some(last) = entries.iter().rposition(|projected| answer(projected).is_some()) else {
@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn a_result_that_comes_later_finds_its_call(lines in lines(), keep in 0u64..200) {
         let Some((before, _, mut after)) = compacted(&lines, keep) else { return Ok(()) };
-        for call in awaited(&before) {
+        for call in pending_calls(&before) {
             after.push(Arc::new(entry(after.len(), &format!("result {call} 1"))));
             let context = project(&after);
             let orphan = context.diagnostics().iter().find(|diagnostic| match diagnostic {

@@ -1,5 +1,5 @@
 //! The account of a compaction: what the compacted part held, what of it the new context lacks, and
-//! what is brought back (decision 0021).
+//! what is brought back (docs/ledger.md).
 
 use std::sync::Arc;
 
@@ -61,11 +61,12 @@ impl Account {
         Self::new(part, ledger, loss)
     }
 
-    /// Takes the account of a summary's text, with the ledger of all that goes, and completes the summary: with the facts that it
-    /// lacks, as far as the settings allow, and with the lists of files, as far as they stay short.
-    /// Where the window is known, both fit under its threshold. `part` holds no secrets any more, so that
-    /// neither do the facts; what was cut from two texts is looked at once more by `redactor`. A text that
-    /// was made from the ledger itself (`is_own`) lacks what had no room, so that nothing is added to it.
+    /// Takes the account of a summary's text, with the ledger of all that goes, and completes the
+    /// summary: with the facts that it lacks, as far as the settings allow, and with the lists of files,
+    /// as far as they stay short. Where the window is known, both fit under its threshold. `part` holds
+    /// no secrets any more, so that neither do the facts; what was cut from two texts is looked at once
+    /// more by `redactor`. A text that was made from the ledger itself (`is_own`) lacks what had no room,
+    /// so that nothing is added to it.
     pub(super) fn complete(
         part: &Part<'_>,
         ledger: WrittenLedger,
@@ -126,8 +127,8 @@ impl Account {
     }
 }
 
-/// Tokens of facts behind a summary of `text` tokens: a tenth of it with their frame, as a good summary has said the rest in
-/// other words; what a short one lacks may fill it up.
+/// Tokens of facts behind a summary of `text` tokens: a tenth of it with their frame, as a good summary
+/// has said the rest in other words; what a short one lacks may fill it up.
 fn most_facts(text: u64) -> u64 {
     (text / 11).max(SHORT_SUMMARY.saturating_sub(text))
 }

@@ -10,7 +10,7 @@ use super::balance::Measure;
 use crate::settings::Settings;
 use crate::wire::Model;
 
-/// The settings as they fit a window that is known (compaction spec, Triggers).
+/// The settings as they fit a window that is known (docs/triggers.md, "Threshold").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fitted {
     /// How much to keep.

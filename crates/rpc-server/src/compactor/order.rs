@@ -210,7 +210,7 @@ impl Order {
         self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()))
     }
 
-    /// Fails if `summary` is not smaller than what it replaces (issue: guaranteed progress).
+    /// Fails if `summary` is not smaller than what it replaces (docs/summaries.md, "What is rejected").
     pub(super) fn check_progress(&self, summary: &str, replaced_tokens: Option<u64>) -> Result<(), RpcError> {
         let summary_tokens = estimate_text(summary);
         match (self.largest_summary(replaced_tokens), replaced_tokens) {

@@ -22,7 +22,7 @@ use crate::handlers::pins::pins_of;
 use crate::hooks;
 use crate::operation::{self, SummaryOperation};
 use crate::session::SessionAccess;
-use crate::summarizers::Redactions;
+use crate::summarizers::{Conversation, Redactions};
 use crate::wire::GivenSummary;
 
 /// What is to be summarised, or what the client has summarised, and where the cut is.
@@ -36,6 +36,10 @@ pub(super) struct Plan {
     pub(super) balance: Balance,
     /// The messages that stay.
     pub(super) kept: Vec<PreparedMessage>,
+    /// The conversation as its model sees it, where a model is to write the summary.
+    context: Option<Arc<Projection>>,
+    /// The window of its model in tokens, where that is known.
+    window: Option<u64>,
 }
 
 /// A plan without secrets.
@@ -77,7 +81,9 @@ impl Plan {
             None => {
                 let plan = Self::prepared(order, preparation?, &projection, &pins);
                 order.check_worth(&plan.balance)?;
-                Ok(plan)
+                let window = access.open().auto_compaction.effective_model().map(|model| model.context_window);
+                let window = window.filter(|window| *window > 0);
+                Ok(Self { context: Some(Arc::new(projection)), window, ..plan })
             }
             Some(given) => Self::given(access, order, given, (&projection, &pins), preparation),
         }
@@ -112,6 +118,12 @@ impl Plan {
         Told { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
     }
 
+    /// The conversation before the entry `end`, for whoever continues it.
+    pub(super) fn conversation(&self, end: &EntryId) -> Option<Arc<Conversation>> {
+        let (context, first_kept) = (Arc::clone(self.context.as_ref()?), self.first_kept_entry_id.clone());
+        Some(Arc::new(Conversation::new(context, end.clone(), first_kept, self.window)))
+    }
+
     fn prepared(order: &Order, preparation: Preparation, projection: &Projection, pins: &Pins) -> Self {
         let first_kept = &preparation.first_kept_entry_id;
         Self {
@@ -121,6 +133,8 @@ impl Plan {
             balance: Balance::of(projection, first_kept, pins, order.measure(projection)),
             kept: kept(projection, first_kept),
             preparation,
+            context: None,
+            window: None,
         }
     }
 
@@ -242,7 +256,7 @@ fn check_first_kept(
     if let Some(call_id) = cut_point::parted_pair(&branch, first_kept) {
         return parts(format!("call {call_id}"));
     }
-    match cut_point::awaited_before(&branch, first_kept).filter(|call| !hidden.contains(&call.entry_id)) {
+    match cut_point::pending_before(&branch, first_kept).filter(|call| !hidden.contains(&call.entry_id)) {
         Some(call) => parts(format!("call {} from the one that has not come yet", call.call_id)),
         None => Ok(()),
     }

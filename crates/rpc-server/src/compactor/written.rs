@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use compaction_core::entry::EntryId;
 use compaction_core::json::RawObject;
 use compaction_core::ledger::remove_retained_facts;
 use compaction_core::pins::remove_pinned_tags;
@@ -19,7 +20,7 @@ use crate::errors::RpcError;
 use crate::handlers::compaction::prompt_texts;
 use crate::operation::{self, SummaryOperation};
 use crate::settings::Settings;
-use crate::summarizers::{Collected, Redactions, SummaryJob, extractive};
+use crate::summarizers::{Collected, Redactions, RequestReport, SummaryJob, extractive};
 use crate::wire::{GivenSummary, SummarizerFailure};
 
 /// A summary that was written.
@@ -29,6 +30,8 @@ pub(super) struct Written {
     pub(super) usage: Option<String>,
     pub(super) summarizer: String,
     pub(super) failures: Vec<SummarizerFailure>,
+    /// How models were asked.
+    pub(super) requests: Vec<RequestReport>,
     pub(super) redactions: Redactions,
     pub(super) attempts: u32,
     pub(super) from_hook: bool,
@@ -72,6 +75,7 @@ impl Written {
             usage: operation::usage(given.usage.as_ref()),
             summarizer: name.to_owned(),
             failures: Vec::new(),
+            requests: Vec::new(),
             redactions: Redactions::new(),
             attempts: 0,
             from_hook: false,
@@ -93,6 +97,9 @@ impl Written {
         let preparation = &told.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
         let mut jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
+        for job in &mut jobs {
+            job.conversation = plan.conversation(end_of(job.kind, preparation));
+        }
         let collected = Arc::new(Collected::new(Arc::clone(preparation)));
         if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
             job.collected = Some(Arc::clone(&collected));
@@ -105,6 +112,7 @@ impl Written {
         let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), writing_down)?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
+        let requests = written.summaries.iter().filter_map(|summary| summary.request.clone()).collect();
         let usages = written.summaries.iter().map(|summary| summary.usage.clone());
         let usage = usages.fold(written.failed_usage, operation::sum_usage);
         let mut redactions = told.redactions.clone();
@@ -136,6 +144,7 @@ impl Written {
             usage: usage.map(|usage| usage.to_string()),
             summarizer: written.summarizer,
             failures: written.failures,
+            requests,
             redactions,
             attempts,
             from_hook: false,
@@ -155,6 +164,12 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     }
     own.set("ledger", account.stored_ledger().to_owned());
     own.to_json()
+}
+
+/// The first entry that a summary of this kind does not tell of.
+fn end_of(kind: prompts::RequestKind, preparation: &Preparation) -> &EntryId {
+    let turn = preparation.turn_prefix_messages.first().filter(|_| kind == prompts::RequestKind::History);
+    turn.map_or(&preparation.first_kept_entry_id, |prepared| &prepared.entry_id)
 }
 
 /// Whether a job rests on all that was before, as the ledgers of the whole preparation do: the beginning of a
@@ -195,6 +210,7 @@ pub(crate) fn jobs(
         limits,
         thinking: settings.thinking(),
         collected: None,
+        conversation: None,
     };
     let mut jobs = Vec::new();
     if has_history {

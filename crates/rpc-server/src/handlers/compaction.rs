@@ -42,7 +42,7 @@ pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> R
     .await
 }
 
-/// Whether the environment switches automatic compaction off (compaction spec, Triggers).
+/// Whether the environment switches automatic compaction off (docs/triggers.md, "Guards").
 pub(crate) fn is_switched_off() -> bool {
     std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
@@ -188,6 +188,8 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
         ("turnPrefix", &mut texts.turn_prefix),
         ("branch", &mut texts.branch),
         ("continued", &mut texts.continued),
+        ("inConversation", &mut texts.in_conversation),
+        ("inTurn", &mut texts.in_turn),
     ] {
         if let Some(replacement) = settings.prompt(name) {
             *text = replacement.to_owned();

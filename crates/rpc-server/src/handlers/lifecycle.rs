@@ -68,6 +68,7 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>)
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
         wants_progress: params.capabilities.progress.unwrap_or(true),
         client_summarizes: params.capabilities.summarize,
+        client_continues: params.capabilities.summarize_modes.iter().any(|mode| mode == "continue"),
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
@@ -141,6 +142,7 @@ fn capabilities(settings: &Settings) -> ServerCapabilities {
         notifications: NOTIFICATIONS.iter().map(|name| (*name).to_owned()).collect(),
         hooks: hooks::NAMES.iter().map(|name| (*name).to_owned()).collect(),
         summarizers: summarizers::names(settings.as_json()).into_iter().map(str::to_owned).collect(),
+        summarize_modes: vec![SummarizeMode::Transcript, SummarizeMode::Continue],
     }
 }
 

@@ -17,8 +17,8 @@ use crate::navigator;
 use crate::session::OpenSession;
 use crate::wire::*;
 
-/// Custom type of the entries by which a navigation without a summary is kept (session spec,
-/// Writing).
+/// Custom type of the entries by which a navigation without a summary is kept (docs/session-format.md,
+/// "Entries of our own").
 const NAVIGATION: &str = "compactd.navigation";
 
 /// A navigation as it would go from a leaf to a target.

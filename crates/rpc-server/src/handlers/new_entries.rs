@@ -1,5 +1,5 @@
 //! What clients append must be what readers of the format can use. What a file holds already is read
-//! whatever it is (field bug 27).
+//! whatever it is (docs/session-format.md, "Messages").
 
 use compaction_core::entry::EntryKind;
 use compaction_core::json::RawObject;

@@ -1,7 +1,7 @@
 //! `recall`.
 
 use compaction_core::entry::{Entry, EntryId};
-use compaction_core::recall::{Place, RecallQuery, choose, cut_to};
+use compaction_core::recall::{PiecePosition, RecallQuery, choose, cut_to};
 use compaction_core::tokens::estimate_text;
 use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
 use session_store::{Recalled, Session};
@@ -135,7 +135,7 @@ struct RecalledText {
     score: Option<f64>,
 }
 
-fn passage(place: &Place) -> Passage {
+fn passage(place: &PiecePosition) -> Passage {
     let part = match place.kind {
         PartKind::Text => PassagePart::Text,
         PartKind::ToolCall => PassagePart::ToolCall,

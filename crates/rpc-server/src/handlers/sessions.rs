@@ -312,7 +312,8 @@ fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
     }
 }
 
-/// A name without line breaks, which programs that list sessions cannot show (field bug 25).
+/// A name without line breaks, which programs that list sessions cannot show (docs/session-format.md,
+/// "Labels and names").
 fn on_one_line(name: &str) -> String {
     name.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -62,6 +62,8 @@ pub struct HttpConfiguration {
     pub query: Option<String>,
     /// Whether that is the provider's own server, which takes no request without a key.
     pub is_own_server: bool,
+    /// The provider's name in the answers of conversations that this server had; `None` if none is known.
+    pub conversation_provider: Option<String>,
     /// Where the key comes from.
     pub key: KeySource,
     /// The header that carries it.

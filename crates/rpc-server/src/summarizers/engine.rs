@@ -1,6 +1,7 @@
 //! The summarizer over any model: requests that fit, retries, and checks of what comes back
-//! (compaction spec, Summaries).
+//! (docs/summaries.md, "What is rejected").
 
+mod continued;
 mod read;
 mod retries;
 
@@ -11,13 +12,15 @@ use compaction_core::conversation::Redact;
 use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::SummaryRequest;
 use compaction_core::summary::{SummaryKind, missing_headings};
+use compaction_core::text::least_tokens;
 use serde_json::Value;
 
+use continued::Continued;
 pub use retries::RetryPolicy;
 
 use super::{
-    Answer, FailureKind, Model, ModelError, ModelLimits, Occasion, Redactions, StopReason, Summarizer, SummaryJob,
-    SummaryText, summary_of,
+    Answer, ContinuedRequest, FailureKind, Model, ModelError, ModelLimits, Occasion, Redactions, RequestChoice,
+    RequestReport, StopReason, Summarizer, SummaryJob, SummaryText, summary_of,
 };
 use crate::call::blocking;
 use crate::errors::RpcError;
@@ -37,13 +40,16 @@ pub struct Modelled {
     retries: RetryPolicy,
     /// Takes secrets out of what goes to the model and of what comes back.
     redactor: Option<Arc<Redactor>>,
+    /// Whether conversations are continued.
+    choice: RequestChoice,
 }
 
 impl Modelled {
     /// The summarizer called `name` over `model`.
     pub fn new(name: &str, model: Arc<dyn Model>, settings: &Settings) -> Self {
         let retries = if model.is_retried() { settings.retries() } else { RetryPolicy::NONE };
-        Self { name: name.to_owned(), model, retries, redactor: settings.redaction().redactor() }
+        let (redactor, choice) = (settings.redaction().redactor(), settings.request_choice());
+        Self { name: name.to_owned(), model, retries, redactor, choice }
     }
 }
 
@@ -60,9 +66,10 @@ impl Summarizer for Modelled {
     async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, RpcError> {
         let texts = self.redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
         let mut run = Run { summarizer: self, occasion, texts, cost: Cost::default() };
-        let text = run.write(job).await?;
+        let job = Arc::new(job);
+        let (text, request) = run.write_either(&job).await?;
         let Cost { attempts, usage, redactions } = run.cost;
-        Ok(SummaryText { text, usage, attempts, redactions })
+        Ok(SummaryText { text, usage, attempts, redactions, request })
     }
 }
 
@@ -82,6 +89,25 @@ struct Run<'a> {
     /// Takes secrets out of texts that are cut.
     texts: Option<Arc<RedactedTexts>>,
     cost: Cost,
+}
+
+/// What a model is asked.
+#[derive(Clone)]
+enum Question {
+    /// A request of one prompt.
+    Prompt(Arc<SummaryRequest>),
+    /// A request that continues a conversation.
+    Continued(Arc<ContinuedRequest>),
+}
+
+impl Question {
+    /// The least tokens that any model makes of it.
+    fn least_tokens(&self) -> u64 {
+        match self {
+            Self::Prompt(request) => least_tokens(&request.system_prompt) + least_tokens(&request.prompt),
+            Self::Continued(request) => request.least_tokens(),
+        }
+    }
 }
 
 /// One request of a plan.
@@ -137,20 +163,43 @@ enum Failure {
     Overflow(ModelError),
     /// The server has read a part of the request: so many tokens.
     Truncated(ModelError, u64),
+    /// The request to continue a conversation was refused.
+    Refused(ModelError),
     /// Anything that a smaller request would not cure.
     Final(RpcError),
 }
 
 impl Run<'_> {
-    /// Writes the summary; a model that finds the requests too large gets smaller ones, a few times.
-    async fn write(&mut self, job: SummaryJob) -> Result<String, RpcError> {
-        let job = Arc::new(job);
+    /// Writes the summary, by continuing the conversation where that is wanted and comes to something.
+    async fn write_either(&mut self, job: &Arc<SummaryJob>) -> Result<(String, Option<RequestReport>), RpcError> {
+        match self.write_continued(job).await? {
+            None => Ok((self.write(job, None).await?, None)),
+            Some(Continued::Written(text, report)) => Ok((text, Some(self.with_cost(report)))),
+            Some(Continued::NotTaken(plan, report)) => {
+                let text = self.write(job, plan).await?;
+                Ok((text, Some(self.with_cost(report))))
+            }
+        }
+    }
+
+    /// Writes the summary by transcripts, at first those of `planned`; a model that finds the requests too large gets smaller ones, a few times.
+    async fn write(
+        &mut self,
+        job: &Arc<SummaryJob>,
+        mut planned: Option<Box<RequestPlan>>,
+    ) -> Result<String, RpcError> {
         let (mut input_limit, mut shrinkings) = (None, 0);
         loop {
-            let plan = Arc::new(self.plan(&job, input_limit).await?);
+            let plan = match planned.take() {
+                Some(plan) => *plan,
+                None => self.plan(job, input_limit).await?,
+            };
+            self.expect_requests(&plan, input_limit.is_none());
+            let plan = Arc::new(plan);
             match self.write_planned(&plan, job.kind.summary_kind()).await {
                 Ok(text) => return Ok(text),
                 Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Refused(error)) => return Err(self.failed(&error)),
                 Err(Failure::Overflow(error) | Failure::Truncated(error, _)) if shrinkings == MAX_SHRINKINGS => {
                     return Err(self.failed(&error));
                 }
@@ -158,7 +207,7 @@ impl Run<'_> {
                 Err(Failure::Truncated(error, tokens)) => {
                     let smaller = read::smaller(plan.largest_input_tokens(), tokens);
                     // The first reason is the one that helps, where no smaller request can be made.
-                    if self.plan(&job, Some(smaller)).await.is_err() {
+                    if self.plan(job, Some(smaller)).await.is_err() {
                         return Err(self.failed(&error));
                     }
                     input_limit = Some(smaller);
@@ -177,14 +226,17 @@ impl Run<'_> {
             Ok(job.plan(limits, input_limit, redact))
         });
         let plan = planning.await?;
-        let plan = plan.map_err(|error| RpcError::SummarizerFailed {
+        plan.map_err(|error| RpcError::SummarizerFailed {
             cause: format!("failed to {error}"),
             retryable: false,
             attempts: self.cost.attempts,
-        })?;
+        })
+    }
+
+    /// Tells of the requests of a plan; the first one of a job is expected anyway.
+    fn expect_requests(&self, plan: &RequestPlan, is_first: bool) {
         let more = u32::try_from(plan.requests() - 1).unwrap_or(u32::MAX);
-        self.occasion.progress.add_requests(if input_limit.is_none() { more } else { more.saturating_add(1) });
-        Ok(plan)
+        self.occasion.progress.add_requests(if is_first { more } else { more.saturating_add(1) });
     }
 
     /// Makes the requests in order; each updates the summary that the one before gave.
@@ -222,7 +274,7 @@ impl Run<'_> {
     /// more room.
     async fn whole_answer(&mut self, part: &Part, request: SummaryRequest) -> Result<String, Failure> {
         let request = Arc::new(self.without_secrets(request).await?);
-        let answer = self.answer(&request).await?;
+        let answer = self.answer(&Question::Prompt(Arc::clone(&request))).await?;
         if answer.stop != StopReason::Length {
             return self.checked(answer).await;
         }
@@ -234,7 +286,7 @@ impl Run<'_> {
         self.occasion.progress.add_requests(1);
         let max_tokens = max_tokens.max(request.max_tokens);
         let request = Arc::new(SummaryRequest { max_tokens, ..Arc::unwrap_or_clone(request) });
-        let answer = self.answer(&request).await?;
+        let answer = self.answer(&Question::Prompt(request)).await?;
         match answer.stop {
             StopReason::Length => {
                 let second = CutOff::new(max_tokens, &answer);
@@ -310,20 +362,25 @@ impl Run<'_> {
     }
 
     /// The model's answer, after as many tries as the settings allow.
-    async fn answer(&mut self, request: &Arc<SummaryRequest>) -> Result<Answer, Failure> {
+    async fn answer(&mut self, question: &Question) -> Result<Answer, Failure> {
         let progress = &self.occasion.progress;
         let mut retry = 0;
         loop {
             progress.begin_request();
             self.cost.attempts += 1;
             let deltas = |text: &str| progress.delta(text);
-            let error = match self.summarizer.model.complete(request, self.occasion, &deltas).await {
+            let model = &self.summarizer.model;
+            let outcome = match question {
+                Question::Prompt(request) => model.complete(request, self.occasion, &deltas).await,
+                Question::Continued(request) => model.continue_conversation(request, self.occasion, &deltas).await,
+            };
+            let error = match outcome {
                 Ok(answer) => {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
-                    let request = Arc::clone(request);
-                    let check = move || match read::missing(&request, &answer) {
+                    let question = question.clone();
+                    let check = move || match read::missing(question.least_tokens(), &answer) {
                         None => Ok(answer),
                         Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
                     };
@@ -333,6 +390,9 @@ impl Run<'_> {
             };
             if error.kind == FailureKind::Overflow {
                 return Err(Failure::Overflow(error));
+            }
+            if error.kind == FailureKind::Refused && matches!(question, Question::Continued(_)) {
+                return Err(Failure::Refused(error));
             }
             let wait = self.summarizer.retries.wait(retry, &error, self.occasion.deadline);
             let wait = wait.map_err(|error| Failure::Final(self.failed(&error)))?;

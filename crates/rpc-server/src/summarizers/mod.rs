@@ -3,10 +3,12 @@
 mod answer_text;
 mod collected;
 pub mod configuration;
+mod continuation;
 mod engine;
 pub(crate) mod extractive;
 mod host;
 mod model;
+mod prices;
 pub mod providers;
 mod secret;
 
@@ -34,6 +36,10 @@ use crate::wire::SummarizerChoice;
 
 pub use answer_text::summary_of;
 pub use collected::Collected;
+pub use continuation::{
+    Cache, ContinuedRequest, Continues, Conversation, Estimate, MissedCaches, Obstacle, Reason, RequestChoice,
+    RequestReport,
+};
 pub use engine::{Modelled, RetryPolicy};
 pub use extractive::Extractive;
 pub use host::Host;
@@ -69,6 +75,8 @@ pub struct SummaryJob {
     pub thinking: Thinking,
     /// Where the ledger of these messages on top of the previous one is collected for others too.
     pub collected: Option<Arc<Collected>>,
+    /// The conversation that the messages are a part of, where a model may continue it.
+    pub conversation: Option<Arc<Conversation>>,
 }
 
 impl SummaryJob {
@@ -119,6 +127,8 @@ pub struct SummaryText {
     pub attempts: u32,
     /// Secrets that were taken out of what the model was told and said, by rule.
     pub redactions: Redactions,
+    /// How a model was asked for it; `None` where that is not told.
+    pub request: Option<RequestReport>,
 }
 
 /// Numbers of secrets that were found, by the name of the rule.
@@ -193,7 +203,8 @@ fn by_name(name: &str, settings: &Settings, server: &Server) -> Result<Arc<dyn S
     match name {
         extractive::NAME => Ok(Arc::new(Extractive)),
         "host" if server.configuration()?.client_summarizes => {
-            Ok(Arc::new(Modelled::new("host", Arc::new(Host::new(settings)), settings)))
+            let host = Host::new(settings, server.configuration()?.client_continues);
+            Ok(Arc::new(Modelled::new("host", Arc::new(host), settings)))
         }
         "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
         _ if names(settings.as_json()).contains(&name) => {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
 use serde_json::Value;
 
-use super::Occasion;
+use super::{ContinuedRequest, Continues, Occasion};
 
 /// Receives text while a model writes it, in the order of writing.
 pub type OnDelta<'a> = &'a (dyn Fn(&str) + Send + Sync);
@@ -33,6 +33,28 @@ pub trait Model: Send + Sync + Debug {
         occasion: &Occasion,
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError>;
+
+    /// The model's name, where it has one that its provider knows.
+    fn model_name(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whose conversations it can continue; `None` if it takes requests of one prompt alone.
+    fn continues(&self) -> Option<Continues> {
+        None
+    }
+
+    /// Makes one request that continues a conversation; else as [`Model::complete`]. Only models that
+    /// say what they continue are asked.
+    async fn continue_conversation(
+        &self,
+        _: &ContinuedRequest,
+        _: &Occasion,
+        _: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        let cause = "this model continues no conversations".to_owned();
+        Err(ModelError { cause, kind: FailureKind::Refused, retry_after: None })
+    }
 }
 
 /// What a model can read and write, in tokens.
@@ -81,8 +103,7 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
 }
 
-/// Kinds of failure, which decide whether another try makes sense (compaction spec, Summaries,
-/// Retries).
+/// Kinds of failure, which decide whether another try makes sense (docs/summaries.md, "Retries").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {
     /// Too many requests.

@@ -8,6 +8,7 @@
 mod changes;
 mod chat;
 mod command;
+mod conversation;
 mod converse;
 mod draft;
 mod environment;

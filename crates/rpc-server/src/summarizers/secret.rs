@@ -1,4 +1,4 @@
-//! Keys: texts that nobody but their recipient may see (compaction spec, Summarizers).
+//! Keys: texts that nobody but their recipient may see (README.md, "Models").
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Envelopes: what a frame says in JSON-RPC 2.0, parsed by our own rules because ids are echoed as
-//! they came and nothing with an id goes unanswered (protocol spec, Calls in general).
+//! they came and nothing with an id goes unanswered (protocol/README.md, "Calls").
 
 use std::fmt;
 use std::marker::PhantomData;

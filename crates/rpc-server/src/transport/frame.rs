@@ -1,4 +1,4 @@
-//! Frames: one JSON text per line, or behind `Content-Length` headers (protocol spec, Framing).
+//! Frames: one JSON text per line, or behind `Content-Length` headers (protocol/README.md, "Framing").
 
 use std::io;
 

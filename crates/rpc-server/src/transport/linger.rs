@@ -2,7 +2,7 @@
 //!
 //! Going to sleep and being woken takes longer than most calls: on virtual machines 20 µs and more
 //! for each side. So the loop stays awake for a moment where the last messages came that quickly. A
-//! client that takes its time costs nothing (docs/decisions/0022-reading-in-the-loop.md).
+//! client that takes its time costs nothing (docs/decisions/0015-reading-in-the-loop.md).
 
 use std::future::{Future, poll_fn};
 use std::num::NonZero;

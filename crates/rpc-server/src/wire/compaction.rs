@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::json::{FreeObject, Message, Usage, optional_text, text};
+use super::summary_requests::SummaryRequestReport;
 
 /// Parameters of `checkCompaction`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -417,6 +418,9 @@ pub struct CompactionResult {
     /// Summarizers that were asked before that one, and why they did not write it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<SummarizerFailure>,
+    /// How models were asked for the summary, and what either way takes: one for each part of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub summary_requests: Vec<SummaryRequestReport>,
     /// Secrets that were taken out of what the model was told and said, by rule.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redactions: BTreeMap<String, u32>,

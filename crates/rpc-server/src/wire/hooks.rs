@@ -7,6 +7,7 @@ use super::compaction::{CompactionReason, GivenSummary, Preparation, RequestKind
 use super::json::{Entry, Usage, optional_text, text};
 use super::navigation::GivenBranchSummary;
 use super::sessions::ForkPosition;
+use super::summary_requests::{ContinuedConversation, SummarizeMode};
 
 /// Parameters of `summarize`: a request for the client's own model.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -18,9 +19,17 @@ pub struct SummarizeParams {
     pub operation_id: String,
     /// What the summary is about.
     pub kind: RequestKind,
-    /// The system prompt.
+    /// How the model is to be asked: `transcript` where absent. `continue` comes only to clients that name it in
+    /// `initialize`, and is followed by a request without it if the answer is an error or no summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<SummarizeMode>,
+    /// With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own requests, with
+    /// their prompt and tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ContinuedConversation>,
+    /// The system prompt; empty with `mode: "continue"`, where it is the conversation's own.
     pub system_prompt: String,
-    /// The prompt.
+    /// The prompt; with `mode: "continue"` the user message that comes last.
     pub prompt: String,
     /// Output tokens at most.
     pub max_tokens: u64,

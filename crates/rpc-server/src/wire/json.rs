@@ -179,7 +179,7 @@ raw_json!(
 const USAGE: &str =
     "an object: input, output, cacheRead, cacheWrite and totalTokens are numbers, and so is all of cost, an object";
 
-/// Whether a usage can be counted: readers of the format add up what they find (session spec, Lines).
+/// Whether a usage can be counted: readers of the format add up what they find (docs/session-format.md, "Messages").
 pub(crate) fn check_usage(json: &str) -> Result<(), &'static str> {
     let is_number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
     let is_cost = |json: &str| RawObject::parse(json).is_ok_and(|cost| cost.iter().all(|(_, value)| is_number(value)));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::json::FreeObject;
 use super::json::{present, unchecked};
 use super::sessions::AutoCompactionOptions;
+use super::summary_requests::SummarizeMode;
 
 /// Parameters of `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -46,6 +47,11 @@ pub struct ClientInfo {
 pub struct ClientCapabilities {
     /// The client answers `summarize`.
     pub summarize: bool,
+    /// Modes of `summarize` that the client answers: `transcript` always, `continue` if it is named here. A client
+    /// that continues must be able to send the conversation again as its last request had it, with the same model,
+    /// prompt and tools.
+    #[serde(rename = "summarizeModes")]
+    pub summarize_modes: Vec<String>,
     /// Names of the hooks that the client answers.
     pub hooks: Vec<String>,
     /// The client wants progress notifications. Default: true.
@@ -79,6 +85,7 @@ pub struct ServerInfo {
 
 /// What the server does.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerCapabilities {
     /// Methods that it answers.
     pub methods: Vec<String>,
@@ -88,6 +95,8 @@ pub struct ServerCapabilities {
     pub hooks: Vec<String>,
     /// Summarizers that it has.
     pub summarizers: Vec<String>,
+    /// Modes in which it asks the client by `summarize`.
+    pub summarize_modes: Vec<SummarizeMode>,
 }
 
 /// Parameters of `updateSettings`.

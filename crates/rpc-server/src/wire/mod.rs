@@ -1,6 +1,6 @@
 //! The wire types, defined once: OpenRPC, JSON Schemas and client types are generated from them.
 //!
-//! Names and shapes are those of the protocol specification. Doc comments become descriptions in
+//! Names and shapes are those of protocol/README.md. Doc comments become descriptions in
 //! the generated documents, so they speak to the people who write clients.
 
 mod compaction;
@@ -14,6 +14,7 @@ mod pins;
 mod recall;
 mod search;
 mod sessions;
+mod summary_requests;
 mod undo;
 
 pub use compaction::*;
@@ -27,4 +28,5 @@ pub use pins::*;
 pub use recall::*;
 pub use search::*;
 pub use sessions::*;
+pub use summary_requests::*;
 pub use undo::*;

@@ -70,7 +70,7 @@ fn sent(case: &Value) -> Vec<&Value> {
     }
 }
 
-fn scripts(case: &Value, piece: usize, line_end: &str) -> Vec<Script> {
+pub(super) fn scripts(case: &Value, piece: usize, line_end: &str) -> Vec<Script> {
     match case["answers"].as_array() {
         Some(several) => several.iter().map(|answer| script(answer, piece, line_end)).collect(),
         None => vec![script(&case["answer"], piece, line_end)],
@@ -220,7 +220,7 @@ fn check_sent(asked: &Asked, sent: &Value, of_case: &Value, label: &str) {
     }
 }
 
-fn answer_json(answer: &Answer) -> Value {
+pub(super) fn answer_json(answer: &Answer) -> Value {
     let stop = match &answer.stop {
         StopReason::Stop => "stop",
         StopReason::Length => "length",
@@ -230,7 +230,7 @@ fn answer_json(answer: &Answer) -> Value {
     json!({ "text": answer.text, "stop": stop, "usage": answer.usage })
 }
 
-fn error_json(error: &ModelError) -> Value {
+pub(super) fn error_json(error: &ModelError) -> Value {
     let mut json = json!({ "error": format!("{:?}", error.kind), "cause": error.cause });
     if let Some(wait) = error.retry_after {
         json["retryAfterMs"] = json!(u64::try_from(wait.as_millis()).unwrap());

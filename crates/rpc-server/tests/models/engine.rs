@@ -36,6 +36,7 @@ pub(super) fn job(text: &str) -> SummaryJob {
         local_tokens: 0,
         thinking: Default::default(),
         collected: None,
+        conversation: None,
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) struct Asked {
     pub(super) headers: Vec<(String, String)>,
     /// The body.
     pub(super) body: Value,
+    /// Its text.
+    pub(super) text: String,
 }
 
 impl Asked {
@@ -175,8 +177,9 @@ fn read_request(stream: &mut impl Read) -> std::io::Result<Asked> {
     let length = headers.iter().find(|(name, _)| name == "content-length").map(|(_, length)| length.parse());
     let mut body = vec![0; length.and_then(Result::ok).unwrap_or(0)];
     reader.read_exact(&mut body)?;
+    let text = String::from_utf8_lossy(&body).into_owned();
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Ok(Asked { line: line.trim_end().to_owned(), headers, body })
+    Ok(Asked { line: line.trim_end().to_owned(), headers, body, text })
 }
 
 fn write_answer(stream: &mut impl Write, script: &Script) -> std::io::Result<()> {

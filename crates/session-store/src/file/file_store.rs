@@ -26,7 +26,7 @@ use crate::search::{SearchHits, SearchQuery};
 use crate::session::{Durability, Session, SessionOptions};
 use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
 
-/// A store of files below an agent directory (session spec, Where).
+/// A store of files below an agent directory (docs/session-format.md, "Where sessions lie").
 #[derive(Debug, Clone)]
 pub struct FileStore {
     agent_dir: PathBuf,

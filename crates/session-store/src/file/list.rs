@@ -99,7 +99,7 @@ pub(crate) struct Candidate {
 }
 
 /// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead
-/// to it (field bug 21).
+/// to it (docs/field-reports.md, "Opening and reading").
 ///
 /// Fails with `Io` if a directory that is there cannot be read.
 pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<Candidate>, StoreError> {

@@ -1,4 +1,4 @@
-//! What keeps a second writer out (session spec, Writing).
+//! What keeps a second writer out (docs/durability.md, "Locks").
 //!
 //! The lock is the system's, on the session file itself, so that it ends with its holder.
 //!

@@ -1,4 +1,4 @@
-//! Where sessions lie (session spec, Where).
+//! Where sessions lie (docs/session-format.md, "Where sessions lie").
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
 }
 
 /// Whether two working directories are one, also where one of them is reached by a symbolic link
-/// or, on Windows, is spelt in another case (field bugs 20 and 21).
+/// or, on Windows, is spelt in another case (docs/session-format.md, "Where sessions lie").
 pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
     let canonical = |path: &str| fs::canonicalize(path).ok();
     a == b

@@ -40,7 +40,8 @@ impl Labels {
     }
 }
 
-/// A name on one line: each run of CR and LF becomes a space (field bug 25). An empty one is none.
+/// A name on one line: each run of CR and LF becomes a space (docs/session-format.md, "Labels and
+/// names"). An empty one is none.
 pub(crate) fn clean_name(name: &str) -> Option<String> {
     let parts = name.split(['\r', '\n']).filter(|part| !part.is_empty());
     let name = parts.collect::<Vec<_>>().join(" ").trim().to_owned();

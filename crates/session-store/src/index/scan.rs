@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use compaction_core::entry::{EntryId, EntryKind, Role};
 use compaction_core::json::RawObject;
-use compaction_core::migrate::{Place, StoredPlace};
+use compaction_core::migrate::{StoredPosition, TreePosition};
 
 use crate::diagnostic::DiagnosticKind;
 use crate::header::FoundHeader;
@@ -194,9 +194,9 @@ impl Index {
             return;
         }
         let names_parent = header.parent_id.is_some();
-        let stored = StoredPlace { id: header.id.as_deref().map(EntryId::new), parent_id: None };
+        let stored = StoredPosition { id: header.id.as_deref().map(EntryId::new), parent_id: None };
         let parent_id = header.parent_id.clone().map(|id| id.map(EntryId::new));
-        let Some(place) = self.place(StoredPlace { parent_id, ..stored }) else {
+        let Some(place) = self.place(StoredPosition { parent_id, ..stored }) else {
             self.report(DiagnosticKind::MissingId, number, "the entry has no id; nothing can refer to it");
             return;
         };
@@ -225,15 +225,15 @@ impl Index {
         }
     }
 
-    fn place(&mut self, stored: StoredPlace) -> Option<Place> {
+    fn place(&mut self, stored: StoredPosition) -> Option<TreePosition> {
         match &mut self.migration {
-            Some(migration) => migration.place(stored),
-            None => stored.id.map(|id| Place { id, parent_id: stored.parent_id.flatten() }),
+            Some(migration) => migration.position(stored),
+            None => stored.id.map(|id| TreePosition { id, parent_id: stored.parent_id.flatten() }),
         }
     }
 
     /// Adds a record for the line that was read last.
-    pub(super) fn push(&mut self, found: Found, place: Place, text: &str, span: Span) {
+    pub(super) fn push(&mut self, found: Found, place: TreePosition, text: &str, span: Span) {
         self.place_records();
         let (number, slot) = (self.lines, self.records.len());
         let Found { kind, role, is_broken } = found;

@@ -160,9 +160,9 @@ impl Session {
         Ok(Appended { entry, before, foreign: self.take_foreign() })
     }
 
-    /// Moves the leaf to `target`, or before the first entry, and keeps that in the session: an
-    /// entry without context is appended there and is the leaf (session spec, Writing). Fails as
-    /// [`Session::append`] does.
+    /// Moves the leaf to `target`, or before the first entry, and keeps that in the session: an entry
+    /// without context is appended there and is the leaf (docs/session-format.md, "Entries of our own").
+    /// Fails as [`Session::append`] does.
     pub fn navigate(&mut self, target: Option<&EntryId>, condition: &Precondition) -> Result<Appended, StoreError> {
         let members = self.navigation_members();
         self.append_if(NewEntry::new("custom", &members), Parent::At(target.cloned()), condition)

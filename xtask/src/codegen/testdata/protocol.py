@@ -124,3 +124,26 @@ class Calls:
 
     def _request(self, method: str, params: Any, timeout: float | None) -> Any:
         raise NotImplementedError
+
+
+class AsyncCalls:
+    """The calls for asyncio, typed by method."""
+
+    @overload
+    async def request(self, method: Literal["compact"], params: CompactParams) -> CompactResult: ...
+
+    @overload
+    async def request(self, method: Literal["rpc.discover"], params: NoParams) -> FreeObject: ...
+
+    @overload
+    async def request(self, method: Literal["shutdown"], params: NoParams) -> None: ...
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Sends a request and waits for its result. A task that is cancelled cancels the request.
+
+        Raises CompactdError if the server answers with an error, ServerGone if it ends first.
+        """
+        return await self._request(method, params)
+
+    async def _request(self, method: str, params: Any) -> Any:
+        raise NotImplementedError

@@ -1,20 +1,20 @@
-//! Takes a command line apart: words, separators, redirections and here-documents.
+//! Splits a command line into words, separators, redirections and here-documents.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Commands within commands that are followed to their end.
+/// Maximum depth of nested substitutions.
 const DEEPEST: usize = 32;
 
 /// One command of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Simple {
     pub(super) words: Vec<Word>,
-    /// Files that its output goes to, and whether they are appended to.
+    /// Files that its output goes to, and whether it is appended.
     pub(super) writes: Vec<(Word, bool)>,
     /// The text of its here-document.
     pub(super) heredoc: Option<String>,
-    /// Whether its input is the output of the command before.
+    /// Whether its input is the output of the previous command.
     pub(super) is_piped: bool,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct Simple {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
-    /// Whether it says what it is, without variables, patterns and commands in it.
+    /// Whether it is literal: without variables, patterns and substitutions.
     pub(super) is_plain: bool,
 }
 
-/// The commands of a line, in order. What stands in parentheses is read as commands too.
+/// The commands of a line, in order, including those in parentheses.
 pub(super) fn commands(line: &str) -> Vec<Simple> {
     let mut lexer =
         Lexer { rest: line.chars().peekable(), commands: Vec::new(), simple: Simple::default(), open: Vec::new() };
@@ -35,7 +35,7 @@ pub(super) fn commands(line: &str) -> Vec<Simple> {
     lexer.commands
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let is_safe = |character: char| character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character);
     if !word.is_empty() && word.chars().all(is_safe) {
@@ -49,7 +49,8 @@ struct Lexer<'a> {
     rest: Peekable<Chars<'a>>,
     commands: Vec<Simple>,
     simple: Simple,
-    /// Here-documents whose text begins with the next line: their command, their last line, whether tabs are dropped.
+    /// Here-documents that begin with the next line: their command, their last line, and whether tabs
+    /// are dropped.
     open: Vec<(usize, String, bool)>,
 }
 
@@ -112,7 +113,7 @@ impl Lexer<'_> {
         let appends = self.rest.next_if_eq(&'>').is_some();
         self.rest.next_if_eq(&'|');
         if self.rest.next_if_eq(&'&').is_some() {
-            // `2>&1`: another name of an output that is open.
+            // `2>&1` duplicates a descriptor.
             self.word();
             return;
         }
@@ -159,7 +160,7 @@ impl Lexer<'_> {
         while self.rest.next_if(|character| matches!(character, ' ' | '\t')).is_some() {}
     }
 
-    /// A word; digits right before a redirection name an output.
+    /// Reads a word. Digits directly in front of a redirection name a descriptor.
     fn word_or_descriptor(&mut self) {
         let Some(word) = self.word() else {
             self.rest.next();
@@ -192,7 +193,7 @@ impl Lexer<'_> {
                 '"' => self.double_quoted(&mut word),
                 '\\' => match self.rest.next() {
                     Some('\n') | None => {}
-                    // A path of Windows keeps its separators.
+                    // Paths of Windows keep their separators.
                     Some(letter) if letter.is_alphanumeric() => word.text.extend(['\\', letter]),
                     Some(character) => word.text.push(character),
                 },
@@ -235,7 +236,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Skips to behind the parenthesis that closes, past quotes and here-documents.
+/// Skips behind the closing parenthesis, over quotes and here-documents.
 fn skip_substitution(rest: &mut Peekable<Chars<'_>>, depth: usize) {
     let mut level = 1;
     let mut open: Vec<(String, bool)> = Vec::new();
@@ -283,7 +284,7 @@ fn skip_double_quoted(rest: &mut Peekable<Chars<'_>>, depth: usize) {
     }
 }
 
-/// The lines up to `last`, which is taken too.
+/// Reads the lines up to `last`, which is consumed too.
 fn heredoc(rest: &mut Peekable<Chars<'_>>, last: &str, drops_tabs: bool) -> String {
     let mut text = String::new();
     while rest.peek().is_some() {

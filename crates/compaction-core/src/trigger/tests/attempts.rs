@@ -52,7 +52,7 @@ fn the_last_answer_is_the_last_one_that_is_seen() {
     check(&session.hides("2"), Some("1"));
 }
 
-/// Field bug 131.
+/// docs/triggers.md, "Recovery".
 #[test]
 fn work_is_unfinished_after_a_result_and_after_a_cut() {
     let check = |session: &Session, expected: bool| {

@@ -1,4 +1,4 @@
-//! One recovery for one request of a person (compaction spec, Triggers, Guards; field bugs 80 to 83).
+//! One recovery for one request of a person (docs/triggers.md, "Guards").
 
 use super::*;
 

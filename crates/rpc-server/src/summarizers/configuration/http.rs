@@ -25,6 +25,7 @@ pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConf
         path,
         query,
         is_own_server: is_own_server(provider, &base_url),
+        conversation_provider: conversation_provider(provider, &base_url, members)?,
         key_header: key_header(provider, &key, members)?,
         key,
         headers: headers(&members.object("headers")?)?,
@@ -92,6 +93,25 @@ fn is_own_server(provider: Provider, base_url: &BaseUrl) -> bool {
     let host = base_url.host();
     domains.iter().any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
         || provider == Provider::Vertex && host.ends_with("-aiplatform.googleapis.com")
+}
+
+/// The name that answers of the same server carry in sessions: the settings give it, or the server is the
+/// provider's own.
+fn conversation_provider(
+    provider: Provider,
+    base_url: &BaseUrl,
+    members: &Members<'_>,
+) -> Result<Option<String>, RpcError> {
+    const NAME: &str = "the provider's name in the answers of conversations that this server had";
+    if let Some(given) = members.text("conversationProvider", NAME)? {
+        return Ok(Some(given.to_owned()));
+    }
+    let own = match provider {
+        Provider::Anthropic => Some("anthropic"),
+        Provider::OpenAi => Some("openai"),
+        _ => None,
+    };
+    Ok(own.filter(|_| is_own_server(provider, base_url)).map(str::to_owned))
 }
 
 /// The model's name. Where it becomes a part of the address, it has to look like one.
@@ -182,8 +202,8 @@ fn timeouts(members: &Members<'_>) -> Result<Timeouts, RpcError> {
     })
 }
 
-/// A summary is written without tools (field bug 63), and what is read is a stream of the model
-/// that the settings name.
+/// A summary is written without tools (docs/field-reports.md, "Requests and summaries"), and what is read
+/// is a stream of the model that the settings name.
 const OWN_MEMBERS: [&str; 8] =
     ["tools", "tool_choice", "toolConfig", "functions", "function_call", "stream", "model", "n"];
 

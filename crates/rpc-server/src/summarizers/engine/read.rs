@@ -1,8 +1,6 @@
 //! Whether a server has read the whole request. Some shorten what is larger than their window and answer
 //! with success: the summary would be one of the end of the conversation, and nobody would know.
 
-use compaction_core::prompts::SummaryRequest;
-use compaction_core::text::least_tokens;
 use compaction_core::trigger::is_part;
 use serde_json::Value;
 
@@ -11,12 +9,11 @@ use crate::summarizers::{Answer, FailureKind, ModelError};
 /// Members of a usage that together are what was read.
 const INPUTS: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
 
-/// The error for an answer to a part of `request`, with the tokens that were read; `None` where its usage
-/// may be that of the whole, or says nothing.
-pub(super) fn missing(request: &SummaryRequest, answer: &Answer) -> Option<(ModelError, u64)> {
+/// The error for an answer to a part of a request of at least `least` tokens, with the tokens that were
+/// read; `None` where its usage may be that of the whole, or says nothing.
+pub(super) fn missing(least: u64, answer: &Answer) -> Option<(ModelError, u64)> {
     let usage = answer.usage.as_ref()?;
     let read: u64 = INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum();
-    let least = least_tokens(&request.system_prompt) + least_tokens(&request.prompt);
     let cause = format!(
         "the server read {read} tokens of a request that has at least {least}: it shortens what is larger than its \
          window; set the server's window (num_ctx with Ollama) and contextWindow to the same number"
@@ -31,7 +28,7 @@ pub(super) fn smaller(sent: u64, read: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use compaction_core::prompts::RequestKind;
+    use compaction_core::text::least_tokens;
     use serde_json::json;
 
     use super::*;
@@ -39,16 +36,10 @@ mod tests {
 
     #[test]
     fn a_usage_below_the_least_is_of_a_part() {
-        let request = SummaryRequest {
-            kind: RequestKind::History,
-            system_prompt: "Write notes.".to_owned(),
-            prompt: "some plain words of a person ".repeat(2000),
-            max_tokens: 100,
-            estimated_tokens: 0,
-        };
+        let least = least_tokens("Write notes.") + least_tokens(&"some plain words of a person ".repeat(2000));
         let check = |usage: Option<Value>, expected: Option<u64>| {
             let answer = Answer { text: String::new(), stop: StopReason::Stop, usage };
-            let found = missing(&request, &answer);
+            let found = missing(least, &answer);
             assert_eq!(found.as_ref().map(|(_, read)| *read), expected);
             if let Some((error, read)) = found {
                 assert!(error.cause.contains(&read.to_string()) && error.cause.contains("12003"), "{}", error.cause);

@@ -1,4 +1,4 @@
-//! When a failed request is made again (compaction spec, Summaries, Retries).
+//! When a failed request is made again (docs/summaries.md, "Retries").
 
 use std::time::Duration;
 

@@ -1,14 +1,18 @@
 //! OpenAI's chat completions, streamed, as a great many servers speak them: Ollama, llama.cpp,
 //! vLLM, OpenRouter.
 
+mod conversation;
+
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
+use super::super::ContinuedRequest;
+use super::super::continuation::CHAT;
 use super::super::model::StopReason;
 use super::changes::{Changeable, Limit};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{Wire, is_filled, number};
+use super::wire::{RequestBody, Wire, is_filled, number};
 
 /// The chat completions of one model.
 #[derive(Debug)]
@@ -44,6 +48,23 @@ impl Wire for Chat {
             "stream": true,
             "stream_options": { "include_usage": true },
         })
+    }
+
+    fn continues(&self) -> Option<&'static str> {
+        Some(CHAT)
+    }
+
+    fn continued(&self, request: &ContinuedRequest) -> Option<RequestBody> {
+        let mut members = self.body(&request.request);
+        members.as_object_mut()?.remove("messages");
+        let prefix = &request.prefix;
+        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt).into())];
+        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
+        Some(RequestBody { members, texts })
+    }
+
+    fn session_member(&self) -> Option<&'static str> {
+        Some("prompt_cache_key")
     }
 
     fn changeable(&self) -> &'static Changeable {

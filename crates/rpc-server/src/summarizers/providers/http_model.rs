@@ -1,6 +1,6 @@
 //! A model behind a server: one request, and the events of its answer.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::super::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
 use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta};
 use super::super::secret::{Scrubber, Secret};
-use super::super::{Occasion, configuration::Timeouts};
+use super::super::{ContinuedRequest, Continues, Occasion, configuration::Timeouts};
 use super::Environment;
 use super::changes::{Change, change};
 use super::draft::{BROKEN_OFF, Draft};
@@ -19,12 +19,15 @@ use super::events::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
 use super::printed_keys::{PrintedKey, PrintedKeys};
-use super::wire::Wire;
+use super::wire::{RequestBody, Wire};
+use crate::call::blocking;
 
 /// Most bytes of the body of an error.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// How often one request is changed for a server that refuses a member of it.
 const MAX_CHANGES: usize = 4;
+/// Members by which the settings say how a model thinks.
+const THINKING_MEMBERS: [&str; 2] = ["thinking", "output_config"];
 /// The members of a request for a stream.
 const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
 
@@ -33,7 +36,7 @@ const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
 pub(super) struct HttpModel {
     name: String,
     limits: ModelLimits,
-    wire: Box<dyn Wire>,
+    wire: Arc<dyn Wire>,
     uri: Uri,
     headers: HeaderMap,
     extra_body: Map<String, Value>,
@@ -50,6 +53,19 @@ pub(super) struct HttpModel {
     changes: Mutex<Vec<Change>>,
     timeouts: Timeouts,
     client: OnceLock<HttpClient>,
+    /// The model's name at the provider.
+    model: String,
+    /// The provider's name in the answers of its conversations.
+    conversation_provider: Option<String>,
+    is_own_server: bool,
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    Prompt(&'a SummaryRequest),
+    /// The body, made once since it may be long.
+    Continued(&'a RequestBody),
 }
 
 /// An answer with a status other than 2xx.
@@ -74,7 +90,7 @@ impl HttpModel {
             name: name.to_owned(),
             limits,
             headers: common_headers(wire.as_ref()),
-            wire,
+            wire: Arc::from(wire),
             uri,
             extra_body: configuration.extra_body.clone(),
             key_command: None,
@@ -85,6 +101,9 @@ impl HttpModel {
             changes: Mutex::default(),
             timeouts: configuration.timeouts,
             client: OnceLock::new(),
+            model: configuration.model.clone(),
+            conversation_provider: configuration.conversation_provider.clone(),
+            is_own_server: configuration.is_own_server,
         };
         model.add_headers(configuration, environment);
         model.add_key(configuration, environment);
@@ -144,7 +163,7 @@ impl HttpModel {
     /// the printed key, so that whoever tells of a failure can take it out.
     async fn ask(
         &self,
-        request: &SummaryRequest,
+        asked: Asked<'_>,
         on_delta: OnDelta<'_>,
         key: &mut Option<PrintedKey>,
     ) -> Result<Answer, Failure> {
@@ -157,9 +176,10 @@ impl HttpModel {
         let mut changes_left = MAX_CHANGES;
         let mut is_streamed = true;
         loop {
-            let mut body = self.body(request);
+            let mut body = self.body(asked);
             if !is_streamed {
-                STREAM_MEMBERS.iter().for_each(|name| drop(body.as_object_mut().and_then(|body| body.remove(*name))));
+                let remove = |name: &&str| drop(body.members.as_object_mut().and_then(|body| body.remove(*name)));
+                STREAM_MEMBERS.iter().for_each(remove);
             }
             let exchange = self.post(&body, key.as_ref()).await?;
             if exchange.status.is_success() {
@@ -168,7 +188,9 @@ impl HttpModel {
                     Ok(()) => return draft.into_answer(),
                     // Some servers begin a stream before they look at the request, and then only close
                     // it. Asked for the whole answer, they say what is wrong.
-                    Err(failure) if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body) => {
+                    Err(failure)
+                        if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body.members) =>
+                    {
                         is_streamed = false;
                         continue;
                     }
@@ -185,22 +207,25 @@ impl HttpModel {
                     continue;
                 }
             }
-            if changes_left == 0 || !self.learn(&refusal, &body) {
+            if changes_left == 0 || !self.learn(&refusal, &body.members) {
                 return Err(refusal.failure);
             }
             changes_left -= 1;
         }
     }
 
-    fn body(&self, request: &SummaryRequest) -> Value {
-        let mut body = self.wire.body(request);
-        merge(&mut body, &self.extra_body);
+    fn body(&self, asked: Asked<'_>) -> RequestBody {
+        let mut body = match asked {
+            Asked::Prompt(request) => self.wire.body(request).into(),
+            Asked::Continued(body) => body.clone(),
+        };
+        merge(&mut body.members, &self.extra_body);
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.iter().for_each(|change| change.apply(&mut body, self.wire.changeable()));
+        changes.iter().for_each(|change| change.apply(&mut body.members, self.wire.changeable()));
         body
     }
 
-    async fn post(&self, body: &Value, key: Option<&PrintedKey>) -> Result<Exchange, Failure> {
+    async fn post(&self, body: &RequestBody, key: Option<&PrintedKey>) -> Result<Exchange, Failure> {
         let mut headers = self.headers.clone();
         if let Some(key) = key
             && !put_key(&mut headers, self.key_header, &key.secret)
@@ -209,7 +234,7 @@ impl HttpModel {
             return Err(Failure::new(FailureKind::Authentication, text));
         }
         let client = self.client.get_or_init(|| HttpClient::new(self.timeouts));
-        Ok(client.post(&self.uri, headers, body.to_string().into_bytes()).await?)
+        Ok(client.post(&self.uri, headers, body.to_json().into_bytes()).await?)
     }
 
     async fn refusal(&self, exchange: Exchange) -> Refusal {
@@ -321,7 +346,42 @@ impl Model for HttpModel {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         let mut key = None;
-        let outcome = self.ask(request, on_delta, &mut key).await;
+        let outcome = self.ask(Asked::Prompt(request), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.told(&failure, key))
+    }
+
+    fn model_name(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn continues(&self) -> Option<Continues> {
+        self.wire.continues().map(|interface| Continues::OfModel {
+            interface,
+            provider: self.conversation_provider.clone(),
+            model: self.model.clone(),
+            sets_thinking: THINKING_MEMBERS.iter().any(|name| self.extra_body.contains_key(*name)),
+            cache: self.wire.cache(),
+        })
+    }
+
+    async fn continue_conversation(
+        &self,
+        request: &ContinuedRequest,
+        occasion: &Occasion,
+        on_delta: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        let mut key = None;
+        // A long conversation takes a while to write.
+        let (wire, request) = (Arc::clone(&self.wire), request.clone());
+        let writing = blocking(move || Ok(wire.continued(&request))).await;
+        let Ok(Some(mut body)) = writing else {
+            let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
+            return Err(self.told(&failure, key));
+        };
+        if let Some(member) = self.wire.session_member().filter(|_| self.is_own_server) {
+            body.members[member] = Value::from(occasion.session_id.as_str());
+        }
+        let outcome = self.ask(Asked::Continued(&body), on_delta, &mut key).await;
         outcome.map_err(|failure| self.told(&failure, key))
     }
 }

@@ -1,14 +1,19 @@
 //! Anthropic's messages, streamed: `POST /v1/messages`, and the same on Vertex AI.
 
+mod conversation;
+
 use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
+use super::super::continuation::MESSAGES;
 use super::super::model::StopReason;
+use super::super::{Cache, ContinuedRequest};
 use super::changes::{Changeable, Limit, keep_system};
+use super::conversation::system_text;
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{Wire, number};
+use super::wire::{RequestBody, Wire, number};
 
 /// The messages of one model.
 #[derive(Debug)]
@@ -43,6 +48,27 @@ impl Wire for Messages {
             "messages": [{ "role": "user", "content": request.prompt }],
             "stream": true,
         })
+    }
+
+    fn continues(&self) -> Option<&'static str> {
+        Some(MESSAGES)
+    }
+
+    fn continued(&self, request: &ContinuedRequest) -> Option<RequestBody> {
+        let mut members = self.body(&request.request);
+        for member in ["system", "messages"] {
+            members.as_object_mut()?.remove(member);
+        }
+        let prefix = &request.prefix;
+        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt).into())];
+        let system = system_text(prefix);
+        texts.extend((!system.is_empty()).then(|| ("system", conversation::system(system).into())));
+        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
+        Some(RequestBody { members, texts })
+    }
+
+    fn cache(&self) -> Cache {
+        Cache::MarkedBeginnings
     }
 
     fn changeable(&self) -> &'static Changeable {

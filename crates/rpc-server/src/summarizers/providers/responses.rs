@@ -1,13 +1,17 @@
 //! OpenAI's responses, streamed. Nothing is stored at the provider.
 
+mod conversation;
+
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
+use super::super::ContinuedRequest;
+use super::super::continuation::RESPONSES;
 use super::super::model::{FailureKind, StopReason};
 use super::changes::{Changeable, Limit, keep_system};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{Wire, number};
+use super::wire::{RequestBody, Wire, number};
 
 /// The responses of one model.
 #[derive(Debug)]
@@ -39,6 +43,25 @@ impl Wire for Responses {
             "stream": true,
             "store": false,
         })
+    }
+
+    fn continues(&self) -> Option<&'static str> {
+        Some(RESPONSES)
+    }
+
+    fn continued(&self, request: &ContinuedRequest) -> Option<RequestBody> {
+        let mut members = self.body(&request.request);
+        for member in ["instructions", "input"] {
+            members.as_object_mut()?.remove(member);
+        }
+        let prefix = &request.prefix;
+        let mut texts = vec![("input", conversation::input(prefix, &self.model, &request.request.prompt).into())];
+        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
+        Some(RequestBody { members, texts })
+    }
+
+    fn session_member(&self) -> Option<&'static str> {
+        Some("prompt_cache_key")
     }
 
     fn changeable(&self) -> &'static Changeable {

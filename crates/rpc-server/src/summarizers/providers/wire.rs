@@ -1,11 +1,13 @@
 //! What the languages of providers have in common.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use compaction_core::prompts::SummaryRequest;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::super::{Cache, ContinuedRequest};
 use super::changes::Changeable;
 use super::draft::Draft;
 use super::failure::Failure;
@@ -24,14 +26,64 @@ pub(super) trait Wire: Send + Sync + Debug {
     }
 
     /// The body of a request: no tools, no choice of one, no forced reasoning, nothing for a prompt
-    /// cache (field bugs 62, 63, 65).
+    /// cache (docs/field-reports.md, "Requests and summaries").
     fn body(&self, request: &SummaryRequest) -> Value;
+
+    /// The interface whose conversations it can continue, as pi's sessions name it; `None` if it can
+    /// continue none.
+    fn continues(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The body of a request that continues a conversation: its prompt, tools and messages, then the
+    /// instruction. `None` if this language cannot.
+    fn continued(&self, _: &ContinuedRequest) -> Option<RequestBody> {
+        None
+    }
+
+    /// What of such requests the provider keeps.
+    fn cache(&self) -> Cache {
+        Cache::EveryBeginning
+    }
+
+    /// The member by which the provider's own server finds the cache of a session.
+    fn session_member(&self) -> Option<&'static str> {
+        None
+    }
 
     /// What of the body can be changed for a server that refuses it.
     fn changeable(&self) -> &'static Changeable;
 
     /// Reads one event, or the whole answer, into the draft; fails if it tells of an error.
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure>;
+}
+
+/// The body of a request.
+#[derive(Debug, Clone)]
+pub(super) struct RequestBody {
+    /// Its members.
+    pub(super) members: Value,
+    /// Further members, by name and text: what has to be sent with its own members in their own order.
+    pub(super) texts: Vec<(&'static str, Arc<str>)>,
+}
+
+impl From<Value> for RequestBody {
+    fn from(members: Value) -> Self {
+        Self { members, texts: Vec::new() }
+    }
+}
+
+impl RequestBody {
+    /// Its text. Members of the settings go before those that stand here as texts.
+    pub(super) fn to_json(&self) -> String {
+        let mut json = self.members.to_string();
+        for (name, text) in self.texts.iter().filter(|(name, _)| self.members.get(name).is_none()) {
+            json.pop();
+            let comma = if json.ends_with('{') { "" } else { "," };
+            json.push_str(&format!("{comma}\"{name}\":{text}}}"));
+        }
+        json
+    }
 }
 
 /// The first of some members that is a number.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json::{RawObject, encode_string};
 use compaction_core::message::{Block, Body, Message};
-use compaction_core::migrate::{Migration, StoredPlace};
+use compaction_core::migrate::{Migration, StoredPosition};
 
 /// A session in the current version of the format.
 pub(crate) struct Session {
@@ -143,9 +143,9 @@ fn migrated(text: &str) -> anyhow::Result<(String, Vec<String>)> {
     let mut rewrite = |line: &str| {
         let object = RawObject::parse(line)?;
         let parent_id = object.get("parentId").map(|_| object.string("parentId").map(EntryId::new));
-        let stored = StoredPlace { id: object.string("id").map(EntryId::new), parent_id };
-        let place = migration.place(stored).context("an entry has no id")?;
-        anyhow::Ok(migration.rewrite(line, &place)?)
+        let stored = StoredPosition { id: object.string("id").map(EntryId::new), parent_id };
+        let position = migration.position(stored).context("an entry has no id")?;
+        anyhow::Ok(migration.rewrite(line, &position)?)
     };
     let lines = (2..).zip(lines).map(|(number, line)| rewrite(line).with_context(|| format!("line {number}")));
     let lines = lines.collect::<anyhow::Result<_>>()?;

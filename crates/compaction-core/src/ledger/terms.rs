@@ -1,0 +1,166 @@
+//! Terms: the words, names and numbers by which statements are compared.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A value for each term, by its hash.
+pub(super) type ByTerm<T> = HashMap<u64, T, BuildHasherDefault<HashedAlready>>;
+
+/// A hash that is taken as it is: the terms are hashed already.
+#[derive(Debug, Default)]
+pub(super) struct HashedAlready(u64);
+
+impl Hasher for HashedAlready {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| mixed(hash, (*byte).into()));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Where the hash of a term starts.
+pub(super) const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Bits that small letters have and capitals do not. The other characters of terms stay different from
+/// each other when these are set.
+const LOWER: u64 = 0x2020_2020_2020_2020;
+
+/// The hash of a term with one more character. Terms that share one by chance count as one, which costs
+/// a statement a little of its worth.
+pub(super) fn mixed(hash: u64, character: u64) -> u64 {
+    (hash.rotate_left(5) ^ character).wrapping_mul(0x517C_C1B7_2722_0A95)
+}
+
+/// The hash of a token of ASCII characters, whatever their case.
+pub(super) fn hash_of_ascii(token: &[u8]) -> u64 {
+    let (chunks, rest) = token.as_chunks::<8>();
+    let hash = chunks.iter().fold(SEED, |hash, chunk| mixed(hash, u64::from_le_bytes(*chunk) | LOWER));
+    let last = rest.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte | 0x20));
+    mixed(hash, last)
+}
+
+/// A run of letters, digits and the marks that stand inside names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token<'a> {
+    pub(super) text: &'a str,
+    /// Its offset in bytes.
+    pub(super) at: usize,
+    pub(super) is_ascii: bool,
+}
+
+/// The tokens of `text`.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let byte = *bytes.get(at)?;
+            if is_part_of_token(byte) || !byte.is_ascii() {
+                let start = at;
+                let mut is_ascii = true;
+                while let Some(width) = bytes.get(at).and_then(|byte| part_width(text, *byte, at)) {
+                    is_ascii &= width == 1;
+                    at += width;
+                }
+                if at > start {
+                    return Some(Token { text: &text[start..at], at: start, is_ascii });
+                }
+            }
+            at += bytes.get(at).map_or(1, |byte| character_width(*byte));
+        }
+    })
+}
+
+const fn is_part_of_token(byte: u8) -> bool {
+    IS_PART[byte as usize]
+}
+
+/// For each byte whether it is an ASCII character of a token.
+const IS_PART: [bool; 256] = {
+    let mut is_part = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        is_part[byte] =
+            (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'-' | b'.' | b'/' | b'#' | b'@');
+        byte += 1;
+    }
+    is_part
+};
+
+/// Bytes of the character at `at`, if it is part of a token.
+fn part_width(text: &str, byte: u8, at: usize) -> Option<usize> {
+    match byte {
+        ..0x80 => is_part_of_token(byte).then_some(1),
+        _ => text[at..].chars().next().filter(|character| character.is_alphanumeric()).map(char::len_utf8),
+    }
+}
+
+fn character_width(byte: u8) -> usize {
+    match byte {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    }
+}
+
+/// `token` without the ASCII marks that `is_mark` names at its ends.
+pub(super) fn trimmed(token: &str, is_mark: fn(u8) -> bool) -> &str {
+    let bytes = token.as_bytes();
+    let start = bytes.iter().position(|byte| !is_mark(*byte)).unwrap_or(bytes.len());
+    let end = bytes.iter().rposition(|byte| !is_mark(*byte)).map_or(start, |last| last + 1);
+    &token[start..end]
+}
+
+/// Characters of scripts that put no spaces between words.
+pub(super) fn is_unspaced(character: char) -> bool {
+    matches!(character, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FF66}'..='\u{FF9D}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(&str, usize, bool)> {
+        tokens(text).map(|token| (token.text, token.at, token.is_ascii)).collect()
+    }
+
+    #[test]
+    fn tokens_are_runs_of_letters_digits_and_marks_of_names() {
+        assert_eq!(
+            found("a b_c, é-1\u{3000}パーサーを。(x/y.rs)"),
+            [("a", 0, true), ("b_c", 2, true), ("é-1", 7, false), ("パーサーを", 14, false), ("x/y.rs", 33, true),]
+        );
+        assert!(found("").is_empty() && found("\u{3000}\u{2026} !").is_empty());
+        assert_eq!(trimmed("--a-b..", |byte| matches!(byte, b'-' | b'.')), "a-b");
+        assert_eq!(trimmed("--", |byte| byte == b'-'), "");
+    }
+
+    #[test]
+    fn case_makes_no_other_term_and_everything_else_does() {
+        assert_eq!(hash_of_ascii(b"Config.RS"), hash_of_ascii(b"config.rs"));
+        let characters = b"abcxyz0123456789_-./#@";
+        let mut hashes: Vec<u64> = characters.iter().map(|byte| hash_of_ascii(&[*byte])).collect();
+        hashes.extend([b"ab" as &[u8], b"ba", b"abcdefgh", b"abcdefghi", b"abcdefgh0"].map(hash_of_ascii));
+        let count = hashes.len();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), count);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn tokens_are_what_splitting_gives(text in "\\PC*|[a-zA-Z0-9_/.:é中日#@ -]{0,90}") {
+            let is_part = |character: char| character.is_alphanumeric() || "_-./#@".contains(character);
+            let split: Vec<&str> =
+                text.split(|character| !is_part(character)).filter(|token| !token.is_empty()).collect();
+            proptest::prop_assert_eq!(tokens(&text).map(|token| token.text).collect::<Vec<_>>(), split);
+        }
+    }
+}

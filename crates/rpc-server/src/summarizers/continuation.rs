@@ -1,0 +1,417 @@
+//! Conversations that are continued for their summary, in place of a prompt that holds a transcript.
+//!
+//! A provider has the last request of a conversation in its cache for a while. A request that begins with
+//! the same costs a tenth to a half of the price, as far as it is the same; one that begins with anything
+//! else costs all of it. So the request is what its model was last sent, up to the cut, and an instruction.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use compaction_core::conversation::{LastAnswer, Prefix};
+use compaction_core::entry::EntryId;
+use compaction_core::projection::Projection;
+use compaction_core::prompts::{RequestKind, SummaryRequest};
+use compaction_core::text::least_tokens;
+
+use super::prices::Price;
+
+/// What the settings say of how models are asked (`compactd.summaryRequest`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RequestChoice {
+    /// By transcripts.
+    Transcript,
+    /// By continuing the conversation, where that can be done.
+    Continue,
+    /// By continuing it where the provider is likely to have it in its cache and that is cheaper.
+    #[default]
+    Auto,
+}
+
+impl RequestChoice {
+    /// The choice of this name; `None` if there is none.
+    pub fn named(name: Option<&str>) -> Option<Self> {
+        match name? {
+            "transcript" => Some(Self::Transcript),
+            "continue" => Some(Self::Continue),
+            "auto" => Some(Self::Auto),
+            _ => None,
+        }
+    }
+}
+
+/// The part of a conversation that a summary stands for, before it is read.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    projection: Arc<Projection>,
+    end: EntryId,
+    /// The oldest entry that the compaction keeps.
+    pub(crate) first_kept: EntryId,
+    /// The window of the conversation's model in tokens, where that is known.
+    window: Option<u64>,
+}
+
+impl Conversation {
+    /// What stands before the entry `end` of a context whose model has this window.
+    pub fn new(projection: Arc<Projection>, end: EntryId, first_kept: EntryId, window: Option<u64>) -> Self {
+        Self { projection, end, first_kept, window }
+    }
+
+    /// The window of its model in tokens, where that is known.
+    pub(super) fn window(&self) -> Option<u64> {
+        self.window
+    }
+
+    /// What its model was last sent of it. Reads the whole context, so that it belongs on a thread.
+    pub(super) fn read(&self) -> Option<Prefix> {
+        Prefix::of(&self.projection, &self.end)
+    }
+}
+
+/// A conversation and the message that asks for its summary.
+#[derive(Debug, Clone)]
+pub struct ContinuedRequest {
+    /// What stands before that message.
+    pub prefix: Arc<Prefix>,
+    /// The message, as the prompt of a request without a system prompt.
+    pub request: SummaryRequest,
+    /// The oldest entry that the compaction keeps.
+    pub first_kept: EntryId,
+}
+
+impl ContinuedRequest {
+    /// The least tokens that any model makes of it.
+    pub(super) fn least_tokens(&self) -> u64 {
+        let messages: u64 = self.prefix.messages.iter().map(|message| least_tokens(&message.display_text())).sum();
+        let system = self.prefix.system.as_ref().map_or(0, |system| least_tokens(&system.text));
+        messages + system + least_tokens(&self.request.prompt)
+    }
+}
+
+/// Whose conversations a model can continue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Continues {
+    /// The client's, which has them itself.
+    OfClient,
+    /// Those of one model.
+    OfModel {
+        /// The provider's name in the answers of its conversations; `None` if none is known to be the same.
+        provider: Option<String>,
+        /// The model's name there.
+        model: String,
+        /// Whether the settings say how it thinks.
+        sets_thinking: bool,
+        /// The name that pi's sessions have for the interface.
+        interface: &'static str,
+        /// Where its provider keeps conversations.
+        cache: Cache,
+    },
+}
+
+/// What of a request a provider keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// Every beginning of it, so that the last request has refreshed all.
+    EveryBeginning,
+    /// The beginnings that were marked, each for so long as it was not used.
+    MarkedBeginnings,
+}
+
+/// Anthropic's messages, as pi's sessions name them.
+pub(super) const MESSAGES: &str = "anthropic-messages";
+/// OpenAI's chat completions.
+pub(super) const CHAT: &str = "openai-completions";
+/// OpenAI's responses.
+pub(super) const RESPONSES: &str = "openai-responses";
+const INTERFACES: [&str; 3] = [MESSAGES, CHAT, RESPONSES];
+
+/// Milliseconds for which providers keep a request at least (five minutes), less a margin for the way.
+const CACHE_LIFETIME: i64 = 270_000;
+/// Models whose price is not known are taken to read their cache for this part of it.
+const CACHED_PART: f64 = 0.5;
+
+/// Why a conversation is not continued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The reason.
+    pub reason: Reason,
+    /// The same for a person.
+    pub detail: String,
+}
+
+/// Reasons for which a conversation is not continued; the wire has them by the same names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "described where they are told, in wire::NotContinuedReason")]
+pub enum Reason {
+    Settings,
+    NotSupported,
+    OtherModel,
+    OtherInterface,
+    PromptUnknown,
+    NotSeen,
+    TooLarge,
+    ThinkingUnknown,
+    NoCache,
+    Cold,
+    Missed,
+    Dearer,
+    Refused,
+    Overflow,
+    Truncated,
+    ToolCall,
+    Empty,
+    CutOff,
+    Headings,
+    Stopped,
+}
+
+impl Obstacle {
+    pub(super) fn new(reason: Reason, detail: impl Display) -> Self {
+        Self { reason, detail: detail.to_string() }
+    }
+}
+
+fn obstacle<T>(reason: Reason, detail: impl Display) -> Result<T, Obstacle> {
+    Err(Obstacle::new(reason, detail))
+}
+
+/// What is known before a conversation is continued.
+#[derive(Debug)]
+pub(super) struct Circumstances<'a> {
+    pub(super) choice: RequestChoice,
+    /// What the summarizer can continue.
+    pub(super) continues: Option<Continues>,
+    pub(super) prefix: &'a Prefix,
+    /// The message that asks for the summary.
+    pub(super) instruction: &'a SummaryRequest,
+    /// Estimated tokens of the requests by transcripts; `None` if none fits.
+    pub(super) transcript_tokens: Option<u64>,
+    /// The window in tokens.
+    pub(super) window: Option<u64>,
+    pub(super) price: Option<Price>,
+    /// Whether the provider had nothing in its cache when this was done before.
+    pub(super) has_missed: bool,
+    /// The time, in epoch milliseconds.
+    pub(super) now: i64,
+}
+
+impl Circumstances<'_> {
+    /// Whether the conversation is to be continued; fails with the first reason that speaks against it.
+    pub(super) fn check(&self) -> Result<(), Obstacle> {
+        if self.choice == RequestChoice::Transcript {
+            return obstacle(Reason::Settings, "compactd.summaryRequest is transcript");
+        }
+        if self.prefix.messages.is_empty() {
+            return obstacle(Reason::NotSeen, "no model was shown any of it");
+        }
+        match &self.continues {
+            None => return obstacle(Reason::NotSupported, "the summarizer takes requests of one prompt alone"),
+            Some(Continues::OfClient) => {}
+            Some(Continues::OfModel { provider, model, .. }) => {
+                self.check_model(provider.as_deref(), model)?;
+                self.check_prompt()?;
+                self.check_seen()?;
+            }
+        }
+        self.check_room()?;
+        match self.choice {
+            RequestChoice::Auto => self.check_gain(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nobody but the model that had the conversation may see it as it is, secrets included.
+    fn check_model(&self, provider: Option<&str>, model: &str) -> Result<(), Obstacle> {
+        let Some(provider) = provider else {
+            return obstacle(
+                Reason::OtherModel,
+                "whether the summarizer's server is that of the conversation is not known: \
+                 conversationProvider of its settings does not say it",
+            );
+        };
+        match &self.prefix.answer {
+            None => obstacle(Reason::OtherModel, "no model has answered in the conversation"),
+            Some(answer) if answer.provider != provider || answer.model != model => obstacle(
+                Reason::OtherModel,
+                format!(
+                    "the conversation is one of {}/{}, the summarizer {provider}/{model}",
+                    answer.provider, answer.model
+                ),
+            ),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn check_prompt(&self) -> Result<(), Obstacle> {
+        match &self.prefix.system {
+            None => obstacle(Reason::PromptUnknown, "the session holds no system message"),
+            Some(system) if !system.is_first => {
+                obstacle(Reason::PromptUnknown, "prompt or tools changed after the first message")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn check_seen(&self) -> Result<&LastAnswer, Obstacle> {
+        let seen = self.prefix.answer.as_ref().filter(|answer| answer.has_seen_all);
+        let not_seen = || Obstacle::new(Reason::NotSeen, "the last answer's request did not begin with all of it");
+        seen.ok_or_else(not_seen)
+    }
+
+    fn check_room(&self) -> Result<(), Obstacle> {
+        let Some(window) = self.window else {
+            return Ok(());
+        };
+        let needed = self.tokens().saturating_add(self.instruction.max_tokens);
+        if needed <= window {
+            return Ok(());
+        }
+        obstacle(
+            Reason::TooLarge,
+            format!(
+                "{} tokens of input and {} of output are more than the window of {window}",
+                self.tokens(),
+                self.instruction.max_tokens
+            ),
+        )
+    }
+
+    /// Whether the provider likely has the conversation, and takes less for it than for a transcript.
+    fn check_gain(&self) -> Result<(), Obstacle> {
+        let answer = self.check_seen()?;
+        self.check_interface(answer)?;
+        self.check_thinking()?;
+        self.check_cache(answer)?;
+        if self.has_missed {
+            return obstacle(Reason::Missed, "the provider had nothing in its cache the last time");
+        }
+        let continued = self.prefix.tokens as f64 * self.cached_part() + self.instruction.estimated_tokens as f64;
+        match self.transcript_tokens {
+            Some(transcript) if continued >= transcript as f64 => obstacle(
+                Reason::Dearer,
+                format!("it takes as much as {continued:.0} tokens without a cache, and a transcript {transcript}"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// What one interface of a provider keeps, another does not find. Names that are not known say nothing.
+    fn check_interface(&self, answer: &LastAnswer) -> Result<(), Obstacle> {
+        let known = answer.api.as_deref().filter(|api| INTERFACES.contains(api));
+        match (&self.continues, known) {
+            (Some(Continues::OfModel { interface, .. }), Some(api)) if api != *interface => obstacle(
+                Reason::OtherInterface,
+                format!("the conversation was held over {api}, and the summarizer is asked over {interface}"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Requests that think in another way find nothing where beginnings are marked.
+    fn check_thinking(&self) -> Result<(), Obstacle> {
+        match self.continues {
+            Some(Continues::OfModel { sets_thinking, cache: Cache::MarkedBeginnings, .. })
+                if sets_thinking != self.prefix.has_thinking =>
+            {
+                let detail = match sets_thinking {
+                    true => "extraBody of the summarizer sets thinking, and the conversation was held without",
+                    false => {
+                        "the conversation was held with thinking, and extraBody of the summarizer does not say how"
+                    }
+                };
+                obstacle(Reason::ThinkingUnknown, detail)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_cache(&self, answer: &LastAnswer) -> Result<(), Obstacle> {
+        let is_of_client = self.continues == Some(Continues::OfClient);
+        match answer.input {
+            // A client that says that it continues may not tell of its usage.
+            None if is_of_client => {}
+            Some(input) if input.cached >= input.tokens / 2 && input.cached > 0 => {}
+            _ => return obstacle(Reason::NoCache, "the last answer's usage shows no cache"),
+        }
+        // Marked beginnings are kept one by one: the one at the cut was last used when what follows was asked for.
+        let used = if self.is_marked(answer) { self.prefix.sent_at } else { answer.time };
+        let age = used.map(|used| self.now.saturating_sub(used));
+        match age.filter(|age| *age <= CACHE_LIFETIME) {
+            Some(_) => Ok(()),
+            None => {
+                let age = age.map_or("an unknown time".to_owned(), |age| format!("{} s", age / 1000));
+                obstacle(Reason::Cold, format!("it was last sent {age} ago, and caches keep it for 300 s"))
+            }
+        }
+    }
+
+    fn is_marked(&self, answer: &LastAnswer) -> bool {
+        match self.continues {
+            Some(Continues::OfModel { cache, .. }) => cache == Cache::MarkedBeginnings,
+            _ => answer.model.contains("claude"),
+        }
+    }
+
+    /// What the request takes if the provider has all of the conversation.
+    pub(super) fn estimate(&self) -> Estimate {
+        let instruction = self.instruction.estimated_tokens;
+        let cost = self.price.map(|price| price.cached(self.prefix.tokens) + price.input(instruction));
+        Estimate { tokens: self.tokens(), cost }
+    }
+
+    fn tokens(&self) -> u64 {
+        self.prefix.tokens.saturating_add(self.instruction.estimated_tokens)
+    }
+
+    fn cached_part(&self) -> f64 {
+        self.price.map_or(CACHED_PART, |price| price.cached_part())
+    }
+}
+
+/// Summarizers whose provider has kept nothing of a conversation that they continued. They continue no
+/// other by themselves, as long as the server lives.
+#[derive(Debug, Default)]
+pub struct MissedCaches(Mutex<BTreeSet<String>>);
+
+impl MissedCaches {
+    pub(super) fn contains(&self, summarizer: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(summarizer)
+    }
+
+    pub(super) fn note(&self, summarizer: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(summarizer.to_owned());
+    }
+}
+
+/// How a summary was asked for, and what either way takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestReport {
+    /// What it is about.
+    pub kind: RequestKind,
+    /// Whether the model that wrote it continued the conversation.
+    pub is_continued: bool,
+    /// Why it was not continued, or why what came of that was not taken.
+    pub obstacle: Option<Obstacle>,
+    /// What transcripts take; `None` if none fits.
+    pub transcript: Option<Estimate>,
+    /// What continuing takes, if the provider has all of it in its cache.
+    pub continued: Option<Estimate>,
+    /// The list price that the costs are by.
+    pub(super) price: Option<Price>,
+    /// Input tokens that came from a cache.
+    pub cached_tokens: Option<u64>,
+    /// What all requests cost, in US dollars.
+    pub cost: Option<f64>,
+}
+
+/// What the input of requests takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Tokens.
+    pub tokens: u64,
+    /// US dollars, where the price is known.
+    pub cost: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! List prices of well-known models (`prices.json`): data with a date and its sources.
+//!
+//! Gateways and contracts have other prices; what is told in money says so. Models that are not in the
+//! table have no price.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Price {
+    /// Of input.
+    input: f64,
+    /// Of input from a cache.
+    cached_input: f64,
+    /// Of input that a cache takes in; where there is none, that of input.
+    cache_write: Option<f64>,
+    /// Of output.
+    output: f64,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    models: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    #[serde(flatten)]
+    price: Price,
+}
+
+static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    // A test reads it: the text is part of the program.
+    serde_json::from_str::<Table>(include_str!("prices.json")).map(|table| table.models).unwrap_or_default()
+});
+
+const MILLION: f64 = 1_000_000.0;
+
+impl Price {
+    /// The price of a model. Its name may have a gateway's before it and a date behind it; another
+    /// version or size is another model.
+    pub(super) fn of(model: &str) -> Option<Self> {
+        let model = model.to_ascii_lowercase();
+        let is_row = |entry: &&Entry| {
+            model.match_indices(&entry.name).any(|(at, _)| {
+                let is_inner = |last: char| last.is_ascii_alphanumeric() || last == '-';
+                !model[..at].ends_with(is_inner) && is_date(&model[at + entry.name.len()..])
+            })
+        };
+        TABLE.iter().find(is_row).map(|entry| entry.price)
+    }
+
+    /// What input costs that no cache has.
+    pub(super) fn input(&self, tokens: u64) -> f64 {
+        tokens as f64 * self.input / MILLION
+    }
+
+    /// What input costs that a cache has.
+    pub(super) fn cached(&self, tokens: u64) -> f64 {
+        tokens as f64 * self.cached_input / MILLION
+    }
+
+    /// The part of the price that input from a cache costs.
+    pub(super) fn cached_part(&self) -> f64 {
+        self.cached_input / self.input
+    }
+
+    /// What requests with this usage cost; `None` where it does not tell of input and output.
+    pub(super) fn of_usage(&self, usage: &Value) -> Option<f64> {
+        let tokens = |member: &str| usage.get(member).and_then(Value::as_u64);
+        let output = tokens("output")? as f64 * self.output / MILLION;
+        let written = tokens("cacheWrite").unwrap_or(0) as f64 * self.cache_write.unwrap_or(self.input) / MILLION;
+        Some(self.input(tokens("input")?) + self.cached(tokens("cacheRead").unwrap_or(0)) + written + output)
+    }
+}
+
+/// Whether what follows a name is no more than a date, `latest`, or the version of an interface.
+fn is_date(rest: &str) -> bool {
+    let mut words = rest.split(['-', '@', ':']);
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_year = |word: &str| word == "latest" || word.len() >= 4 && is_number(word);
+    words.next() == Some("")
+        && words.next().is_none_or(is_year)
+        && words.all(|word| is_number(word) || matches!(word, "v1" | "v2"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn prices_are_known_by_families() {
+        assert!(TABLE.len() > 15);
+        let check = |model: &str, expected: Option<f64>| {
+            assert_eq!(Price::of(model).map(|price| price.input), expected, "{model}");
+        };
+        check("claude-sonnet-4-5-20250929", Some(3.0));
+        check("anthropic/claude-opus-4.1", Some(15.0));
+        check("claude-opus-4-20250514", Some(15.0));
+        check("claude-opus-4-5", Some(5.0));
+        check("gpt-5-mini-2025-08-07", Some(0.25));
+        check("gpt-5.1", Some(1.25));
+        check("us.anthropic.claude-haiku-4-5-20251001-v1:0", Some(1.0));
+        check("claude-sonnet-4-5@20250929", Some(3.0));
+        check("claude-3-5-haiku-latest", Some(0.8));
+        check("gpt-5", Some(1.25));
+        check("claude-opus-4-9", None);
+        check("gpt-5-pro", None);
+        check("my-gpt-5", None);
+        check("gpt-5-", None);
+        check("qwen3:8b", None);
+        check("gpt-5.9", None);
+    }
+
+    #[test]
+    fn a_usage_costs_the_sum_of_its_parts() {
+        let price = Price::of("claude-sonnet-4-5").unwrap();
+        let usage = json!({ "input": 1000, "cacheRead": 150_000, "cacheWrite": 2000, "output": 3000 });
+        let cost = price.of_usage(&usage).unwrap();
+        assert!((cost - (0.003 + 0.045 + 0.0075 + 0.045)).abs() < 1e-9, "{cost}");
+        assert_eq!(price.of_usage(&json!({})), None);
+        assert!((price.cached_part() - 0.1).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,213 @@
+//! Programs that embed compactd, driven as they are: clients, editors, agents and libraries. For each of
+//! them its page is followed to the letter in an empty directory, with the packages as they are published;
+//! then its own tests run. Everything is installed into `target/hosts`, and Emacs by apt.
+
+mod guide;
+mod tools;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{bail, ensure};
+
+use crate::hosts::guide::{Followed, follow};
+use crate::hosts::tools::{Registry, Tools};
+use crate::package::{emptied, npm_packages, wheel};
+use crate::steps::{Steps, say};
+use crate::workspace::{build_server, root, run};
+
+/// A program or library that embeds compactd.
+struct Host {
+    name: &'static str,
+    /// The page that is followed, below `clients`.
+    page: &'static str,
+    /// Commands that run in the same directory once the page has been followed.
+    then: &'static str,
+    /// Commands that test it beyond its page, in the directory of the page.
+    tests: &'static str,
+    /// Whether the newer Node runs it.
+    newer_node: bool,
+    /// Whether it may leave files in the home directory, as what is installed there does.
+    installs_in_home: bool,
+}
+
+/// A host of which only the page is followed.
+const fn host(name: &'static str, page: &'static str) -> Host {
+    Host { name, page, then: "", tests: "", newer_node: false, installs_in_home: false }
+}
+
+const HOSTS: &[Host] = &[
+    Host {
+        // The TypeScript before the newest one, and what is said where the program is missing.
+        then: "npm install --silent --save-dev typescript@6
+npx tsc --strict --target es2022 --module nodenext --types node first.ts
+rm -r node_modules/@compactd
+if PATH=$(dirname $(which node)) node first.js 2>missing.txt; then exit 1; fi
+grep 'Install again without --omit=optional' missing.txt
+if npx compactd --version 2>missing.txt; then exit 1; fi
+grep 'set COMPACTD_BIN' missing.txt",
+        ..host("typescript", "typescript/README.md")
+    },
+    Host {
+        then: "test -x .venv/bin/compactd
+.venv/bin/pip install --quiet mypy
+.venv/bin/python -m mypy --strict first.py second.py
+rm .venv/bin/compactd
+if .venv/bin/python first.py 2>missing.txt; then exit 1; fi
+grep 'Install a wheel for this platform' missing.txt",
+        ..host("python", "python/README.md")
+    },
+    Host { installs_in_home: true, ..host("rust", "rust/README.md") },
+    Host {
+        tests: "nvim --headless --clean -l test/run.lua",
+        installs_in_home: true,
+        ..host("neovim", "neovim/README.md")
+    },
+    Host {
+        tests: "emacs --batch -Q -L . -l test/run.el
+emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-file-function (lambda (_) \"/dev/null\"))' \
+    -f batch-byte-compile compactd.el",
+        installs_in_home: true,
+        ..host("emacs", "emacs/README.md")
+    },
+    Host {
+        then: "python3 -m zipfile -l extension/dist/compactd.vsix | grep extension/dist/src/extension.js",
+        tests: "npm ci --ignore-scripts && npm test",
+        newer_node: true,
+        installs_in_home: true,
+        ..host("vscode", "vscode/README.md")
+    },
+];
+
+/// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
+///
+/// # Errors
+/// When something cannot be installed, a page does not work as it says, or a test fails.
+pub fn hosts(options: &[&str]) -> anyhow::Result<()> {
+    let chosen = chosen(options)?;
+    let directory = root().join("target/hosts");
+    std::fs::create_dir_all(&directory)?;
+    let mut steps = Steps::default();
+    let tools = steps.run("tools", || Tools::install(&directory))?;
+    if chosen.iter().any(|host| host.name == "emacs") {
+        steps.run("emacs", tools::install_emacs)?;
+    }
+    let binary = steps.run("the server", || build_server("dev"))?;
+    let packages = emptied(&directory.join("packages"))?;
+    steps.run("packages", || {
+        npm_packages(&packages, &binary)?;
+        wheel(&packages, "dev", &tools.maturin())
+    })?;
+    let registry = Registry::start(&directory, &packages)?;
+    let places = emptied(&std::env::temp_dir().join(format!("compactd-hosts-{}", std::process::id())))?;
+    let drive = Drive { directory, binary, packages, tools, registry, places };
+    let mut table = Vec::new();
+    for host in chosen {
+        table.push(steps.run(host.name, || drive.host(host))?);
+    }
+    // After a failure they stay, to be looked at.
+    std::fs::remove_dir_all(&drive.places)?;
+    steps.list();
+    say("\nFrom an empty directory to what the page shows:");
+    table.iter().for_each(|line| say(line));
+    say(&format!("\n{} passed, 0 failed", table.len()));
+    Ok(())
+}
+
+fn chosen(options: &[&str]) -> anyhow::Result<Vec<&'static Host>> {
+    let mut chosen: Vec<&Host> = HOSTS.iter().collect();
+    let mut only = Vec::new();
+    for pair in options.chunks(2) {
+        let [option, name] = pair else { bail!("{} needs a name", pair[0]) };
+        let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
+        ensure!(names.contains(name), "there is no host {name}; there are {}", names.join(", "));
+        match *option {
+            "--only" => only.push(*name),
+            "--without" => {
+                say(&format!("skipped: {name}"));
+                chosen.retain(|host| host.name != *name);
+            }
+            _ => bail!("unknown option {option}; there are --only NAME and --without NAME"),
+        }
+    }
+    chosen.retain(|host| only.is_empty() || only.contains(&host.name));
+    Ok(chosen)
+}
+
+/// What every host is driven with.
+struct Drive {
+    directory: PathBuf,
+    binary: PathBuf,
+    packages: PathBuf,
+    tools: Tools,
+    registry: Registry,
+    /// Outside of the checkout, where no package manager finds what lies above it.
+    places: PathBuf,
+}
+
+impl Drive {
+    /// Follows the page of a host and runs its tests. Gives a line of the table.
+    fn host(&self, host: &Host) -> anyhow::Result<String> {
+        let place = emptied(&self.places.join(host.name))?;
+        let (empty, home) = (place.join("empty"), place.join("home"));
+        std::fs::create_dir_all(&empty)?;
+        std::fs::create_dir_all(&home)?;
+        std::os::unix::fs::symlink(root(), place.join("compactd"))?;
+        let page = root().join("clients").join(host.page);
+        let followed = follow(&page, &empty, |command| self.prepare(command, host, &home))?;
+        self.run(host, host.then, &empty, &home)?;
+        if !host.installs_in_home {
+            let left: Vec<_> = std::fs::read_dir(&home)?.filter_map(Result::ok).map(|item| item.path()).collect();
+            ensure!(left.is_empty(), "{} leaves files in the home directory: {left:?}", host.page);
+        }
+        self.run(host, host.tests, page.parent().unwrap_or(&page), &home)?;
+        Ok(line(host.name, &followed))
+    }
+
+    /// Runs commands; the built server is in their environment where they test the checkout.
+    fn run(&self, host: &Host, commands: &str, directory: &Path, home: &Path) -> anyhow::Result<()> {
+        let mut shell = Command::new("bash");
+        shell.args(["-euo", "pipefail", "-c", commands]).current_dir(directory).stdin(Stdio::null());
+        self.prepare(&mut shell, host, home);
+        if directory.starts_with(root()) {
+            shell.env("COMPACTD_BIN", &self.binary);
+        }
+        run(&mut shell)
+    }
+
+    /// A home of its own, the packages at hand, and what is installed in reach.
+    fn prepare(&self, command: &mut Command, host: &Host, home: &Path) {
+        let cache = self.directory.join("cache");
+        let joined = |parts: [&OsStr; 2], separator: &str| parts.join(OsStr::new(separator));
+        let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+        let installed = joined([home.join("cargo/bin").as_os_str(), home.join("npm/bin").as_os_str()], ":");
+        let tools = joined([&self.tools.path(host.newer_node), &installed], ":");
+        command.env("HOME", home).env("PATH", joined([&tools, &variable("PATH")], ":")).env_remove("COMPACTD_BIN");
+        command.env("npm_config_registry", &self.registry.address).env("npm_config_cache", cache.join("npm"));
+        command.env("npm_config_update_notifier", "false").env("npm_config_audit", "false");
+        command.env("npm_config_userconfig", &self.registry.settings);
+        command.env("PIP_FIND_LINKS", joined([self.packages.as_os_str(), &variable("PIP_FIND_LINKS")], " "));
+        command.env("PIP_CACHE_DIR", cache.join("pip")).env("PYTHONDONTWRITEBYTECODE", "1");
+        for (name, directory) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+            let usual = std::env::home_dir().unwrap_or_default().join(directory);
+            command.env(name, std::env::var_os(name).unwrap_or_else(|| usual.into()));
+        }
+        command.env("CARGO_TARGET_DIR", self.directory.join("cargo")).env("CARGO_INSTALL_ROOT", home.join("cargo"));
+        command.env("BASH_ENV", &self.tools.shell);
+        command.env("npm_config_prefix", home.join("npm"));
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+            command.env_remove(name);
+        }
+    }
+}
+
+fn line(name: &str, followed: &Followed) -> String {
+    let Followed { commands, files, time } = followed;
+    format!("  {name:<14} {commands:>2} commands, {files} files, {:>6}", seconds(*time))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
