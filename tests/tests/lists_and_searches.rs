@@ -1,6 +1,6 @@
 //! Lists and searches over random sessions, whole and damaged, against a plain reading of each line.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,9 @@ use compactd_tests::generate::{self, random::Random};
 use compaction_core::entry::{Entry, EntryBody, epoch_milliseconds};
 use compaction_core::json::Json;
 use compaction_core::message::{Block, Body, Content};
-use session_store::{Durability, FileStore, ListOptions, OpenOptions, SearchQuery, SessionStore};
+use session_store::{
+    Durability, FileStore, ListOptions, Locator, OpenOptions, SearchOptions, SearchQuery, SessionStore,
+};
 
 const SESSIONS: u64 = 300;
 
@@ -51,13 +53,17 @@ fn store(directory: &Path) -> FileStore {
 fn lists_say_what_a_plain_reading_says() {
     let directory = tempfile::tempdir().unwrap();
     write_sessions(directory.path(), SESSIONS);
-    let options = ListOptions { session_dir: Some(directory.path().to_owned()), all: true, ..ListOptions::default() };
+    let options =
+        ListOptions { session_dir: Some(Locator::from(&directory.path())), all: true, ..ListOptions::default() };
     let listed = store(directory.path()).list(&options).unwrap().sessions;
     let listed: BTreeMap<PathBuf, Facts> = listed
         .into_iter()
         .map(|summary| {
             let (modified, messages) = (summary.modified, summary.message_count);
-            (summary.path, Facts { modified, messages, name: summary.name, first_message: summary.first_message })
+            (
+                summary.locator.as_path().to_owned(),
+                Facts { modified, messages, name: summary.name, first_message: summary.first_message },
+            )
         })
         .collect();
     let mut named = 0;
@@ -148,9 +154,9 @@ fn check_search(directory: &Path, texts: &[(String, String, String)], query: &st
     let mut expected: Vec<(&str, &str)> = matching.map(|(session, id, _)| (&**session, &**id)).collect();
     expected.sort_unstable();
     let parsed = SearchQuery::parse(query).expect("it has words");
-    let hits = store(directory)
-        .search(Some(directory), &HashSet::new(), &parsed, 100_000, &|| false)
-        .expect("the directory can be read");
+    let options =
+        SearchOptions { session_dir: Some(Locator::from(directory)), limit: 100_000, ..SearchOptions::default() };
+    let hits = store(directory).search(&parsed, &options, &|| false).expect("the directory can be read");
     assert!(hits.hits.iter().all(|hit| !hit.preview.is_empty()), "{query}");
     let mut hits: Vec<(&str, &str)> =
         hits.hits.iter().map(|hit| (hit.session_id.as_str(), hit.entry_id.as_str())).collect();
@@ -164,7 +170,10 @@ fn texts(directory: &Path) -> Vec<(String, String, String)> {
     let mut texts = Vec::new();
     for seed in 0..SEARCHED {
         let options = OpenOptions { read_only: true, ..OpenOptions::default() };
-        let Ok(session) = store(directory).open(&directory.join(format!("{seed}.jsonl")), &options) else { continue };
+        let Ok(session) = store(directory).open(&Locator::from(&directory.join(format!("{seed}.jsonl"))), &options)
+        else {
+            continue;
+        };
         session
             .for_each_entry(|entry| {
                 if let Ok(entry) = entry {

@@ -35,7 +35,7 @@ use crate::host::{
 use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::Chain;
-use crate::threads::blocking;
+use crate::threads::{blocking, blocking_in};
 
 use fitted::Fitted;
 pub use order::CompactionRequest;
@@ -191,7 +191,7 @@ async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool
     let session = Arc::clone(&operation.guard.session);
     let look = async {
         let slot = Arc::clone(&session.slot).read_owned().await;
-        blocking(move || {
+        blocking_in(session.is_quick(), move || {
             let opened = session.opened(slot.as_ref())?;
             Ok(trigger::is_unfinished(&*project(opened, &session, opened.leaf_id())?))
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::preparation::Refusal;
-use session_store::StoreError;
+use session_store::{Locator, StoreError};
 
 /// Why an operation of the engine failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -28,8 +28,8 @@ pub enum EngineError {
     #[error("session {session_id} has no entry {entry_id}")]
     EntryNotFound { session_id: String, entry_id: EntryId },
     /// The session is open for reading alone.
-    #[error("session {session_id} is open for reading alone: {}", .path.as_deref().map(Path::display).map(|path| path.to_string()).unwrap_or_default())]
-    ReadOnly { session_id: String, path: Option<PathBuf> },
+    #[error("session {session_id} is open for reading alone: {}", .locator.as_ref().map(Locator::to_string).unwrap_or_default())]
+    ReadOnly { session_id: String, locator: Option<Locator> },
     /// The session has gone on elsewhere.
     #[error("the leaf is {}, not {}", id_or_root(.actual.as_ref()), id_or_root(.expected.as_ref()))]
     LeafMoved { expected: Option<EntryId>, actual: Option<EntryId> },
@@ -190,7 +190,7 @@ impl EngineError {
             Self::Store { source, .. } => match **source {
                 StoreError::SessionNotFound { .. } => ErrorKind::SessionNotFound,
                 StoreError::EntryNotFound { .. } => ErrorKind::EntryNotFound,
-                StoreError::ReadOnly { .. } => ErrorKind::ReadOnly,
+                StoreError::ReadOnly { .. } | StoreError::LeaseLost { .. } => ErrorKind::ReadOnly,
                 StoreError::LeafMoved { .. } => ErrorKind::LeafMoved,
                 _ => ErrorKind::Store,
             },

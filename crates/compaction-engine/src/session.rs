@@ -3,15 +3,14 @@
 mod automatic;
 mod turn;
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::message::Message;
 use session_store::{
-    Appended, AppendedAll, CreateOptions, ForeignChange, MemoryStore, NewEntry, Parent, PendingSync, Precondition,
-    Session, SessionStore as _, StoreError,
+    Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
+    SessionStore, StoreError,
 };
 use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -34,8 +33,10 @@ pub struct OpenSession {
     pub id: String,
     /// The session. Calls line up for it in the order of arrival.
     pub slot: Arc<RwLock<Slot>>,
-    /// The session's file, as the store names it; `None` for sessions in memory.
-    pub path: Option<PathBuf>,
+    /// Where the session comes from.
+    pub store: Arc<dyn SessionStore>,
+    /// What the store calls the session; `None` for sessions in memory.
+    pub locator: Option<Locator>,
     /// How the session's summaries went.
     pub(crate) breaker: Breaker,
     /// Whether and for which model the session is compacted by itself.
@@ -47,6 +48,10 @@ pub struct OpenSession {
     closed: CancellationToken,
     /// Whether one caller has it for itself, so that the host does not hear of its entries.
     is_private: bool,
+    /// Whether calls take no longer than a local disk.
+    is_quick: bool,
+    /// Told by stores that notice what others write.
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -64,28 +69,59 @@ enum OperationKind {
     Fork,
 }
 
+/// Makes a session that was just opened ready for calls: its syncs are waited for beside it, and its store
+/// is asked to tell what others write. Returns whether it will. May take as long as the store.
+fn prepare(session: &mut Session, changed: &Arc<Notify>) -> bool {
+    session.defer_syncs();
+    let changed = Arc::clone(changed);
+    session.notify_changes(Box::new(move || changed.notify_one()))
+}
+
 impl OpenSession {
-    /// Wraps a session that was just opened.
-    pub fn new(mut session: Session) -> Self {
-        session.defer_syncs();
-        Self {
+    /// Wraps a session that `store` just opened, and tells whether the store will tell what others write.
+    pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> (Self, bool) {
+        let changed = Arc::default();
+        let is_told = prepare(&mut session, &changed);
+        let open = Self {
             id: session.header().id.clone(),
-            path: session.path().map(Path::to_owned),
+            store,
+            locator: session.locator().cloned(),
             breaker: Breaker::default(),
             auto_compaction: AutoCompaction::default(),
             operation: Mutex::default(),
             operation_ended: Notify::new(),
             is_closing: AtomicBool::new(false),
             closed: CancellationToken::new(),
+            changed,
+            is_quick: session.is_quick(),
             is_read_only: AtomicBool::new(session.is_read_only()),
             is_private: false,
             slot: Arc::new(RwLock::new(Some(session))),
-        }
+        };
+        (open, is_told)
     }
 
-    /// Wraps a session that one caller has for itself: the host hears of operations on it, but not of its entries.
+    /// Goes on with a session that was opened anew.
+    pub fn replace(&self, slot: &mut Slot, mut session: Session) {
+        prepare(&mut session, &self.changed);
+        self.set_read_only(session.is_read_only());
+        *slot = Some(session);
+    }
+
+    /// Waits until the store tells that others have written.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Whether calls take no longer than a local disk.
+    pub fn is_quick(&self) -> bool {
+        self.is_quick
+    }
+
+    /// Wraps a session in memory that one caller has for itself: the host hears of operations on it, but not of
+    /// its entries.
     pub fn private(session: Session) -> Self {
-        Self { is_private: true, ..Self::new(session) }
+        Self { is_private: true, ..Self::new(Arc::new(MemoryStore), session).0 }
     }
 
     /// Messages, the oldest first, as a session that is kept in memory alone.
@@ -98,7 +134,7 @@ impl OpenSession {
             let members = format!("{{\"message\":{}}}", message.raw().get());
             session.append(NewEntry::new("message", &members), Parent::Leaf)?;
         }
-        Ok(Self::new(session))
+        Ok(Self::new(Arc::new(MemoryStore), session).0)
     }
 
     /// Whether reads look at the file first: a session that is never written here has no other
@@ -296,7 +332,7 @@ impl<'a> SessionAccess<'a> {
         condition: &Precondition,
     ) -> Result<Arc<Entry>, EngineError> {
         let outcome = self.session.append_if(new, parent, condition);
-        self.announce(outcome)
+        Ok(self.announce(outcome)?.entry)
     }
 
     /// Changes the session by one of the store's own ways to append, and tells the host.
@@ -305,21 +341,19 @@ impl<'a> SessionAccess<'a> {
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
     ) -> Result<Arc<Entry>, EngineError> {
         let outcome = append(self.session);
-        self.announce(outcome)
+        Ok(self.announce(outcome)?.entry)
     }
 
     /// Changes the session by one of the store's own ways to append several entries at once, and tells
     /// the host of each.
     pub fn append_all_with(
         &mut self,
-        append: impl FnOnce(&mut Session) -> Result<AppendedAll, StoreError>,
+        append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
     ) -> Result<Vec<Arc<Entry>>, EngineError> {
-        let appended = append(self.session).map_err(|error| self.not_appended(error))?;
-        self.announce_foreign(appended.foreign);
-        for entry in &appended.entries {
-            self.announce_entry(entry);
-        }
-        Ok(appended.entries)
+        let outcome = append(self.session);
+        let Appended { entry, mut before, .. } = self.announce(outcome)?;
+        before.push(entry);
+        Ok(before)
     }
 
     /// What the appends of this turn wait for, if anything.
@@ -334,8 +368,8 @@ impl<'a> SessionAccess<'a> {
         let foreign = self.session.take_foreign();
         self.announce_foreign(foreign);
         undone.map_err(|error| self.open.store_failure(error))?;
-        let path = self.session.path().map(Path::to_owned);
-        Ok(self.open.store_failure(StoreError::WriteFailed { path, source: error }))
+        let locator = self.session.locator().cloned();
+        Ok(self.open.store_failure(StoreError::WriteFailed { locator, source: error }))
     }
 
     /// Claims the session for a structural operation, once what other programs have added is read. `parent`
@@ -354,8 +388,8 @@ impl<'a> SessionAccess<'a> {
         if !self.session.is_read_only() {
             return Ok(());
         }
-        let path = self.session.path().map(Path::to_owned);
-        Err(EngineError::ReadOnly { session_id: self.open.id.clone(), path })
+        let locator = self.session.locator().cloned();
+        Err(EngineError::ReadOnly { session_id: self.open.id.clone(), locator })
     }
 
     /// The leaf.
@@ -363,11 +397,13 @@ impl<'a> SessionAccess<'a> {
         self.session.leaf_id().cloned()
     }
 
-    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<Arc<Entry>, EngineError> {
-        let appended = outcome.map_err(|error| self.not_appended(error))?;
-        self.announce_foreign(appended.foreign);
-        self.announce_entry(&appended.entry);
-        Ok(appended.entry)
+    fn announce(&mut self, outcome: Result<Appended, StoreError>) -> Result<Appended, EngineError> {
+        let mut appended = outcome.map_err(|error| self.not_appended(error))?;
+        self.announce_foreign(appended.foreign.take());
+        for entry in appended.entries() {
+            self.announce_entry(entry);
+        }
+        Ok(appended)
     }
 
     fn announce_entry(&self, entry: &Arc<Entry>) {
@@ -382,6 +418,8 @@ impl<'a> SessionAccess<'a> {
     fn not_appended(&mut self, error: StoreError) -> EngineError {
         let foreign = self.session.take_foreign();
         self.announce_foreign(foreign);
+        // A lease that was lost leaves a session for reading.
+        self.open.set_read_only(self.session.is_read_only());
         self.open.store_failure(error)
     }
 

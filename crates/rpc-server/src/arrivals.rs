@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use session_store::Locator;
 use tokio::sync::RwLock;
 
 /// What an opening call may do something about.
@@ -17,11 +17,11 @@ use tokio::sync::RwLock;
 pub(crate) enum Concern {
     /// The session with this id.
     Session(String),
-    /// A session whose file has this name, in whatever directory: links have many names for one,
-    /// and nobody can look at the disk here. Waiting in vain does no harm.
-    File(OsString),
-    /// Any session that has a file.
-    AnyFile,
+    /// A session whose locator has this name, in whatever directory: links have many names for one,
+    /// and nobody can ask the store here. Waiting in vain does no harm.
+    Named(OsString),
+    /// Any session that a store can find again.
+    AnyStored,
 }
 
 /// The lines of calls, and the opening calls that are not done.
@@ -45,11 +45,11 @@ struct Line {
 }
 
 impl Arrivals {
-    /// Whether a call for an open session may line up for it at once. `path` is the session's file.
-    pub(crate) fn may_pass(&self, id: &str, path: Option<&Path>) -> bool {
+    /// Whether a call for an open session may line up for it at once. `locator` is the session's.
+    pub(crate) fn may_pass(&self, id: &str, locator: Option<&Locator>) -> bool {
         let state = self.lock();
         (state.lines.is_empty() || !state.lines.contains_key(id))
-            && (state.openings.is_empty() || !state.is_concerned(id, path))
+            && (state.openings.is_empty() || !state.is_concerned(id, locator))
     }
 
     /// Joins the line for a session id, with the lock that gives each its turn.
@@ -72,11 +72,12 @@ impl Arrivals {
 }
 
 impl State {
-    fn is_concerned(&self, id: &str, path: Option<&Path>) -> bool {
+    fn is_concerned(&self, id: &str, locator: Option<&Locator>) -> bool {
         let is_announced = |concern| self.openings.contains_key(&concern);
-        let name = path.and_then(Path::file_name);
+        let name = locator.and_then(Locator::name);
         is_announced(Concern::Session(id.to_owned()))
-            || name.is_some_and(|name| is_announced(Concern::File(name.to_owned())) || is_announced(Concern::AnyFile))
+            || name
+                .is_some_and(|name| is_announced(Concern::Named(name.to_owned())) || is_announced(Concern::AnyStored))
     }
 }
 
@@ -124,22 +125,22 @@ mod tests {
 
     #[test]
     fn only_sessions_that_are_concerned_wait() {
-        let file = |name: &str| Concern::File(name.into());
-        let path = Path::new("/a/x.jsonl");
-        for (concern, path, may_pass) in [
-            (file("x.jsonl"), Some(path), false),
-            (file("y.jsonl"), Some(path), true),
-            (file("x.jsonl"), None, true),
-            (Concern::AnyFile, Some(path), false),
-            (Concern::AnyFile, None, true),
+        let named = |name: &str| Concern::Named(name.into());
+        let locator = &Locator::from("/a/x.jsonl");
+        for (concern, locator, may_pass) in [
+            (named("x.jsonl"), Some(locator), false),
+            (named("y.jsonl"), Some(locator), true),
+            (named("x.jsonl"), None, true),
+            (Concern::AnyStored, Some(locator), false),
+            (Concern::AnyStored, None, true),
             (Concern::Session("s".to_owned()), None, false),
-            (Concern::Session("t".to_owned()), Some(path), true),
+            (Concern::Session("t".to_owned()), Some(locator), true),
         ] {
             let arrivals = Arc::new(Arrivals::default());
             let announced = arrivals.announce(concern.clone());
-            assert_eq!(arrivals.may_pass("s", path), may_pass, "{concern:?} {path:?}");
+            assert_eq!(arrivals.may_pass("s", locator), may_pass, "{concern:?} {locator:?}");
             drop(announced);
-            assert!(arrivals.may_pass("s", path), "{concern:?} is done");
+            assert!(arrivals.may_pass("s", locator), "{concern:?} is done");
         }
     }
 

@@ -103,7 +103,7 @@ impl CallContext {
                 Ticket::Read(session, place) => {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
-                    self.hold_permit().await?;
+                    self.hold_permit(&session).await?;
                     let work = match read(Arc::clone(&session), guard, work).await? {
                         Ok(done) => return Ok(done),
                         Err(work) => work,
@@ -113,13 +113,13 @@ impl CallContext {
                     drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
                     let guard = Arc::clone(&session.slot).write_owned().await;
                     session.check_not_closing()?;
-                    self.hold_permit().await?;
+                    self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Write(session, place) => {
                     let guard = place.guard().await;
                     session.check_not_closing()?;
-                    self.hold_permit().await?;
+                    self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
                 Ticket::Opening(..) | Ticket::Later(..) => Err(no_ticket()),
@@ -206,8 +206,8 @@ impl CallContext {
     /// Waits until the client has read enough and few enough calls work, and keeps the place until
     /// the reply is queued. Only those that hold all locks they need may wait here, so that none
     /// waits for another.
-    async fn hold_permit(&self) -> Result<(), RpcError> {
-        let permit = threads::permit().await;
+    async fn hold_permit(&self, session: &OpenSession) -> Result<(), RpcError> {
+        let permit = threads::permit(session.is_quick()).await;
         self.server.output_ready().await;
         *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
         // A batch is sent once it is whole, so that waiting for the client would be in vain.
@@ -247,7 +247,15 @@ where
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
-    threads::run_with_permit(work).await?
+    blocking_in(true, work).await
+}
+
+/// As [`blocking`], for work in a store or a session that is quick or not.
+pub(crate) async fn blocking_in<T: Send + 'static>(
+    is_quick: bool,
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    threads::run_with_permit(is_quick, work).await?
 }
 
 /// Runs `work` with the session, or gives it back where another program has cut the session: that has to

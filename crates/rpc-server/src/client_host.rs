@@ -72,7 +72,7 @@ impl ClientHost {
         question: impl FnOnce() -> P + Send + 'static,
         limit: Duration,
     ) -> Result<Box<RawValue>, EngineError> {
-        let written = threads::run_with_permit(move || to_raw_value(&question())).await?;
+        let written = threads::run_with_permit(true, move || to_raw_value(&question())).await?;
         let question = written.map_err(|error| EngineError::Internal { message: error.to_string() })?;
         let answer = self.calls.ask(&self.outbound, hook, &question, limit).await;
         answer.map_err(|error| unanswered_hook(hook, &error))

@@ -3,8 +3,6 @@
 
 mod engine;
 
-use std::io::ErrorKind;
-
 use compaction_engine::EngineError;
 use jsonrpsee::types::ErrorObjectOwned;
 use serde_json::{Value, json};
@@ -243,48 +241,39 @@ impl RpcError {
 
     /// An error of the store, met while serving `session_id`.
     pub fn from_store(error: &StoreError, session_id: &str) -> Self {
-        let shown = |path: &std::path::Path| path.display().to_string();
         let message = EngineError::sentence(error);
         match error {
-            StoreError::SessionNotFound { path } => Self::NoSessionAt { path: shown(path) },
+            StoreError::SessionNotFound { locator } => Self::NoSessionAt { path: locator.to_string() },
             StoreError::EntryNotFound { id } => {
                 Self::EntryNotFound { session_id: session_id.to_owned(), entry_id: id.to_string() }
             }
-            StoreError::Locked { path, pid, host } => {
-                Self::SessionLocked { message, path: shown(path), pid: *pid, host: host.clone() }
+            StoreError::Locked { locator, pid, host } => {
+                Self::SessionLocked { message, path: locator.to_string(), pid: *pid, host: host.clone() }
             }
-            StoreError::NotASession { path, reason } => Self::NotASession { path: shown(path), reason: reason.clone() },
-            StoreError::WriteFailed { path, .. } => Self::WriteFailed { message, path: path.as_deref().map(shown) },
+            StoreError::NotASession { locator, reason } => {
+                Self::NotASession { path: locator.to_string(), reason: reason.clone() }
+            }
+            StoreError::WriteFailed { locator, .. } => {
+                Self::WriteFailed { message, path: locator.as_ref().map(ToString::to_string) }
+            }
             StoreError::LeafMoved { expected, actual } => Self::LeafMoved {
                 expected: expected.as_ref().map(ToString::to_string),
                 actual: actual.as_ref().map(ToString::to_string),
             },
-            StoreError::ReadOnly { .. } => Self::ReadOnly { message },
+            StoreError::ReadOnly { .. } | StoreError::LeaseLost { .. } => Self::ReadOnly { message },
             StoreError::InvalidSessionId { .. } => Self::invalid_params("sessionId", message),
             StoreError::InvalidEntry { reason } => Self::invalid_params("entry", reason.clone()),
-            StoreError::AlreadyExists { path } => {
-                Self::WriteFailed { message: format!("{} exists", path.display()), path: Some(shown(path)) }
+            StoreError::AlreadyExists { locator } => {
+                Self::WriteFailed { message: format!("{locator} exists"), path: Some(locator.to_string()) }
             }
             StoreError::BrokenEntry { id, line, .. } => {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
             }
-            StoreError::Io { path: Some(path), source, .. } if is_no_path(source) => Self::invalid_params(
-                "path",
-                format!("a path that the system takes; {} is none: {source}", start_of(path)),
-            ),
-            StoreError::Io { .. } => Self::Internal { message },
+            StoreError::InvalidLocator { expected, .. } => Self::invalid_params("path", expected.clone()),
+            // Of a write that may have taken place, nobody may say that nothing was changed.
+            _ => Self::Internal { message },
         }
     }
-}
-
-/// Whether the system refuses a path for what it is: too long, or with a NUL in it.
-fn is_no_path(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidFilename)
-}
-
-/// The start of a path, which may be very long.
-fn start_of(path: &std::path::Path) -> String {
-    path.display().to_string().chars().take(80).collect()
 }
 
 impl From<RpcError> for ErrorObjectOwned {

@@ -12,7 +12,7 @@ use crate::server::Server;
 pub(crate) struct Named {
     /// The session that they name.
     pub(crate) session_id: Option<String>,
-    /// The file that they name.
+    /// The place of a session that they name.
     path: Option<String>,
     /// Whether they ask for a branch summary.
     summarize: bool,
@@ -48,10 +48,10 @@ impl Named {
     pub(crate) fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
         match method {
             "openSession" => {
-                let path = server.resolve("path", self.path.as_deref()?).ok()?;
-                Some(Concern::File(path.file_name()?.to_owned()))
+                let locator = server.locate("path", self.path.as_deref()?).ok()?;
+                Some(Concern::Named(locator.name()?.to_owned()))
             }
-            "continueSession" => Some(Concern::AnyFile),
+            "continueSession" => Some(Concern::AnyStored),
             "forkSession" => self.session_id.clone().map(Concern::Session),
             _ => None,
         }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use session_store::SessionStore;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
 use tokio_util::sync::CancellationToken;
@@ -57,9 +58,19 @@ pub fn serve(
     output: impl Write + AsFd + Send + 'static,
     options: Options,
 ) -> anyhow::Result<ExitCode> {
+    serve_store(input, output, options, None)
+}
+
+/// As [`serve`], with sessions in `store` where one is given.
+pub fn serve_store(
+    input: impl AsFd,
+    output: impl Write + AsFd + Send + 'static,
+    options: Options,
+    store: Option<Arc<dyn SessionStore>>,
+) -> anyhow::Result<ExitCode> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
-    let code = runtime.block_on(run(input, output, options));
+    let code = runtime.block_on(run(input, output, options, store));
     // A cancelled read may still run.
     runtime.shutdown_background();
     code
@@ -69,9 +80,13 @@ async fn run(
     input: impl AsFd,
     output: impl Write + AsFd + Send + 'static,
     options: Options,
+    store: Option<Arc<dyn SessionStore>>,
 ) -> anyhow::Result<ExitCode> {
     let outbound = Outbound::spawn(output)?;
-    let server = Arc::new(Server::new(outbound.clone(), CATALOG));
+    let server = Arc::new(match store {
+        Some(store) => Server::with_store(outbound.clone(), CATALOG, store),
+        None => Server::new(outbound.clone(), CATALOG),
+    });
     let dispatcher = Dispatcher::new(Arc::clone(&server), outbound.clone())?;
     let ended = CancellationToken::new();
     let inputs = read_messages(&input, options.framing, options.max_message_bytes, outbound.clone(), ended.clone())?;

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use compaction_engine::settings::SettingsLayers;
-use compaction_engine::{Engine, Settings};
+use compaction_engine::{Engine, Settings, threads};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use session_store::{Durability, FileStore};
+use session_store::{Durability, FileStore, Locator, MemoryStore, SessionStore, StoreError, resolve_path};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use crate::arrivals::Arrivals;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::client_host::ClientHost;
 use crate::errors::RpcError;
-use crate::paths::{check_path, expand_home, without_dots};
+use crate::paths::check_path;
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::transport::{Cork, Outbound};
@@ -48,8 +48,10 @@ pub struct Server {
     pub(crate) catalog: Catalog,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
-    /// Made once, as it remembers what its lists learned.
-    store: OnceLock<FileStore>,
+    /// Given, or made once, as it remembers what its lists learned.
+    store: OnceLock<Arc<dyn SessionStore>>,
+    /// The store of sessions that end with the server.
+    memory: Arc<dyn SessionStore>,
     is_shut_down: AtomicBool,
 }
 
@@ -64,9 +66,19 @@ pub struct Catalog {
     pub document: fn() -> serde_json::Value,
 }
 
+/// The store of session files that `initialize` settled.
+fn file_store(configuration: &Configuration) -> Arc<dyn SessionStore> {
+    let store = FileStore::new(&configuration.agent_dir, configuration.durability);
+    let store = store.with_max_line_bytes(configuration.max_line_bytes);
+    let store = store.with_session_dir(configuration.session_dir.clone());
+    Arc::new(store.with_base(&configuration.cwd, configuration.home.clone()))
+}
+
 /// What `initialize` settled.
 #[derive(Debug)]
 pub struct Configuration {
+    /// The directory that `~` stands for, if there is one.
+    pub home: Option<PathBuf>,
     /// Working directory for sessions that name none.
     pub cwd: PathBuf,
     /// A flat directory of sessions, instead of one per working directory.
@@ -86,8 +98,17 @@ pub struct Configuration {
 }
 
 impl Server {
-    /// A server that talks to its client through `outbound`.
+    /// A server that talks to its client through `outbound` and keeps sessions as files.
     pub fn new(outbound: Outbound, catalog: Catalog) -> Self {
+        Self::over(outbound, catalog, OnceLock::new())
+    }
+
+    /// A server that talks to its client through `outbound` and keeps sessions in `store`.
+    pub fn with_store(outbound: Outbound, catalog: Catalog, store: Arc<dyn SessionStore>) -> Self {
+        Self::over(outbound, catalog, OnceLock::from(store))
+    }
+
+    fn over(outbound: Outbound, catalog: Catalog, store: OnceLock<Arc<dyn SessionStore>>) -> Self {
         let end = CancellationToken::new();
         Self {
             sessions: Sessions::default(),
@@ -100,7 +121,8 @@ impl Server {
             catalog,
             outbound,
             configuration: OnceLock::new(),
-            store: OnceLock::new(),
+            store,
+            memory: Arc::new(MemoryStore),
             is_shut_down: AtomicBool::new(false),
         }
     }
@@ -132,20 +154,35 @@ impl Server {
         Ok(self.engine()?.settings_now().await?)
     }
 
-    /// The store of session files.
-    pub fn store(&self) -> Result<FileStore, RpcError> {
+    /// The store of sessions.
+    pub fn store(&self) -> Result<&Arc<dyn SessionStore>, RpcError> {
         let configuration = self.configuration()?;
-        let make = || {
-            let store = FileStore::new(&configuration.agent_dir, configuration.durability);
-            store.with_max_line_bytes(configuration.max_line_bytes)
-        };
-        Ok(self.store.get_or_init(make).clone())
+        Ok(self.store.get_or_init(|| file_store(configuration)))
+    }
+
+    /// Whether the store is quick, as far as that is known.
+    pub(crate) fn is_store_quick(&self) -> bool {
+        self.store().is_ok_and(|store| store.is_quick())
+    }
+
+    /// The store of sessions that end with the server.
+    pub fn memory(&self) -> &Arc<dyn SessionStore> {
+        &self.memory
+    }
+
+    /// What the store calls the place that a client gave as `member` of its parameters.
+    pub fn locate(&self, member: &str, text: &str) -> Result<Locator, RpcError> {
+        self.store()?.locate(text).map_err(|error| match error {
+            StoreError::InvalidLocator { expected, .. } => RpcError::invalid_params(member, expected),
+            error => RpcError::from_store(&error, ""),
+        })
     }
 
     /// An absolute path from one that a client gave as `member` of its parameters.
     pub fn resolve(&self, member: &str, path: &str) -> Result<PathBuf, RpcError> {
         check_path(member, path)?;
-        Ok(without_dots(&self.configuration()?.cwd.join(expand_home(path))))
+        let configuration = self.configuration()?;
+        Ok(resolve_path(path, &configuration.cwd, configuration.home.as_deref()))
     }
 
     /// Asks the client and waits for its answer, for at most `limit`.
@@ -201,15 +238,18 @@ impl Server {
     }
 
     /// Ends all operations, then closes all sessions: each once the calls before it are done.
-    pub async fn shut_down(&self) {
+    pub async fn shut_down(self: &Arc<Self>) {
         self.is_shut_down.store(true, Ordering::Relaxed);
         self.closing.cancel();
         self.abort_operations();
         self.operations_ended().await;
         for session in self.sessions.all() {
-            let mut slot = session.slot.write().await;
-            if let Err(error) = self.sessions.close(&session, &mut slot) {
-                tracing::warn!(%error, session = session.id, "closing a session failed");
+            let mut slot = Arc::clone(&session.slot).write_owned().await;
+            let (server, id) = (Arc::clone(self), session.id.clone());
+            // Waits for the disk, and for no place among those that work: those may wait for the client.
+            let closing = threads::run(move || server.sessions.close(&session, &mut slot));
+            if let Err(error) = closing.await.map_err(RpcError::from).flatten() {
+                tracing::warn!(%error, session = id, "closing a session failed");
             }
         }
     }

@@ -99,7 +99,7 @@ impl Ticket {
             (Scope::Read | Scope::Write, Some(session_id)) => {
                 let session = server.sessions.get(&session_id);
                 let may_pass =
-                    |session: &Arc<OpenSession>| server.arrivals.may_pass(&session_id, session.path.as_deref());
+                    |session: &Arc<OpenSession>| server.arrivals.may_pass(&session_id, session.locator.as_ref());
                 Some(match session.filter(may_pass) {
                     Some(session) => Self::of_session(session, scope),
                     None => Self::Later(Later::line_up(server, session_id, scope)),

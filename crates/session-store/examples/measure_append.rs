@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-use session_store::{CreateOptions, Durability, FileStore, NewEntry, Parent, Session, SessionStore, StoreError};
+use session_store::{
+    CreateOptions, Durability, FileStore, Locator, NewEntry, Parent, Session, SessionStore, StoreError,
+};
 
 /// Callers that append at once.
 const CALLERS: usize = 16;
@@ -44,7 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn create(directory: &Path, name: &str, durability: Durability) -> Result<Session, StoreError> {
     let path = directory.join(format!("{name}.jsonl"));
     let _no_such_file = std::fs::remove_file(&path);
-    FileStore::new(directory, durability).create(&CreateOptions { path: Some(path), ..CreateOptions::default() })
+    FileStore::new(directory, durability)
+        .create(&CreateOptions { locator: Some(Locator::from(&path)), ..CreateOptions::default() })
 }
 
 fn append(session: &mut Session, message: &str) -> Result<(), Box<dyn std::error::Error>> {

@@ -84,6 +84,7 @@ macro_rules! diagnostic_kinds {
     ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
         /// Kinds of diagnostics.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum DiagnosticKind {
             $(#[doc = $doc] $variant,)*
         }

@@ -1,18 +1,20 @@
 //! Why the store could not do what it was asked to.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use compaction_core::entry::{EntryError, EntryId};
 
+use crate::locator::Locator;
+
 /// An error of the store. Messages fit behind "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
-    /// There is no session at this path.
-    #[error("find a session at {}", path.display())]
+    /// There is no session at this place.
+    #[error("find a session at {locator}")]
     SessionNotFound {
-        /// The path that was asked for.
-        path: PathBuf,
+        /// The place that was asked for.
+        locator: Locator,
     },
     /// The session has no entry with this id.
     #[error("find entry {id}")]
@@ -31,28 +33,28 @@ pub enum StoreError {
         source: EntryError,
     },
     /// Another process has the session open for writing.
-    #[error("lock {}: it is open in {}", path.display(), holder(*pid, host.as_deref()))]
+    #[error("lock {locator}: it is open in {}", holder(*pid, host.as_deref()))]
     Locked {
-        /// The session's file.
-        path: PathBuf,
+        /// The session's place.
+        locator: Locator,
         /// The holder's process id, where it is known.
         pid: Option<u32>,
         /// The holder's machine, where it is known.
         host: Option<String>,
     },
-    /// The file is no session; it was left untouched.
-    #[error("read {} as a session: {reason}", path.display())]
+    /// What lies at this place is no session; it was left untouched.
+    #[error("read {locator} as a session: {reason}")]
     NotASession {
-        /// The file.
-        path: PathBuf,
+        /// The place.
+        locator: Locator,
         /// What speaks against it.
         reason: String,
     },
     /// A write failed and was undone; nothing was changed.
-    #[error("write {}", shown(path.as_deref()))]
+    #[error("write {}", shown(locator.as_ref()))]
     WriteFailed {
-        /// The session's file; `None` for a session in memory.
-        path: Option<PathBuf>,
+        /// The session's place; `None` for a session in memory.
+        locator: Option<Locator>,
         /// What the system said.
         source: io::Error,
     },
@@ -65,10 +67,10 @@ pub enum StoreError {
         actual: Option<EntryId>,
     },
     /// The session is open for reading alone.
-    #[error("write {}: {reason}", shown(path.as_deref()))]
+    #[error("write {}: {reason}", shown(locator.as_ref()))]
     ReadOnly {
-        /// The session's file; `None` for a session in memory.
-        path: Option<PathBuf>,
+        /// The session's place; `None` for a session in memory.
+        locator: Option<Locator>,
         /// Why it cannot be written.
         reason: String,
     },
@@ -84,19 +86,45 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
-    /// There is a file at the path of the new session; it was left untouched.
-    #[error("create {}: it exists", path.display())]
+    /// There is something at the place of the new session; it was left untouched.
+    #[error("create {locator}: it exists")]
     AlreadyExists {
-        /// The path.
-        path: PathBuf,
+        /// The place.
+        locator: Locator,
+    },
+    /// The store takes no such text for a place.
+    #[error("find a session: {text:?} is not {expected}")]
+    InvalidLocator {
+        /// The start of the text.
+        text: String,
+        /// What the store takes, and what is wrong with the text.
+        expected: String,
+    },
+    /// The right to write was lost to another writer; nothing was written. The session can still be
+    /// read, and opened anew for writing.
+    #[error("write {}: {reason}", shown(locator.as_ref()))]
+    LeaseLost {
+        /// The session's place; `None` for a session in memory.
+        locator: Option<Locator>,
+        /// What is known of the other writer.
+        reason: String,
+    },
+    /// The connection to the store broke during a write, so that it is not known whether it took place. The
+    /// next look at the session tells.
+    #[error("write {}: whether it took place is not known before the session is read again", shown(locator.as_ref()))]
+    WriteUnconfirmed {
+        /// The session's place; `None` for a session in memory.
+        locator: Option<Locator>,
+        /// What broke the connection.
+        source: io::Error,
     },
     /// The system failed to do something else than writing.
-    #[error("{action} {}", shown(path.as_deref()))]
+    #[error("{action} {}", shown(locator.as_ref()))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
-        /// The file or directory; `None` for a session in memory.
-        path: Option<PathBuf>,
+        /// The session's place, or one that holds sessions; `None` for a session in memory.
+        locator: Option<Locator>,
         /// What the system said.
         source: io::Error,
     },
@@ -104,25 +132,25 @@ pub enum StoreError {
 
 impl StoreError {
     /// The error for `source`, which may carry an error of the store through an interface that
-    /// knows errors of the system alone.
-    pub(crate) fn io(action: &'static str, path: Option<&Path>, source: io::Error) -> Self {
+    /// knows errors of the system alone. `locator` is `None` for a session in memory.
+    pub(crate) fn io(action: &'static str, locator: Option<impl Into<Locator>>, source: io::Error) -> Self {
         let source = match source.downcast::<Self>() {
             Ok(error) => return error,
             Err(source) => source,
         };
-        match path {
-            Some(path) if source.kind() == io::ErrorKind::NotFound => Self::SessionNotFound { path: path.to_owned() },
-            _ => Self::Io { action, path: path.map(Path::to_owned), source },
+        match locator.map(Into::into) {
+            Some(locator) if source.kind() == io::ErrorKind::NotFound => Self::SessionNotFound { locator },
+            locator => Self::Io { action, locator, source },
         }
     }
 
-    pub(crate) fn write(path: Option<&Path>, source: io::Error) -> Self {
-        Self::WriteFailed { path: path.map(Path::to_owned), source }
+    pub(crate) fn write(locator: Option<impl Into<Locator>>, source: io::Error) -> Self {
+        Self::WriteFailed { locator: locator.map(Into::into), source }
     }
 }
 
-fn shown(path: Option<&Path>) -> String {
-    path.map_or_else(|| "a session in memory".to_owned(), |path| path.display().to_string())
+fn shown(locator: Option<&Locator>) -> String {
+    locator.map_or_else(|| "a session in memory".to_owned(), Locator::to_string)
 }
 
 fn holder(pid: Option<u32>, host: Option<&str>) -> String {

@@ -5,18 +5,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
-use std::path::Path;
 
 use compaction_core::entry::{EntryError, EntryId, EntryKind, iso_timestamp};
 use compaction_core::json::{self, RawObject};
 
 use crate::error::StoreError;
 use crate::header::SessionHeader;
-use crate::ids;
 use crate::index::Index;
+use crate::locator::Locator;
 use crate::lossless::LosslessText;
+use crate::new_ids::{self, now};
 use crate::session::Session;
-use crate::session::append::now;
 use crate::session::known::Slot;
 
 /// A fork that is to be written.
@@ -42,10 +41,10 @@ pub(crate) enum ForkError {
 }
 
 impl ForkError {
-    pub(crate) fn into_store_error(self, path: Option<&Path>) -> StoreError {
+    pub(crate) fn into_store_error(self, locator: Option<Locator>) -> StoreError {
         match self {
             Self::Source(error) => error,
-            Self::Write(source) => StoreError::write(path, source),
+            Self::Write(source) => StoreError::write(locator, source),
         }
     }
 }
@@ -62,6 +61,16 @@ impl From<io::Error> for ForkError {
     }
 }
 
+impl Session {
+    /// The text of a new session that holds the path from the root to `leaf`, or none for `None`: what a
+    /// store without files writes for [`crate::SessionStore::fork`], and fails as that does.
+    pub fn fork_text(&self, leaf: Option<&EntryId>) -> Result<Vec<u8>, StoreError> {
+        let mut text = Vec::new();
+        Fork::new(self, leaf)?.write(&mut text).map_err(|error| error.into_store_error(None))?;
+        Ok(text)
+    }
+}
+
 impl<'a> Fork<'a> {
     /// Plans the fork of the path to `leaf`. Fails with `EntryNotFound`, or with `ReadOnly` for a source
     /// of a newer version, whose lines may mean something else below the header of a fork.
@@ -69,14 +78,14 @@ impl<'a> Fork<'a> {
         let index = source.index()?;
         if index.is_newer_version {
             let reason = format!("it would be a copy of version {}, which is not known here", source.header().version);
-            return Err(StoreError::ReadOnly { path: source.path().map(Path::to_owned), reason });
+            return Err(StoreError::ReadOnly { locator: source.locator().cloned(), reason });
         }
         let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Slot::whole).collect();
         let kept: Vec<usize> = path.iter().copied().filter(|&slot| !is_label(index, slot)).collect();
         let stand_ins = stand_ins(index, &path);
         let labels = labels_to_set(index, &kept, &stand_ins);
-        let parent = source.path().map(|path| path.to_string_lossy().into_owned());
-        let id = ids::session_id(None)?;
+        let parent = source.locator().map(Locator::to_string);
+        let id = new_ids::session_id(None)?;
         let cwd = &source.header().cwd;
         let header = SessionHeader::new(&id, &iso_timestamp(now()), cwd, parent.as_deref());
         Ok(Self { source, index, header, kept, labels, stand_ins })

@@ -3,6 +3,8 @@
 //! The index holds headers and places, never bodies; it can be thrown away and built again.
 
 mod ids;
+pub(crate) mod labels;
+pub(crate) mod line;
 mod links;
 mod parallel;
 mod quick;
@@ -22,9 +24,9 @@ use hashbrown::HashTable;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::header::SessionHeader;
 use crate::index::ids::{IdKey, Ids, KeyHasher, MAX_LONG_IDS};
-use crate::lines::CUT_BYTES;
+use crate::index::labels::Labels;
+use crate::log::lines::CUT_BYTES;
 use crate::log::{Line, SessionLog, Span};
-use crate::session::labels::Labels;
 
 pub(crate) use crate::index::scan::too_long;
 

@@ -1,14 +1,14 @@
-//! The lines of one session, wherever they lie.
+//! The lines of one session, wherever they lie: what a store of its own implements.
+
+pub(crate) mod lines;
 
 use std::cell::Cell;
 use std::fmt;
-use std::io;
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 
-use crate::group_sync::SyncLog;
-use crate::lines::READ_BYTES;
+use self::lines::{READ_BYTES, Source, scan_lines};
+use crate::locator::Locator;
 
 /// A place in a log, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,45 @@ pub enum LogChange {
     Replaced,
 }
 
+/// Lines that are to be appended together.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// One line, or several parted by LF; the last one has none.
+    pub lines: &'a str,
+    /// Where the log ends as far as the writer has read it.
+    pub expected_end: u64,
+    /// Whether to wait until the lines outlive a crash.
+    pub sync: bool,
+}
+
+/// Why a log was not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// Another log has taken the place of this one; [`SessionLog::refresh`] goes on with that one.
+    #[error("another log has taken its place")]
+    Replaced,
+    /// The log ends elsewhere than expected, as others changed it. Nothing was written.
+    #[error("others have changed it meanwhile")]
+    Moved,
+    /// Another writer holds the lease now. The text says what is known of it.
+    #[error("{0}")]
+    LeaseLost(String),
+    /// The connection broke, and it is not known whether the change took place.
+    #[error(transparent)]
+    Unconfirmed(io::Error),
+    /// The change failed; the log is as it was.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Is called, on any thread and perhaps too often, when others may have changed a log.
+pub type ChangeNotice = Box<dyn Fn() + Send + Sync>;
+
+/// Waits until what was written to a log before the call is on the disk. It can be called beside
+/// the log, while that is written to.
+pub type SyncLog = Box<dyn FnMut() -> io::Result<()> + Send>;
+
 /// Writes what a line becomes, its LF included. A line that is cut stays as it is, whatever is written.
 pub type Rewrite<'a> = dyn FnMut(Line<'_>, &mut dyn Write) -> io::Result<()> + 'a;
 
@@ -65,10 +104,19 @@ pub type OldLog = Box<dyn SessionLog>;
 
 /// The lines of one session. Sessions know nothing else of where they are stored.
 ///
-/// Reads take `&self`, so that they can run beside each other.
+/// Reads take `&self`, so that they can run beside each other. Whoever opens a log for writing holds a
+/// lease on it, which can be lost: a lock of a file system, or a right that a server lends for a while.
+/// A log is seen as one text; where that lies, and in how many pieces, is its own affair. Errors that the
+/// network or the file system knows are told as [`LogError`].
 pub trait SessionLog: fmt::Debug + Send + Sync {
-    /// The file, where there is one.
-    fn path(&self) -> Option<&Path>;
+    /// What the store calls the session; `None` where it cannot be found again.
+    fn locator(&self) -> Option<&Locator>;
+
+    /// Whether looks and appends take microseconds, as they do on a local disk. Those of other logs are
+    /// never made where others wait.
+    fn is_quick(&self) -> bool {
+        false
+    }
 
     /// Number of bytes when the log was last looked at or written to.
     fn length(&self) -> u64;
@@ -76,12 +124,17 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Visits the lines from `offset`, which must be the start of a line, until `visit` breaks or
     /// until [`SessionLog::length`]. Of a line with more than `hold` bytes only the first are read; `visit`
     /// may change how many that are from the next line on.
+    ///
+    /// Where a log has nothing better, ranges of up to a mebibyte are read one after the other.
     fn scan(
         &self,
         offset: u64,
         hold: &Cell<usize>,
         visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
-    ) -> io::Result<()>;
+    ) -> io::Result<()> {
+        let mut ranges = Ranges { read: &|span| self.read(span), offset, end: self.length() };
+        scan_lines(&mut ranges, &mut Vec::new(), offset, hold, &|| false, visit)
+    }
 
     /// Whether some of the log was never written and takes no place on the disk.
     fn has_holes(&self) -> bool {
@@ -106,18 +159,26 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         self.refresh()
     }
 
-    /// Appends `line` and its LF with one write, then waits for the disk if `sync`. It may hold several
-    /// lines, parted by LF. A tail without an LF gets one first, in the same write. Returns where the
-    /// line lies, or all of them.
+    /// Asks to be told of changes that others make. Returns `false` where the log cannot tell; then it
+    /// has to be asked by [`SessionLog::refresh`].
+    fn notify_changes(&mut self, notice: ChangeNotice) -> bool {
+        drop(notice);
+        false
+    }
+
+    /// Appends the lines of `batch` and an LF with one write. A tail without an LF gets one first, in the
+    /// same write. Returns where the lines lie.
     ///
-    /// On an error nothing of the line, or of any of them, is left in the log. Fails with
-    /// `StaleNetworkFileHandle` if another log has taken the place of this one; [`SessionLog::refresh`]
-    /// goes on with that one.
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span>;
+    /// A log that ends elsewhere than the batch expects refuses it with [`LogError::Moved`] if it can. One
+    /// that cannot, as a file in append mode, writes behind what others wrote, and the place tells.
+    ///
+    /// On an error nothing of the lines is left in the log, but for [`LogError::Unconfirmed`]. Fails with
+    /// [`LogError::Replaced`] or [`LogError::LeaseLost`] where that is so.
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError>;
 
     /// Puts in the place of the whole log what `rewrite` writes for each of its lines of at most `hold`
     /// bytes, at once or not at all; longer lines stay as they are. The old log is kept under its name followed by `backup_suffix`, where logs have
-    /// names. Fails with `ResourceBusy` if others changed the log since [`SessionLog::refresh`].
+    /// names. Fails with [`LogError::Moved`] if others changed the log since [`SessionLog::refresh`].
     ///
     /// Returns the old log if others added to it when it was too late to take that along.
     fn replace_all(
@@ -125,7 +186,7 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>>;
+    ) -> Result<Option<OldLog>, LogError>;
 
     /// Waits until everything written is on the disk.
     fn sync(&mut self) -> io::Result<()>;
@@ -135,16 +196,39 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     fn sync_beside(&self) -> io::Result<SyncLog>;
 
     /// Cuts off what lies from `length`, where a line must start, to `end`, where the log must
-    /// end. Fails with `ResourceBusy` if it ends elsewhere.
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()>;
+    /// end. Fails with [`LogError::Moved`] if it ends elsewhere.
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError>;
 
-    /// Gives up the right to write; reading goes on.
+    /// Gives up the lease; reading goes on.
     fn release(&mut self);
+
+    /// Removes the log of a session that was just created and could not be begun. Logs that end with their
+    /// holder have nothing to remove.
+    fn discard(&mut self) {
+        self.release();
+    }
+}
+
+/// Reads ranges of a log one after the other.
+struct Ranges<'a> {
+    read: &'a dyn Fn(Span) -> io::Result<Vec<u8>>,
+    offset: u64,
+    end: u64,
+}
+
+impl Source for Ranges<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.end.saturating_sub(self.offset).min(buffer.len() as u64);
+        let bytes = if length > 0 { (self.read)(Span { offset: self.offset, length })? } else { Vec::new() };
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        self.offset += bytes.len() as u64;
+        Ok(bytes.len())
+    }
 }
 
 /// Writes to `out` what `rewrite` makes of each line of `log` that has at most `hold` bytes, and the others
-/// as they are.
-pub(crate) fn rewrite_lines(
+/// as they are: what a log does for [`SessionLog::replace_all`].
+pub fn rewrite_lines(
     log: &dyn SessionLog,
     hold: usize,
     rewrite: &mut Rewrite<'_>,

@@ -1,22 +1,19 @@
 //! Search: entries whose text holds what is asked for, or the most of it, on all branches, evicted or
 //! not.
 
-mod files;
-mod newest;
 mod query;
-mod text;
 
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json;
 use compaction_core::recall::{PassageIndex, RecallQuery};
 
 use crate::error::StoreError;
-use crate::search::newest::{Match, Newest};
+use crate::locator::Locator;
 use crate::session::Session;
 
 pub use query::SearchQuery;
@@ -26,8 +23,8 @@ pub use query::SearchQuery;
 pub struct SearchHit {
     /// The session that it is in.
     pub session_id: String,
-    /// The session's file, where there is one.
-    pub path: Option<PathBuf>,
+    /// What the store calls the session; `None` where it cannot be found again.
+    pub locator: Option<Locator>,
     /// The entry's id.
     pub entry_id: EntryId,
     /// The stored type.
@@ -109,7 +106,7 @@ impl Session {
         let mut newest = Newest::new(limit);
         let mut is_complete = true;
         let mut visit = |entry: &Entry| {
-            if query.matches(&text::of(entry)) {
+            if query.matches(&query::text_of(entry)) {
                 newest.add(entry);
             }
         };
@@ -128,7 +125,7 @@ impl Session {
                 candidate(query, line.bytes).filter(|_| !line.is_cut).iter().for_each(&mut visit);
                 go_on()
             });
-            scanned.map_err(|source| StoreError::io("read", self.log.path(), source))?;
+            scanned.map_err(|source| StoreError::io("read", self.log.locator(), source))?;
         }
         let (matches, is_truncated) = newest.finish();
         if !is_complete {
@@ -150,7 +147,7 @@ impl Session {
         self.index_unless(is_cancelled)?;
         self.for_each_entry(|entry| {
             if let Ok(entry) = entry {
-                index.add_text(&text::of(entry));
+                index.add_text(&query::text_of(entry));
                 ids.push(entry.id().clone());
             }
             is_complete &= !is_cancelled();
@@ -173,7 +170,7 @@ impl Session {
                 Err(StoreError::EntryNotFound { .. } | StoreError::BrokenEntry { .. }) => continue,
                 outcome => outcome?,
             };
-            let text = text::of(&entry);
+            let text = query::text_of(&entry);
             // A line that another program has just replaced says something else.
             let Some(at) = Some(passage.focus.start).filter(|at| text.is_char_boundary(*at)) else { continue };
             let preview = SearchQuery::preview_at(&text, at);
@@ -185,14 +182,14 @@ impl Session {
     fn hit(&self, entry: &Entry, context: &HashSet<EntryId>, preview: String, score: Option<f64>) -> SearchHit {
         SearchHit {
             session_id: self.header().id.clone(),
-            path: self.path().map(Path::to_owned),
+            locator: self.locator().cloned(),
             kind_name: entry.kind_name().to_owned(),
             role: entry.message().map(|message| message.role().to_owned()),
             timestamp: entry.timestamp().to_owned(),
             preview,
             is_evicted: !context.contains(entry.id()),
             score,
-            time: newest::time(entry),
+            time: time(entry),
             entry_id: entry.id().clone(),
         }
     }
@@ -214,7 +211,7 @@ impl Session {
                 Err(StoreError::EntryNotFound { .. } | StoreError::BrokenEntry { .. }) => continue,
                 outcome => outcome?,
             };
-            let Some(preview) = query.preview(&text::of(&entry)) else { continue };
+            let Some(preview) = query.preview(&query::text_of(&entry)) else { continue };
             hits.push(self.hit(&entry, &context, preview, None));
         }
         Ok(hits)
@@ -240,3 +237,62 @@ fn candidate(query: &SearchQuery, line: &[u8]) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests;
+
+/// An entry that matched.
+#[derive(Debug, Clone)]
+pub(super) struct Match {
+    pub(super) id: EntryId,
+    /// Epoch milliseconds; the oldest there is where the entry has no time.
+    pub(super) time: i64,
+    /// Its place among the matches of the file.
+    order: usize,
+}
+
+/// Collects matches in file order.
+#[derive(Debug)]
+pub(super) struct Newest {
+    limit: usize,
+    found: Vec<Match>,
+    count: usize,
+    is_truncated: bool,
+}
+
+impl Newest {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, found: Vec::new(), count: 0, is_truncated: false }
+    }
+
+    pub(super) fn add(&mut self, entry: &Entry) {
+        self.found.push(Match { id: entry.id().clone(), time: time(entry), order: self.count });
+        self.count += 1;
+        if self.found.len() > self.limit.saturating_mul(2).saturating_add(64) {
+            self.prune();
+        }
+    }
+
+    /// The newest matches, and whether there were more.
+    pub(super) fn finish(mut self) -> (Vec<Match>, bool) {
+        self.prune();
+        self.found.sort_unstable_by_key(newness);
+        (self.found, self.is_truncated)
+    }
+
+    /// Of matches with one id the last one counts.
+    fn prune(&mut self) {
+        let last: HashMap<EntryId, usize> = self.found.iter().map(|found| (found.id.clone(), found.order)).collect();
+        self.found.retain(|found| last[&found.id] == found.order);
+        self.found.sort_unstable_by_key(newness);
+        self.is_truncated |= self.found.len() > self.limit;
+        self.found.truncate(self.limit);
+        self.found.sort_unstable_by_key(|found| found.order);
+    }
+}
+
+/// Epoch milliseconds; the oldest there is where an entry has no time.
+pub(super) fn time(entry: &Entry) -> i64 {
+    entry.epoch_milliseconds().or_else(|| entry.message()?.timestamp()).unwrap_or(i64::MIN)
+}
+
+fn newness(found: &Match) -> Reverse<(i64, usize)> {
+    Reverse((found.time, found.order))
+}

@@ -1,38 +1,31 @@
 //! One open session: its entries above a log.
 
 pub(crate) mod append;
-pub(crate) mod append_all;
 pub(crate) mod branch;
-pub(crate) mod check;
 pub(crate) mod context;
 pub(crate) mod entries;
-pub(crate) mod interrupted;
+pub(crate) mod facts;
 pub(crate) mod known;
-pub(crate) mod labels;
-pub(crate) mod recall;
 pub(crate) mod refresh;
-pub(crate) mod stats;
 pub(crate) mod syncs;
-pub(crate) mod tree;
 pub(crate) mod undo;
 pub(crate) mod upgrade;
 
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::EntryId;
 
-use crate::cache::EntryCache;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::index::{Index, Reading};
-use crate::log::{LogChange, SessionLog};
+use crate::locator::Locator;
+use crate::log::{ChangeNotice, LogChange, LogError, SessionLog};
 use crate::session::append::ForeignChange;
 use crate::session::context::RememberedContext;
+use crate::session::entries::EntryCache;
 use crate::session::known::Known;
 use crate::session::syncs::DeferredSyncs;
-use crate::store::Durability;
 
 /// Bytes of parsed entries that a session keeps, by default.
 const CACHE_BYTES: usize = 32 << 20;
@@ -70,6 +63,19 @@ pub struct Session {
     syncs: DeferredSyncs,
     /// Lines of another program that came too late to be rewritten with the others.
     late: Option<String>,
+}
+
+/// When a store waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Durability {
+    /// After every append.
+    Always,
+    /// After compactions, branch summaries and forks, and at the end.
+    #[default]
+    Checkpoint,
+    /// Never, but for files of older versions that are rewritten: those are put in the place of others.
+    None,
 }
 
 /// How a session is opened above its log.
@@ -111,7 +117,7 @@ impl Session {
     /// Fails with `NotASession` if the first line that can be read is no header.
     pub fn open(log: Box<dyn SessionLog>, options: SessionOptions) -> Result<Self, StoreError> {
         let known = Known::open(log.as_ref(), options.whole_bytes, options.max_line_bytes);
-        let known = known.map_err(|source| StoreError::io("read", log.path(), source))?;
+        let known = known.map_err(|source| StoreError::io("read", log.locator(), source))?;
         let (header, is_header_pending) = match (known.header(), known.get(), options.header_if_empty) {
             (Some(header), ..) => (header, false),
             (None, Some(index), Some(header)) if index.is_empty() => (header, true),
@@ -144,7 +150,7 @@ impl Session {
     fn pass_over_interrupted_undo(&mut self) -> Result<(), StoreError> {
         let last = self.leaf.clone().filter(|_| self.migrated_from.is_none());
         if let Some(leaf) = last.map(|last| self.leaf_before_interrupted_undo(&last)).transpose()?.flatten() {
-            tracing::warn!(path = ?self.path(), %leaf, "an undo was cut short; the session goes on at the leaf before it");
+            tracing::warn!(locator = ?self.locator(), %leaf, "an undo was cut short; the session goes on at the leaf before it");
             self.leaf = Some(leaf);
         }
         Ok(())
@@ -155,9 +161,20 @@ impl Session {
         &self.header
     }
 
-    /// The file, where there is one: an absolute path without symbolic links.
-    pub fn path(&self) -> Option<&Path> {
-        self.log.path()
+    /// What the store calls the session; `None` where it cannot be found again. Of a file this is an
+    /// absolute path without symbolic links.
+    pub fn locator(&self) -> Option<&Locator> {
+        self.log.locator()
+    }
+
+    /// Whether the session lies on this machine, see [`SessionLog::is_quick`].
+    pub fn is_quick(&self) -> bool {
+        self.log.is_quick()
+    }
+
+    /// Asks to be told of changes that others make, see [`SessionLog::notify_changes`].
+    pub fn notify_changes(&mut self, notice: ChangeNotice) -> bool {
+        self.log.notify_changes(notice)
     }
 
     /// The leaf; `None` before the first entry.
@@ -193,7 +210,7 @@ impl Session {
 
     /// Waits until everything written is on the disk.
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        self.log.sync().map_err(|source| StoreError::write(self.log.path(), source))
+        self.log.sync().map_err(|source| StoreError::write(self.log.locator(), source))
     }
 
     /// Ends writing: waits for the disk, unless durability is `None`, and frees the lock. Reading
@@ -213,11 +230,9 @@ impl Session {
     /// Removes a session that was just created and could not be begun as it was to be.
     pub fn discard(mut self) {
         if let Err(error) = self.close() {
-            tracing::warn!(%error, path = ?self.path(), "closing a session that is removed failed");
+            tracing::warn!(%error, session = self.header().id, "closing a session that is removed failed");
         }
-        if let Some(path) = self.path() {
-            crate::replace::take_back(path);
-        }
+        self.log.discard();
     }
 
     /// Adds to what was odd about the session, as whoever opened the log knows more of it.
@@ -226,6 +241,26 @@ impl Session {
             index.diagnostics.add(diagnostic.clone());
         }
         self.early.add(diagnostic);
+    }
+
+    /// The error of a change of the log that failed. What it says of the log is taken note of.
+    pub(crate) fn not_written(&mut self, error: LogError) -> StoreError {
+        let locator = self.locator().cloned();
+        match error {
+            LogError::Io(source) => StoreError::WriteFailed { locator, source },
+            LogError::Unconfirmed(source) => {
+                self.unread = self.unread.max(LogChange::Grown);
+                StoreError::WriteUnconfirmed { locator, source }
+            }
+            LogError::LeaseLost(reason) => {
+                self.log.release();
+                self.read_only = Some(reason.clone());
+                StoreError::LeaseLost { locator, reason }
+            }
+            error @ (LogError::Replaced | LogError::Moved) => {
+                StoreError::WriteFailed { locator, source: std::io::Error::other(error) }
+            }
+        }
     }
 
     pub(crate) fn durability(&self) -> Durability {
@@ -253,13 +288,13 @@ impl Session {
 
 pub(crate) fn read_index(log: &dyn SessionLog, max_line: usize) -> Result<Index, StoreError> {
     let reading = Reading::of(log.length() > WHOLE_BYTES);
-    Index::build(log, reading, u64::MAX, max_line).map_err(|source| StoreError::io("read", log.path(), source))
+    Index::build(log, reading, u64::MAX, max_line).map_err(|source| StoreError::io("read", log.locator(), source))
 }
 
 fn not_a_session(log: &dyn SessionLog, index: Option<&Index>) -> StoreError {
-    let path = log.path().map(Path::to_owned).unwrap_or_default();
+    let locator = log.locator().cloned().unwrap_or_else(|| Locator::from(""));
     let is_empty = index.is_some_and(Index::is_empty);
     let refusal = index.and_then(|index| index.refusal);
     let reason = refusal.unwrap_or(if is_empty { "it is empty" } else { "it has no session header" });
-    StoreError::NotASession { path, reason: reason.to_owned() }
+    StoreError::NotASession { locator, reason: reason.to_owned() }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use session_store::{DiagnosticKind, Durability, FileStore, OpenOptions, SessionStore};
+use session_store::{DiagnosticKind, Durability, FileStore, Locator, OpenOptions, SessionStore};
 
 use super::peer::Peer;
 use crate::generate::random::Random;
@@ -173,7 +173,7 @@ impl KilledFile {
 
     fn check_opens(&self, lines: &[&str]) -> anyhow::Result<()> {
         let store = FileStore::new(self.home.path(), Durability::None);
-        let mut session = store.open(&self.path, &OpenOptions::default())?;
+        let mut session = store.open(&Locator::from(&self.path), &OpenOptions::default())?;
         let is_cut = |kind| matches!(kind, DiagnosticKind::TornLastLine | DiagnosticKind::BrokenLine);
         let odd = session.diagnostics();
         ensure!(odd.len() <= self.torn && odd.iter().all(|odd| is_cut(odd.kind)), "{odd:?}");
@@ -245,7 +245,7 @@ fn check_fork(fork: &Path, source: &Path) -> anyhow::Result<()> {
     let (text, source_text) = (fs::read_to_string(fork)?, String::from_utf8_lossy(&fs::read(source)?).into_owned());
     ensure!(text.ends_with('\n'), "a fork ends in the middle of a line");
     let store = FileStore::new(fork.parent().unwrap_or(fork), Durability::None);
-    let session = store.open(fork, &OpenOptions { read_only: true, ..OpenOptions::default() })?;
+    let session = store.open(&Locator::from(&fork), &OpenOptions { read_only: true, ..OpenOptions::default() })?;
     ensure!(session.diagnostics().is_empty(), "{:?}", session.diagnostics());
     let ids: HashSet<String> = source_text.lines_by_lf().filter_map(|line| member(line, "id")).collect();
     let stray = text.lines_by_lf().skip(1).find(|line| !member(line, "id").is_some_and(|id| ids.contains(&id)));

@@ -28,7 +28,8 @@ where
     E: From<EngineError> + Send + 'static,
     W: FnOnce(&mut SessionAccess<'_>) -> Result<T, E> + Send + 'static,
 {
-    threads::run_with_permit(move || Turn::take(engine, session, guard, work)).await??.end().await
+    let is_quick = session.is_quick();
+    threads::run_with_permit(is_quick, move || Turn::take(engine, session, guard, work)).await??.end().await
 }
 
 /// A turn that is over, and what it still waits for.
@@ -84,7 +85,7 @@ fn line_up_for_disk(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
 /// Takes back what could not be synced, before the caller hears of it, and gives the caller's error.
 async fn not_on_disk(engine: Arc<Engine>, session: Arc<OpenSession>, error: io::Error) -> EngineError {
     let guard = Arc::clone(&session.slot).write_owned().await;
-    let undone = threads::blocking(move || {
+    let undone = threads::blocking_in(session.is_quick(), move || {
         let mut guard = guard;
         SessionAccess::new(&engine, &session, guard.as_mut())?.take_back_unsynced(error)
     });

@@ -413,7 +413,7 @@ fn real_sessions_are_sent_with_every_call_answered() {
     let store = FileStore::new("", Durability::None);
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl")) {
         let options = OpenOptions { read_only: true, ..OpenOptions::default() };
-        let session = store.open(file, &options).unwrap();
+        let session = store.open(&session_store::Locator::from(file), &options).unwrap();
         let context = session.context(session.leaf_id()).unwrap().projection;
         let said: Vec<&EntryId> =
             context.entries().iter().filter(|entry| !entry.messages.is_empty()).map(|entry| entry.entry.id()).collect();

@@ -6,11 +6,10 @@ use compaction_core::entry::EntryId;
 use compaction_core::navigation::Destination;
 use compaction_engine::EngineError;
 use compaction_engine::host::Decision;
-use session_store::{MemoryStore, SessionStore};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::sessions::add;
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking_in};
 use crate::client_host::{BEFORE_FORK, before_fork};
 use crate::errors::RpcError;
 use crate::session::{OpenSession, Slot, StoreErrors as _};
@@ -44,7 +43,7 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
         }
     };
     let server = Arc::clone(&call.server);
-    blocking(move || {
+    blocking_in(open.is_quick(), move || {
         let _held = (operation, turn);
         let session = open.opened(slot.as_ref())?;
         let target_id = EntryId::new(params.entry_id);
@@ -54,11 +53,8 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
             ForkPosition::At => (Some(target.id().clone()), None),
             ForkPosition::Before => (target.header().parent_id.clone(), destination.editor_text),
         };
-        let fork = match open.path {
-            Some(_) => server.store()?.fork(session, leaf.as_ref()),
-            None => MemoryStore.fork(session, leaf.as_ref()),
-        };
-        add(&server, fork.map_err(|error| open.store_error(&error))?, editor_text)
+        let fork = open.store.fork(session, leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        add(&server, &open.store, fork, editor_text)
     })
     .await
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use compaction_engine::settings::{SettingsLayers, summarizer_names};
 use compaction_engine::{EngineError, Settings};
 use rustix::process::{Resource, getrlimit};
+use session_store::resolve_path;
 
 use crate::call::{CallContext, blocking};
 use crate::client_host;
@@ -13,7 +14,7 @@ use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::sessions::auto_model;
 use crate::params;
-use crate::paths::{check_path, expand_home, without_dots};
+use crate::paths::check_path;
 use crate::server::{Catalog, Configuration, Server};
 use crate::session::OpenSession;
 use crate::wire::*;
@@ -44,22 +45,24 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
     for (member, path) in given {
         path.as_ref().map_or(Ok(()), |path| check_path(member, path))?;
     }
+    let home = std::env::home_dir();
     let own_directory = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let cwd =
-        params.cwd.as_ref().map_or_else(own_directory, |cwd| without_dots(&own_directory().join(expand_home(cwd))));
+    let cwd = params.cwd.as_ref();
+    let cwd = cwd.map_or_else(own_directory, |cwd| resolve_path(cwd, &own_directory(), home.as_deref()));
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let directory = |given: Option<&String>, name: &str| {
         let text = given.cloned().or_else(|| variable(name));
-        text.map(|text| without_dots(&cwd.join(expand_home(&text))))
+        text.map(|text| resolve_path(&text, &cwd, home.as_deref()))
     };
     let agent_dir = directory(params.agent_dir.as_ref(), "PI_CODING_AGENT_DIR")
-        .or_else(|| std::env::home_dir().map(|home| home.join(".pi").join("agent")));
+        .or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent")));
     let given = params.settings.as_ref();
     let given = given.map(read_settings).transpose()?;
     let settings = SettingsLayers::open(agent_dir.as_deref(), &cwd, given)?;
     let first = settings.current();
     let engine = server.engine_with(settings, &params.capabilities);
-    let setting = first.as_json()["sessionDir"].as_str().map(|text| cwd.join(expand_home(text)));
+    let setting = first.as_json()["sessionDir"].as_str();
+    let setting = setting.map(|text| resolve_path(text, &cwd, home.as_deref()));
     let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
@@ -69,6 +72,7 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
         max_line_bytes: first.max_line_bytes(getrlimit(Resource::As).current),
         engine: Arc::new(engine.automatic(!is_switched_off())),
         cwd,
+        home,
     };
     Ok((configuration, first))
 }

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use session_store::{SearchHits, SearchQuery};
+use session_store::{SearchHits, SearchOptions, SearchQuery};
 
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking_in};
 use crate::errors::RpcError;
 use crate::session::{OpenSession, StoreErrors as _};
 use crate::wire::{self, *};
@@ -62,21 +62,21 @@ async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Re
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     // One that is open for reading alone may lag behind its file.
-    open.retain(|open| open.path.is_none() || !open.must_refresh_to_read());
+    open.retain(|open| open.locator.is_none() || !open.must_refresh_to_read());
     let mut parts = Vec::new();
-    let mut searched = HashSet::new();
+    let mut skipped = HashSet::new();
     for open in open {
         let Some(part) = call.unless_cancelled(search_open(call, &open, query, limit)).await? else { continue };
         parts.push(part);
-        searched.extend(open.path.clone());
+        skipped.extend(open.locator.clone());
     }
     let (server, cancel, query) = (Arc::clone(&call.server), call.cancel.clone(), query.clone());
-    let files = blocking(move || {
-        let directory = server.configuration()?.session_dir.as_deref();
-        let found = server.store()?.search(directory, &searched, &query, limit, &|| cancel.is_cancelled());
+    let stored = blocking_in(call.server.is_store_quick(), move || {
+        let options = SearchOptions { session_dir: None, skipped, limit };
+        let found = server.store()?.search(&query, &options, &|| cancel.is_cancelled());
         found.map_err(|error| RpcError::from_store(&error, ""))
     });
-    parts.push(call.unless_cancelled(files).await?);
+    parts.push(call.unless_cancelled(stored).await?);
     Ok(SearchHits::merge(parts, limit))
 }
 
@@ -89,7 +89,7 @@ async fn search_open(
 ) -> Result<Option<SearchHits>, RpcError> {
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
     let slot = Arc::clone(&open.slot).read_owned().await;
-    blocking(move || {
+    blocking_in(open.is_quick(), move || {
         // Of one that another program has cut, the file is searched.
         let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());
@@ -101,7 +101,7 @@ async fn search_open(
 fn hit(hit: session_store::SearchHit) -> wire::SearchHit {
     wire::SearchHit {
         session_id: hit.session_id,
-        path: hit.path.map(|path| path.display().to_string()),
+        path: hit.locator.map(|locator| locator.to_string()),
         entry_id: hit.entry_id.to_string(),
         entry_type: hit.kind_name,
         role: hit.role,

@@ -1,21 +1,20 @@
 //! `createSession`, `openSession`, `continueSession`, `closeSession`, `listSessions`,
 //! `setSessionName`, `getSessionStats`, `checkSession`.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
 use compaction_core::formats::Converted;
-use compaction_engine::session::AgentModel;
+use compaction_engine::session::{AgentModel, change};
 use session_store::{
-    CreateOptions, Cursor, ListOptions, MemoryStore, NewEntry, OpenOptions, Parent, Precondition, Session, SessionStore,
+    CreateOptions, Cursor, ListOptions, Locator, NewEntry, OpenOptions, Parent, Precondition, Session, SessionStore,
 };
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::entries::{appended, message_members};
 use super::formats::Given;
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
 use crate::paths::check_path;
@@ -32,24 +31,23 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
-    blocking(move || {
+    let is_quick = params.ephemeral || server.is_store_quick();
+    blocking_in(is_quick, move || {
         let messages = Given::list(params.messages, params.format)?.checked()?.into_messages();
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
-        let given_dir = params.session_dir.as_deref().map(|path| server.resolve("sessionDir", path)).transpose()?;
         let options = CreateOptions {
             cwd: text(cwd.as_deref().unwrap_or(&configuration.cwd)),
-            session_dir: given_dir.or_else(|| configuration.session_dir.clone()),
-            path: params.path.as_deref().map(|path| server.resolve("path", path)).transpose()?,
+            session_dir: params.session_dir.as_deref().map(|text| server.locate("sessionDir", text)).transpose()?,
+            locator: params.path.as_deref().map(|text| server.locate("path", text)).transpose()?,
             name: params.name,
             parent_session: params.parent_session,
             id: None,
         };
-        let store: Box<dyn SessionStore> =
-            if params.ephemeral { Box::new(MemoryStore) } else { Box::new(server.store()?) };
+        let store = if params.ephemeral { server.memory() } else { server.store()? };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
         let session = begun_with(session, &messages)?;
-        let opened = add(&server, session, None)?;
+        let opened = add(&server, store, session, None)?;
         compact_by_itself(&server, &opened, model);
         Ok(opened)
     })
@@ -74,9 +72,9 @@ fn begun_with(mut session: Session, messages: &[Converted]) -> Result<Session, R
 /// Opens a session file.
 pub(crate) async fn open(call: CallContext, params: OpenSessionParams) -> Result<OpenSessionResult, RpcError> {
     let _turn = call.opening_turn().await?;
-    let path = call.server.resolve("path", &params.path)?;
+    let locator = call.server.locate("path", &params.path)?;
     let model = auto_model(params.auto_compaction.as_ref())?;
-    let opened = open_path(&call, path, params.read_only).await?;
+    let opened = open_at(&call, locator, params.read_only).await?;
     compact_by_itself(&call.server, &opened, model);
     Ok(opened)
 }
@@ -89,15 +87,15 @@ pub(crate) async fn continue_recent(
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
-    let path = blocking(move || {
+    let locator = blocking_in(server.is_store_quick(), move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
         let cwd = text(cwd.as_deref().unwrap_or(&configuration.cwd));
-        let found = server.store()?.most_recent(&cwd, configuration.session_dir.as_deref());
+        let found = server.store()?.most_recent(&cwd, None);
         found.map_err(|error| RpcError::from_store(&error, ""))?.ok_or(RpcError::NothingToContinue { cwd })
     });
-    let path = path.await?;
-    let opened = open_path(&call, path, false).await?;
+    let locator = locator.await?;
+    let opened = open_at(&call, locator, false).await?;
     compact_by_itself(&call.server, &opened, model);
     Ok(opened)
 }
@@ -118,41 +116,41 @@ fn compact_by_itself(server: &Server, opened: &OpenSessionResult, model: Option<
     }
 }
 
-async fn open_path(call: &CallContext, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
+async fn open_at(call: &CallContext, locator: Locator, read_only: bool) -> Result<OpenSessionResult, RpcError> {
     loop {
-        let (server, wanted) = (Arc::clone(&call.server), path.clone());
-        if let Some(open) = blocking(move || Ok(find_open(&server, &wanted))).await?
-            && let Some(opened) = reopen(call, open, path.clone(), read_only).await?
+        let (server, wanted) = (Arc::clone(&call.server), locator.clone());
+        if let Some(open) = blocking_in(call.server.is_store_quick(), move || find_open(&server, &wanted)).await?
+            && let Some(opened) = reopen(call, open, locator.clone(), read_only).await?
         {
             return Ok(opened);
         }
-        match open_anew(&call.server, path.clone(), read_only).await {
+        match open_anew(&call.server, locator.clone(), read_only).await {
             Err(RpcError::SessionIdInUse { session_id, .. }) if is_free_now(call, &session_id).await? => {}
             outcome => return outcome,
         }
     }
 }
 
-async fn open_anew(server: &Arc<Server>, path: PathBuf, read_only: bool) -> Result<OpenSessionResult, RpcError> {
-    let server = Arc::clone(server);
+async fn open_anew(server: &Arc<Server>, locator: Locator, read_only: bool) -> Result<OpenSessionResult, RpcError> {
+    let (server, is_quick) = (Arc::clone(server), server.is_store_quick());
     let opening = move || {
-        let opened = open_file(&server, &path, read_only).map_err(|error| held_here(&server, &path, error))?;
-        add(&server, opened, None)
+        let opened = open_stored(&server, &locator, read_only);
+        let opened = opened.map_err(|error| held_here(&server, &locator, error))?;
+        add(&server, server.store()?, opened, None)
     };
-    blocking(opening).await
+    blocking_in(is_quick, opening).await
 }
 
-/// A file that cannot be locked may be open in this very server under another name: a hard link.
-fn held_here(server: &Server, path: &Path, error: RpcError) -> RpcError {
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-    let Some(locked) = identity(path).filter(|_| matches!(error, RpcError::SessionLocked { .. })) else {
+/// A session that cannot be locked may be open in this very server under another name, as a hard link is.
+fn held_here(server: &Server, locator: &Locator, error: RpcError) -> RpcError {
+    let (RpcError::SessionLocked { .. }, Ok(store)) = (&error, server.store()) else {
         return error;
     };
-    let is_held = |open: &Arc<OpenSession>| open.path.as_deref().and_then(identity) == Some(locked);
+    let is_held = |open: &Arc<OpenSession>| open.locator.as_ref().is_some_and(|open| store.is_same(open, locator));
     let holder = server.sessions.all().into_iter().find(is_held);
     holder.map_or(error, |open| RpcError::SessionIdInUse {
         session_id: open.id.clone(),
-        path: open.path.as_deref().map(text),
+        path: open.locator.as_ref().map(Locator::to_string),
     })
 }
 
@@ -179,44 +177,42 @@ async fn still_open(call: &CallContext, open: &OpenSession) -> Result<Option<Own
     call.unless_cancelled(waiting).await
 }
 
-fn open_file(server: &Server, path: &Path, read_only: bool) -> Result<Session, RpcError> {
+fn open_stored(server: &Server, locator: &Locator, read_only: bool) -> Result<Session, RpcError> {
     let options = OpenOptions { read_only, cwd: text(&server.configuration()?.cwd) };
-    server.store()?.open(path, &options).map_err(|error| RpcError::from_store(&error, ""))
+    server.store()?.open(locator, &options).map_err(|error| RpcError::from_store(&error, ""))
 }
 
-/// A path that is open already gives the same session; one that was open for reading alone is
+/// A place whose session is open already gives the same session; one that was open for reading alone is
 /// opened for writing now, if that is asked for. `None` if it is not open any more.
 async fn reopen(
     call: &CallContext,
     open: Arc<OpenSession>,
-    path: PathBuf,
+    locator: Locator,
     read_only: bool,
 ) -> Result<Option<OpenSessionResult>, RpcError> {
     let Some(mut slot) = still_open(call, &open).await? else {
         return Ok(None);
     };
     let server = Arc::clone(&call.server);
-    blocking(move || {
+    blocking_in(open.is_quick(), move || {
         let session = open.opened(slot.as_ref())?;
         if session.is_read_only() && !read_only {
-            let mut writable = open_file(&server, &path, false)?;
-            writable.defer_syncs();
-            open.set_read_only(writable.is_read_only());
-            *slot = Some(writable);
+            open.replace(&mut slot, open_stored(&server, &locator, false)?);
         }
         Ok(Some(opened(open.opened(slot.as_ref())?, None)))
     })
     .await
 }
 
-fn find_open(server: &Server, path: &Path) -> Option<Arc<OpenSession>> {
-    let path = path.canonicalize().ok()?;
-    server.sessions.all().into_iter().find(|open| open.path.as_deref() == Some(&path))
+fn find_open(server: &Server, locator: &Locator) -> Result<Option<Arc<OpenSession>>, RpcError> {
+    let Some(locator) = server.store()?.canonical(locator) else { return Ok(None) };
+    Ok(server.sessions.all().into_iter().find(|open| open.locator.as_ref() == Some(&locator)))
 }
 
-/// Adds a session that was just opened; its id must not be in use.
+/// Adds a session that `store` just opened; its id must not be in use.
 pub(super) fn add(
-    server: &Server,
+    server: &Arc<Server>,
+    store: &Arc<dyn SessionStore>,
     mut session: Session,
     editor_text: Option<String>,
 ) -> Result<OpenSessionResult, RpcError> {
@@ -225,17 +221,41 @@ pub(super) fn add(
         if let Err(error) = session.close() {
             tracing::warn!(%error, session = session_id, "closing a session failed");
         }
-        return Err(RpcError::SessionIdInUse { session_id, path: other.path.as_deref().map(text) });
+        return Err(RpcError::SessionIdInUse { session_id, path: other.locator.as_ref().map(Locator::to_string) });
     }
     let result = opened(&session, editor_text);
-    server.sessions.insert(Arc::new(OpenSession::new(session)));
+    let (open, is_told_of_changes) = OpenSession::new(Arc::clone(store), session);
+    let open = Arc::new(open);
+    server.sessions.insert(Arc::clone(&open));
+    if is_told_of_changes {
+        tokio::spawn(read_changes(Arc::clone(server), open));
+    }
     Ok(result)
+}
+
+/// Reads what others write, as the store tells of it, and tells the client, until the session is closed.
+async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
+    let Ok(engine) = server.engine() else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            () = open.closed() => return,
+            () = server.end.cancelled() => return,
+            () = open.changed() => {}
+        }
+        let guard = Arc::clone(&open.slot).write_owned().await;
+        let read = change(Arc::clone(engine), Arc::clone(&open), guard, |access| access.refresh()).await;
+        if let Err(error) = read {
+            tracing::debug!(%error, session = open.id, "what others wrote could not be read; the next call tells");
+        }
+    }
 }
 
 fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {
     OpenSessionResult {
         session_id: session.header().id.clone(),
-        path: session.path().map(text),
+        path: session.locator().map(Locator::to_string),
         header: Header::from(&*session.header().raw),
         leaf_id: convert::id(session.leaf_id()),
         entry_count: session.entry_count().map(|count| count as u64),
@@ -255,7 +275,7 @@ pub(crate) async fn close(call: CallContext, _: SessionParams) -> Result<Null, R
     let (open, slot) = call.unless_cancelled(call.write_guard()).await?;
     let mut slot = end_operation(&open, slot).await;
     let server = Arc::clone(&call.server);
-    blocking(move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
+    blocking_in(open.is_quick(), move || server.sessions.close(&open, &mut slot).map(|()| Null)).await
 }
 
 /// Lets the operation that runs come to its end, by itself or not. It may need the session for that,
@@ -276,13 +296,12 @@ async fn end_operation(open: &Arc<OpenSession>, slot: OwnedRwLockWriteGuard<Slot
 /// Lists sessions, newest activity first.
 pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Result<ListSessionsResult, RpcError> {
     let (server, cancel) = (Arc::clone(&call.server), call.cancel.clone());
-    let listing = blocking(move || {
+    let listing = blocking_in(call.server.is_store_quick(), move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
-        let given_dir = params.session_dir.as_deref().map(|path| server.resolve("sessionDir", path)).transpose()?;
         let options = ListOptions {
             cwd: text(cwd.as_deref().unwrap_or(&configuration.cwd)),
-            session_dir: given_dir.or_else(|| configuration.session_dir.clone()),
+            session_dir: params.session_dir.as_deref().map(|text| server.locate("sessionDir", text)).transpose()?,
             all: params.all,
             limit: params.limit.map(|limit| limit as usize),
             cursor: params.cursor.as_deref().map(read_cursor).transpose()?,
@@ -291,21 +310,21 @@ pub(crate) async fn list(call: CallContext, params: ListSessionsParams) -> Resul
         let page = page.map_err(|error| RpcError::from_store(&error, ""))?;
         Ok(ListSessionsResult {
             sessions: page.sessions.into_iter().map(summary).collect(),
-            next_cursor: page.next.map(|cursor| format!("{}:{}", cursor.modified, cursor.path.display())),
+            next_cursor: page.next.map(|cursor| format!("{}:{}", cursor.modified, cursor.locator)),
         })
     });
     call.unless_cancelled(listing).await
 }
 
 fn read_cursor(cursor: &str) -> Result<Cursor, RpcError> {
-    let parts = cursor.split_once(':').and_then(|(modified, path)| Some((modified.parse().ok()?, path)));
-    let (modified, path) = parts.ok_or_else(|| RpcError::invalid_params("cursor", "a nextCursor of this method"))?;
-    Ok(Cursor { modified, path: PathBuf::from(path) })
+    let parts = cursor.split_once(':').and_then(|(modified, place)| Some((modified.parse().ok()?, place)));
+    let (modified, place) = parts.ok_or_else(|| RpcError::invalid_params("cursor", "a nextCursor of this method"))?;
+    Ok(Cursor { modified, locator: Locator::from(place) })
 }
 
 fn summary(summary: session_store::SessionSummary) -> wire::SessionSummary {
     wire::SessionSummary {
-        path: text(&summary.path),
+        path: summary.locator.to_string(),
         session_id: summary.session_id,
         cwd: summary.cwd,
         name: summary.name.map(|name| on_one_line(&name)),
@@ -346,8 +365,10 @@ pub(crate) async fn check(call: CallContext, params: CheckSessionParams) -> Resu
     let diagnostics = match (params.session_id, params.path) {
         (Some(_), _) => call.read(|session, open| session.check().map_err(|error| open.store_error(&error))).await?,
         (None, Some(path)) => {
-            let (store, path) = (call.server.store()?, call.server.resolve("path", &path)?);
-            let checking = blocking(move || store.check(&path).map_err(|error| RpcError::from_store(&error, "")));
+            let (store, locator) = (Arc::clone(call.server.store()?), call.server.locate("path", &path)?);
+            let is_quick = store.is_quick();
+            let checking =
+                blocking_in(is_quick, move || store.check(&locator).map_err(|error| RpcError::from_store(&error, "")));
             call.unless_cancelled(checking).await?
         }
         (None, None) => {

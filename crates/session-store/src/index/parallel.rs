@@ -5,18 +5,17 @@
 //! reads every n-th segment, and one takes in what they found, in the order of the file.
 
 use std::cell::Cell;
-use std::io;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::{io, thread};
 
 use compaction_core::entry::Role;
 use memchr::memchr;
 
 use super::ids::IdText;
 use super::{Index, quick};
-use crate::lines::CUT_BYTES;
+use crate::log::lines::CUT_BYTES;
 use crate::log::{Line, SessionLog, Span};
 
 /// Bytes of a segment; a smaller file is not worth another thread.
@@ -51,7 +50,7 @@ enum Progress {
 /// How many threads read a log at once. A log in memory is no faster for them, and holes are passed over
 /// at once by one.
 pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
-    if log.path().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
+    if log.locator().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
         return 1;
     }
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)

@@ -3,7 +3,7 @@
 //! Nearly every byte of a session lies in messages whose line begins as the format writes it. Such
 //! a line is read up to its role, and then only searched for what could change what was read: a
 //! later member of the same name, which would count in its place. Whatever is not plain goes to
-//! [`LineHeader::read`](crate::line::LineHeader::read), with which this reader always agrees.
+//! [`LineHeader::read`](crate::index::line::LineHeader::read), with which this reader always agrees.
 
 use std::sync::LazyLock;
 
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::line::LineHeader;
+    use crate::index::line::LineHeader;
 
     const START: &str = r#"{"type":"message","id":"0000000a","parentId":"b","timestamp":"T","message":{"role":"user""#;
 

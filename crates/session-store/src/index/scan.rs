@@ -10,10 +10,10 @@ use compaction_core::migrate::{StoredPosition, TreePosition};
 use crate::diagnostic::DiagnosticKind;
 use crate::header::FoundHeader;
 use crate::index::ids::IdKey;
+use crate::index::labels::clean_name;
+use crate::index::line::LineHeader;
 use crate::index::{Found, HEADER_BYTES, Index, NO_HEADER, Packed, Reading, quick};
-use crate::line::LineHeader;
 use crate::log::{Line, SessionLog, Span};
-use crate::session::labels::clean_name;
 
 /// Plain messages that get their places at once.
 const PLACED_AT_ONCE: usize = 1 << 10;

@@ -14,8 +14,8 @@ use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
 use memchr::{memchr, memchr_iter};
 
 use crate::header::{FoundHeader, SessionHeader};
+use crate::index::line::LineHeader;
 use crate::index::{Record, quick};
-use crate::line::LineHeader;
 use crate::log::{Line, SessionLog, Span};
 
 /// Bytes that are read first.

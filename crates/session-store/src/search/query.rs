@@ -1,12 +1,16 @@
-//! What is searched for: terms, all of which must occur, whatever their case, or a sentence that ranks.
+//! What is searched for, and the text of an entry that is searched.
+//!
+//! A query is a list of terms, all of which must occur, whatever their case, or a sentence that ranks.
 
 use std::sync::Arc;
 
+use compaction_core::entry::{Entry, EntryBody};
+use compaction_core::json::Json;
+use compaction_core::message::{Block, Body, Content, Message};
 use compaction_core::recall::RecallQuery;
 use memchr::memmem;
 
-use crate::search::text::fold_text;
-use crate::session::tree::one_line;
+use crate::session::branch::one_line;
 
 /// Characters of a preview at most, and how many of them come before the match.
 const PREVIEW_CHARACTERS: usize = 120;
@@ -29,7 +33,7 @@ pub struct SearchQuery {
 
 /// Which terms occurred so far.
 #[derive(Debug)]
-pub(super) struct Seen(Vec<bool>);
+pub(crate) struct Seen(Vec<bool>);
 
 #[derive(Debug, Clone)]
 struct Term {
@@ -75,13 +79,13 @@ impl SearchQuery {
     }
 
     /// What has been seen of the terms, to begin with.
-    pub(super) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> Seen {
         Seen(vec![false; self.terms.len()])
     }
 
     /// Whether a session with a line of this JSON text is worth to be searched, after the lines that were
     /// `seen` before it: one entry may match, or, of a query that ranks, half of the words occur.
-    pub(super) fn is_worth_it(&self, json: &[u8], seen: &mut Seen) -> bool {
+    pub(crate) fn is_worth_it(&self, json: &[u8], seen: &mut Seen) -> bool {
         if self.question.is_none() {
             return self.may_match(json);
         }
@@ -178,5 +182,97 @@ impl Needle {
         let start = at.checked_sub(self.rare);
         let found = start.and_then(|start| text.get(start..start + self.bytes.len()));
         found.is_some_and(|found| found.eq_ignore_ascii_case(&self.bytes))
+    }
+}
+
+/// What an entry says, its parts on lines of their own: texts and thinking, names and arguments of
+/// tool calls, commands and their output, summaries. Empty for metadata and data of extensions.
+///
+/// Every part is text of the entry's JSON, decoded and otherwise unchanged, as the filter before it
+/// looks at the JSON.
+pub(super) fn text_of(entry: &Entry) -> String {
+    let mut text = String::new();
+    match entry.body() {
+        EntryBody::Message(message) | EntryBody::CustomMessage(message) => add_message(&mut text, message),
+        EntryBody::Compaction(compaction) => add(&mut text, &compaction.summary),
+        EntryBody::BranchSummary(branch) => add(&mut text, &branch.summary),
+        _ => {}
+    }
+    text
+}
+
+/// The text in the form in which texts are compared.
+pub(super) fn fold_text(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(fold).collect() }
+}
+
+/// A character in lower case, if that is one character; characters beyond ASCII stay beyond it, so that
+/// ASCII in a query is found by looking for ASCII.
+pub(super) fn fold(character: char) -> char {
+    let mut lower = character.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(folded), None) if character.is_ascii() || !folded.is_ascii() => folded,
+        _ => character,
+    }
+}
+
+fn add(text: &mut String, part: &str) {
+    if !part.is_empty() {
+        text.push_str(part);
+        text.push('\n');
+    }
+}
+
+fn add_message(text: &mut String, message: &Message) {
+    match message.body() {
+        Body::User { content } | Body::ToolResult { content, .. } | Body::Custom { content, .. } => {
+            add_content(text, content);
+        }
+        Body::Assistant(assistant) => {
+            assistant.content.iter().for_each(|block| add_block(text, block));
+            add(text, assistant.error_message.as_deref().unwrap_or_default());
+        }
+        Body::BashExecution(execution) => {
+            add(text, &execution.command);
+            add(text, &execution.output);
+        }
+        Body::System(system) => {
+            add_content(text, &system.content);
+            system.sections.iter().for_each(|(_, section)| add(text, section.as_deref().unwrap_or_default()));
+        }
+        Body::CompactionSummary { summary, .. } | Body::BranchSummary { summary, .. } => add(text, summary),
+        Body::Other { .. } => {}
+    }
+}
+
+fn add_content(text: &mut String, content: &Content) {
+    match content {
+        Content::Text(part) => add(text, part),
+        Content::Blocks(blocks) => blocks.iter().for_each(|block| add_block(text, block)),
+    }
+}
+
+fn add_block(text: &mut String, block: &Block) {
+    match block {
+        Block::Text(part) | Block::Thinking(part) => add(text, part),
+        Block::ToolCall(call) => {
+            add(text, &call.name);
+            call.arguments.iter().for_each(|arguments| add_value(text, arguments));
+        }
+        Block::Image | Block::Other => {}
+    }
+}
+
+/// Names and texts; numbers can be written in more than one way, so that they are left out.
+fn add_value(text: &mut String, value: &Json<'_>) {
+    match value {
+        Json::String(part) => add(text, part),
+        Json::Array(items) => items.iter().for_each(|item| add_value(text, item)),
+        Json::Object(members) => members.iter().for_each(|(name, value)| {
+            add(text, name);
+            add_value(text, value);
+        }),
+        Json::Deep(part) => add(text, part),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

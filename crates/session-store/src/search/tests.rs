@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 
 use super::*;
-use crate::memory_log::MemoryLog;
+use crate::MemoryLog;
 use crate::session::SessionOptions;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
@@ -37,12 +37,12 @@ fn line(number: usize, place: usize, text: &str) -> String {
 
 /// Ids of all entries whose text holds `terms`, by reading each; the newest first.
 fn naive(session: &Session, terms: &[&str]) -> Vec<String> {
-    let lower = |text: &str| text.chars().map(text::fold).collect::<String>();
+    let lower = |text: &str| text.chars().map(crate::search::query::fold).collect::<String>();
     let mut found = Vec::new();
     session
         .for_each_entry(|entry| {
             let entry = entry.unwrap();
-            let text = lower(&text::of(entry));
+            let text = lower(&crate::search::query::text_of(entry));
             if terms.iter().all(|term| text.contains(&lower(term))) {
                 found.push(entry.id().to_string());
             }

@@ -1,19 +1,18 @@
-//! Appending entries.
+//! Appending entries: one, or several at once.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, iso_timestamp, new_entry_line};
 use compaction_core::json;
 
 use crate::error::StoreError;
-use crate::ids;
-use crate::log::{LogChange, Span};
-use crate::session::Session;
-use crate::store::Durability;
+use crate::log::{Batch, LogChange, LogError, Span};
+use crate::new_ids::{self, now};
+use crate::session::{Durability, Session};
 
-/// Times that a write is tried because another log took the place of the one that was written to.
+/// Times that a write is tried because others changed the log, or put another one in its place.
 const WRITE_TRIES: usize = 3;
 
 /// An entry that is to be appended.
@@ -48,6 +47,7 @@ pub enum Parent {
 /// What must be true of the leaf for an entry to be appended; decided after foreign entries were
 /// read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Precondition {
     /// Nothing.
     None,
@@ -57,13 +57,30 @@ pub enum Precondition {
     OnPath(Option<EntryId>),
 }
 
-/// An appended entry.
+/// What was appended.
 #[derive(Debug, Clone)]
 pub struct Appended {
-    /// The entry; it is the new leaf.
+    /// The entry, or the last one of several; it is the new leaf.
     pub entry: Arc<Entry>,
+    /// Those that were appended before it, each the parent of the next.
+    pub before: Vec<Arc<Entry>>,
     /// What another program had added to the session before.
     pub foreign: Option<ForeignChange>,
+}
+
+impl Appended {
+    /// All entries that were appended, each the parent of the next.
+    pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.before.iter().chain([&self.entry])
+    }
+}
+
+/// Entries that are to be written together.
+struct Chain {
+    /// Their lines, parted by LF.
+    lines: String,
+    last: Arc<Entry>,
+    before: Vec<Arc<Entry>>,
 }
 
 /// What another program did to the session.
@@ -93,18 +110,36 @@ impl Session {
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Appended, StoreError> {
-        self.retried(|session| session.append_once(&new, &parent, condition))
+        self.append_chain(&[new], &parent, condition, false)
     }
 
-    /// Appends by `append`, again where another log turns out to have taken the place of this one.
-    pub(super) fn retried<T>(
+    /// Appends a chain of entries with one write: the first hangs on `parent`, each other one on the
+    /// one before it. They are waited for on the disk as a compaction is. A write that fails, or of
+    /// which only a part arrives, is taken back as a whole.
+    ///
+    /// Fails as [`Session::append_if`] does, and with `InvalidEntry` for no entry at all or for an id
+    /// that is there twice.
+    pub fn append_all(
         &mut self,
-        mut append: impl FnMut(&mut Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        new: &[NewEntry<'_>],
+        parent: Parent,
+        condition: &Precondition,
+    ) -> Result<Appended, StoreError> {
+        self.append_chain(new, &parent, condition, true)
+    }
+
+    /// Appends a chain, again where others turn out to have changed the log.
+    fn append_chain(
+        &mut self,
+        new: &[NewEntry<'_>],
+        parent: &Parent,
+        condition: &Precondition,
+        is_checkpoint: bool,
+    ) -> Result<Appended, StoreError> {
         let mut tries = 1;
         loop {
-            match append(self) {
-                Err(error) if is_log_replaced(&error) && tries < WRITE_TRIES => tries += 1,
+            match self.append_once(new, parent, condition, is_checkpoint) {
+                Err(error) if is_log_changed(&error) && tries < WRITE_TRIES => tries += 1,
                 outcome => return outcome,
             }
         }
@@ -112,18 +147,17 @@ impl Session {
 
     fn append_once(
         &mut self,
-        new: &NewEntry<'_>,
+        new: &[NewEntry<'_>],
         parent: &Parent,
         condition: &Precondition,
+        is_checkpoint: bool,
     ) -> Result<Appended, StoreError> {
         self.prepare_append(condition)?;
-        let build = |session: &Self| session.build(new, session.resolve_parent(parent)?.as_ref());
-        let (line, entry) = self.build_when_current(condition, build)?;
-        let span = self.write(&line, &entry)?;
-        let entry = Arc::new(entry);
-        self.cache().insert(span.offset, &entry);
+        let build = |session: &Self| session.build_chain(new, session.resolve_parent(parent)?);
+        let Chain { lines, last: entry, before } = self.build_when_current(condition, build)?;
+        self.write(&lines, before.iter().chain([&entry]), is_checkpoint)?;
         self.leaf = Some(entry.id().clone());
-        Ok(Appended { entry, foreign: self.take_foreign() })
+        Ok(Appended { entry, before, foreign: self.take_foreign() })
     }
 
     /// Moves the leaf to `target`, or before the first entry, and keeps that in the session: an entry
@@ -145,8 +179,8 @@ impl Session {
     /// An id that no entry has: a UUID while only the end of a large session was read.
     pub fn new_entry_id(&self) -> EntryId {
         match self.known.get() {
-            Some(index) => ids::entry_id(|id| index.slot(id).is_some()),
-            None => ids::long_entry_id(),
+            Some(index) => new_ids::entry_id(|id| index.slot(id).is_some()),
+            None => new_ids::long_entry_id(),
         }
     }
 
@@ -160,9 +194,7 @@ impl Session {
 
     fn check_writable(&self) -> Result<(), StoreError> {
         match &self.read_only {
-            Some(reason) => {
-                Err(StoreError::ReadOnly { path: self.path().map(ToOwned::to_owned), reason: reason.clone() })
-            }
+            Some(reason) => Err(StoreError::ReadOnly { locator: self.locator().cloned(), reason: reason.clone() }),
             None => Ok(()),
         }
     }
@@ -203,6 +235,25 @@ impl Session {
         }
     }
 
+    /// The entries of a chain that hangs on `parent_id`, and their lines.
+    fn build_chain(&self, new: &[NewEntry<'_>], parent_id: Option<EntryId>) -> Result<Chain, StoreError> {
+        let (first, rest) =
+            new.split_first().ok_or_else(|| StoreError::InvalidEntry { reason: "there is none".to_owned() })?;
+        let (mut lines, entry) = self.build(first, parent_id.as_ref())?;
+        let (mut last, mut before, mut ids) = (Arc::new(entry), Vec::new(), HashSet::new());
+        for new in rest {
+            let (line, entry) = self.build(new, Some(last.id()))?;
+            ids.insert(last.id().clone());
+            before.push(std::mem::replace(&mut last, Arc::new(entry)));
+            if ids.contains(last.id()) {
+                return Err(StoreError::InvalidEntry { reason: format!("the id {} is there twice", last.id()) });
+            }
+            lines.push('\n');
+            lines.push_str(&line);
+        }
+        Ok(Chain { lines, last, before })
+    }
+
     /// The entry's line, and the entry as it is read back from it.
     pub(super) fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
@@ -220,23 +271,45 @@ impl Session {
         Ok((line, entry))
     }
 
-    fn write(&mut self, line: &str, entry: &Entry) -> Result<Span, StoreError> {
-        let is_checkpoint = matches!(entry.kind(), EntryKind::Compaction | EntryKind::BranchSummary);
+    fn write<'a>(
+        &mut self,
+        lines: &str,
+        mut entries: impl Iterator<Item = &'a Arc<Entry>> + Clone,
+        is_checkpoint: bool,
+    ) -> Result<(), StoreError> {
+        let makes_checkpoint =
+            |entry: &Arc<Entry>| matches!(entry.kind(), EntryKind::Compaction | EntryKind::BranchSummary);
         let sync = match self.durability {
             Durability::Always => true,
-            Durability::Checkpoint => is_checkpoint,
+            Durability::Checkpoint => is_checkpoint || entries.clone().any(makes_checkpoint),
             Durability::None => false,
         };
         let is_deferred = sync && self.defers_sync();
-        let outcome = self.log.append(line, sync && !is_deferred);
-        let span = outcome.map_err(|source| StoreError::write(self.log.path(), source))?;
-        if span.offset != self.known.end() || !self.known.push_written(span, entry) {
+        let span = self.append_to_log(lines, sync && !is_deferred)?;
+        let (mut offset, is_next) = (span.offset, span.offset == self.known.end());
+        // Takes note of what was just written, or finds that the log has to be read for that.
+        let mut is_known = |entry: &Arc<Entry>| {
+            let own = Span { offset, length: entry.line().len() as u64 };
+            offset = own.end() + 1;
+            let is_known = self.known.push_written(own, entry);
+            if is_known {
+                self.cache().insert(own.offset, entry);
+            }
+            is_known
+        };
+        if !is_next || !entries.all(&mut is_known) {
             self.read_back(span)?;
         }
         if is_deferred {
             self.syncs.note(span, self.leaf.as_ref());
         }
-        Ok(span)
+        Ok(())
+    }
+
+    /// Appends lines to the log, behind what is known of it.
+    pub(super) fn append_to_log(&mut self, lines: &str, sync: bool) -> Result<Span, StoreError> {
+        let expected_end = self.log.length();
+        self.log.append(Batch { lines, expected_end, sync }).map_err(|error| self.not_written(error))
     }
 
     /// Reads what was written at `span` with what lies before it: a closed tail, or bytes of another
@@ -251,10 +324,10 @@ impl Session {
         };
         self.unread = self.unread.max(LogChange::Grown);
         match self.log.cut(span.end() + 1, span.offset) {
-            Ok(()) => Err(StoreError::write(self.log.path(), source)),
+            Ok(()) => Err(StoreError::write(self.log.locator(), source)),
             Err(error) => {
                 // It is in the log and stays there, so that it counts; the next change reads all anew.
-                tracing::warn!(%source, %error, path = ?self.path(), "cannot read what was written");
+                tracing::warn!(%source, %error, locator = ?self.locator(), "cannot read what was written");
                 self.unread = LogChange::Replaced;
                 Ok(())
             }
@@ -271,14 +344,10 @@ impl Session {
     }
 }
 
-/// Whether a write failed because there is another log by now, in which it may succeed.
-fn is_log_replaced(error: &StoreError) -> bool {
-    let kind = io::ErrorKind::StaleNetworkFileHandle;
-    matches!(error, StoreError::WriteFailed { source, .. } if source.kind() == kind)
-}
-
-/// The present time in epoch milliseconds.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+/// Whether a write failed because the log is another one by now or ends elsewhere, so that it may succeed
+/// once that was read.
+fn is_log_changed(error: &StoreError) -> bool {
+    let StoreError::WriteFailed { source, .. } = error else { return false };
+    let source = source.get_ref().and_then(|source| source.downcast_ref());
+    matches!(source, Some(LogError::Replaced | LogError::Moved))
 }

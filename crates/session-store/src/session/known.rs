@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::header::SessionHeader;
 use crate::index::tail::Tail;
 use crate::index::{Index, Reading, Record};
-use crate::lines::READ_BYTES;
+use crate::log::lines::READ_BYTES;
 use crate::log::{SessionLog, Span};
 use crate::session::Session;
 
@@ -238,7 +238,7 @@ impl Session {
     }
 
     pub(crate) fn read_error(&self, source: io::Error) -> StoreError {
-        StoreError::io("read", self.log.path(), source)
+        StoreError::io("read", self.log.locator(), source)
     }
 
     /// The number of the entry `id`, if it lies before `number` and is close enough to the end.

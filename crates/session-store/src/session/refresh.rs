@@ -28,9 +28,12 @@ impl Session {
         self.unread == LogChange::Replaced || matches!(self.log.look(), Ok(LogChange::Replaced))
     }
 
-    /// Whether an append would do no more than write its line: nobody changed the session, and
-    /// nothing has to be written, read or waited for before.
+    /// Whether an append would do no more than write its line to a local disk: nobody changed the session,
+    /// and nothing has to be written, read or waited for before. Takes microseconds itself.
     pub fn is_settled(&mut self) -> bool {
+        if !self.log.is_quick() {
+            return false;
+        }
         let Ok(change) = self.log.refresh_to_append() else {
             return false;
         };
@@ -56,7 +59,7 @@ impl Session {
     }
 
     fn read_change(&mut self, change: io::Result<LogChange>) -> Result<(), StoreError> {
-        let change = change.map_err(|source| StoreError::io("read", self.log.path(), source))?;
+        let change = change.map_err(|source| StoreError::io("read", self.log.locator(), source))?;
         self.unread = self.unread.max(change);
         match self.unread {
             LogChange::Unchanged => {}
@@ -93,7 +96,7 @@ impl Session {
         let log = self.log.as_ref();
         let index = self.known.get_mut().expect("the index was built in the line before");
         let before = index.record_count();
-        index.scan(log).map_err(|source| StoreError::io("read", log.path(), source))?;
+        index.scan(log).map_err(|source| StoreError::io("read", log.locator(), source))?;
         if index.refusal.is_some() {
             self.unread = LogChange::Replaced;
             return Err(not_a_session(log, Some(index)));

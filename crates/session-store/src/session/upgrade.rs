@@ -7,10 +7,9 @@ use std::ops::ControlFlow;
 
 use crate::error::StoreError;
 use crate::index::{Index, Record};
-use crate::log::{Line, LogChange, SessionLog};
+use crate::log::{Line, LogChange, LogError, SessionLog};
 use crate::lossless::LosslessText;
-use crate::session::{Session, read_index};
-use crate::store::Durability;
+use crate::session::{Durability, Session, read_index};
 
 /// Times that a migration starts again because another program wrote meanwhile.
 const MIGRATION_TRIES: usize = 3;
@@ -26,12 +25,12 @@ impl Session {
                 return self.write_late();
             }
             match self.migrate() {
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => self.refresh_quietly()?,
-                outcome => outcome.map_err(|source| StoreError::write(self.log.path(), source))?,
+                Err(LogError::Moved) => self.refresh_quietly()?,
+                outcome => outcome.map_err(|error| self.not_written(error))?,
             }
         }
         let busy = io::Error::from(io::ErrorKind::ResourceBusy);
-        if self.is_old() { Err(StoreError::write(self.log.path(), busy)) } else { self.write_late() }
+        if self.is_old() { Err(StoreError::write(self.log.locator(), busy)) } else { self.write_late() }
     }
 
     /// Whether an entry can follow what is in the log.
@@ -42,7 +41,7 @@ impl Session {
     fn write_header(&mut self) -> Result<(), StoreError> {
         let line = self.header.raw.get().to_owned();
         let sync = self.durability() == Durability::Always;
-        let span = self.log.append(&line, sync).map_err(|source| StoreError::write(self.log.path(), source))?;
+        let span = self.append_to_log(&line, sync)?;
         self.is_header_pending = false;
         self.index_mut()?.push_written_line(span, &line);
         Ok(())
@@ -54,7 +53,7 @@ impl Session {
     }
 
     /// Rewrites the log in the current version. Entries keep the ids under which they were seen.
-    fn migrate(&mut self) -> io::Result<()> {
+    fn migrate(&mut self) -> Result<(), LogError> {
         let suffix = format!(".v{}.bak", self.migrated_from.unwrap_or(1));
         let Some(index) = self.known.get() else { return Ok(()) };
         let mut records = index.records_from(0).peekable();
@@ -106,9 +105,9 @@ impl Session {
         let Some(lines) = self.late.take() else {
             return Ok(());
         };
-        if let Err(source) = self.log.append(&lines, self.durability() != Durability::None) {
+        if let Err(error) = self.append_to_log(&lines, self.durability() != Durability::None) {
             self.late = Some(lines);
-            return Err(StoreError::write(self.log.path(), source));
+            return Err(error);
         }
         // The log counts as looked at; what could not be read of it is read by the next look.
         self.read_foreign(None).inspect_err(|_| self.unread = self.unread.max(LogChange::Grown))

@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use session_store::{
-    CreateOptions, DiagnosticKind, Durability, FileStore, NewEntry, OpenOptions, Parent, Session, SessionStore,
+    CreateOptions, DiagnosticKind, Durability, FileStore, Locator, NewEntry, OpenOptions, Parent, Session, SessionStore,
 };
 
 /// Set for the process that is traced: the directory that it works in.
@@ -26,7 +26,7 @@ fn write_old_session(path: &Path) {
 }
 
 fn open(path: &Path) -> Session {
-    FileStore::new("/nonexistent", Durability::Checkpoint).open(path, &OpenOptions::default()).unwrap()
+    FileStore::new("/nonexistent", Durability::Checkpoint).open(&Locator::from(&path), &OpenOptions::default()).unwrap()
 }
 
 /// Starts this test again in a process whose calls are injected; `None` where nothing can be traced.
@@ -66,11 +66,14 @@ fn two_servers_without_locks_lose_nothing_when_both_rewrite() {
 /// What is made where there are no locks says so.
 fn make_without_locks(directory: &Path) {
     let store = FileStore::new(directory, Durability::None);
-    let made = store.create(&CreateOptions { path: Some(directory.join("made.jsonl")), ..CreateOptions::default() });
+    let made = store.create(&CreateOptions {
+        locator: Some(Locator::from(&directory.join("made.jsonl"))),
+        ..CreateOptions::default()
+    });
     let made = made.unwrap();
     for session in [&store.fork(&made, None).unwrap(), &made] {
         let kinds: Vec<_> = session.diagnostics().iter().map(|diagnostic| diagnostic.kind).collect();
-        assert_eq!(kinds, [DiagnosticKind::LockUnavailable], "{:?}", session.path());
+        assert_eq!(kinds, [DiagnosticKind::LockUnavailable], "{:?}", session.locator());
     }
 }
 
@@ -101,7 +104,7 @@ fn without_durability_nothing_is_waited_for() {
         return [Durability::None, Durability::Checkpoint].into_iter().for_each(|durability| {
             let store = FileStore::new(&directory, durability);
             let path = Path::new(&directory).join(format!("{durability:?}.jsonl"));
-            let made = store.create(&CreateOptions { path: Some(path), ..CreateOptions::default() });
+            let made = store.create(&CreateOptions { locator: Some(Locator::from(&path)), ..CreateOptions::default() });
             let mut fork = made.and_then(|made| store.fork(&made, None)).unwrap();
             fork.append(NewEntry::new("custom", "{}"), Parent::Leaf).unwrap();
             fork.close().unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use session_store::{
-    CreateOptions, Durability, FileStore, NewEntry, OpenOptions, Parent, Session, SessionStore, StoreError,
+    CreateOptions, Durability, FileStore, Locator, NewEntry, OpenOptions, Parent, Session, SessionStore, StoreError,
 };
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"T","cwd":"/"}"#;
@@ -98,15 +98,15 @@ fn act(work: &str, directory: &Path) {
     let store = FileStore::new(directory, Durability::Always);
     let path = session_file(directory);
     let session = match work {
-        "create" => store.create(&CreateOptions { path: Some(path.clone()), ..CreateOptions::default() }),
-        "fork" => store.open(&path, &OpenOptions::default()).and_then(|source| {
+        "create" => store.create(&CreateOptions { locator: Some(Locator::from(&path)), ..CreateOptions::default() }),
+        "fork" => store.open(&Locator::from(&path), &OpenOptions::default()).and_then(|source| {
             let leaf = source.leaf_id().cloned();
             let fork = store.fork(&source, leaf.as_ref());
             let is_alone = sessions(directory).len() == 1;
             assert!(fork.is_ok() || is_alone, "a fork that failed is not there: {fork:?}");
             fork
         }),
-        _ => store.open(&path, &OpenOptions::default()),
+        _ => store.open(&Locator::from(&path), &OpenOptions::default()),
     };
     if work == "create" {
         assert_eq!(session.is_ok(), !sessions(directory).is_empty(), "{session:?}");
@@ -133,7 +133,7 @@ fn append_thrice(session: &mut Session) -> Vec<String> {
 
 /// What the session holds is what a new reader finds in its file.
 fn assert_agrees(session: &Session) {
-    let read = reader(session.path().unwrap());
+    let read = reader(session.locator().unwrap().as_path());
     let ids = |session: &Session| session.branch_ids(session.leaf_id()).unwrap();
     assert_eq!(ids(session), ids(&read));
     assert_eq!(session.entry_count(), read.entry_count());
@@ -141,7 +141,7 @@ fn assert_agrees(session: &Session) {
 
 fn reader(path: &Path) -> Session {
     let options = OpenOptions { read_only: true, ..OpenOptions::default() };
-    let open = || FileStore::new("/nonexistent", Durability::None).open(path, &options);
+    let open = || FileStore::new("/nonexistent", Durability::None).open(&Locator::from(&path), &options);
     // The one call that fails may be the reader's.
     open().or_else(|_| open()).unwrap()
 }

@@ -1,9 +1,9 @@
 //! Entries that are appended together.
 
 use crate::common::{Place, file, id, ids, path_of, say, user};
-use session_store::{AppendedAll, NewEntry, Parent, Precondition, Session, SessionOptions, StoreError};
+use session_store::{Appended, NewEntry, Parent, Precondition, Session, SessionOptions, StoreError};
 
-fn append(session: &mut Session, own: &[&str], parent: Parent) -> Result<AppendedAll, StoreError> {
+fn append(session: &mut Session, own: &[&str], parent: Parent) -> Result<Appended, StoreError> {
     let new = |own: &&str| NewEntry { id: Some(id(own)), ..NewEntry::new("custom", "{\"customType\":\"t\"}") };
     session.append_all(&own.iter().map(new).collect::<Vec<_>>(), parent, &Precondition::None)
 }
@@ -17,7 +17,7 @@ fn a_chain_hangs_on_its_parent_and_its_end_is_the_leaf() {
     for place in Place::all(lines().as_bytes()) {
         let mut session = place.open().unwrap();
         let appended = append(&mut session, &["x", "y", "z"], Parent::At(Some(id("a")))).unwrap();
-        assert_eq!(ids(&appended.entries.iter().map(|entry| entry.id().clone()).collect::<Vec<_>>()), "x y z");
+        assert_eq!(ids(&appended.entries().map(|entry| entry.id().clone()).collect::<Vec<_>>()), "x y z");
         assert_eq!((path_of(&session), appended.foreign), ("a x y z".to_owned(), None));
         say(&mut session, "on");
         session.close().unwrap();
@@ -58,13 +58,13 @@ fn a_chain_that_is_wrong_changes_nothing() {
 
 #[test]
 fn a_chain_follows_the_end_of_a_large_session() {
-    let [place, _] = Place::all(lines().as_bytes());
+    let place = Place::file(lines().as_bytes());
     let log = session_store::FileLog::open(&place.path()).unwrap().log;
     let mut session =
         Session::open(Box::new(log), SessionOptions { whole_bytes: 0, ..SessionOptions::default() }).unwrap();
     let new = [NewEntry::new("custom", "{}"), NewEntry::new("custom", "{}")];
     let appended = session.append_all(&new, Parent::Leaf, &Precondition::None).unwrap();
     assert_eq!(session.entry_count(), None, "the end is all that was read");
-    assert_eq!(session.leaf_id(), Some(appended.entries[1].id()));
+    assert_eq!(session.leaf_id(), Some(appended.entry.id()));
     assert!(path_of(&session).starts_with("a b "));
 }

@@ -4,9 +4,14 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use crate::remote::{Network, RemoteStore, Server};
 use compaction_core::entry::EntryId;
-use session_store::{DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Session, SessionOptions, StoreError};
+use session_store::log::SessionLog;
+use session_store::{
+    DiagnosticKind, FileLog, Locator, MemoryLog, NewEntry, Parent, Session, SessionOptions, StoreError,
+};
 
 /// A header of the current version.
 pub(crate) const HEADER: &str =
@@ -19,40 +24,92 @@ pub(crate) enum Place {
     File(tempfile::TempDir),
     /// In memory.
     Memory(Arc<Mutex<Vec<u8>>>),
+    /// On a server across a network that is slow and breaks.
+    Remote(Arc<Server>, Duration),
 }
+
+/// The address of the session on a server.
+const ADDRESS: &str = "remote://s";
+
+/// What a call of a server costs.
+const DELAY: Duration = Duration::from_millis(20);
+
+/// Every so many calls one is lost.
+const LOSES_EVERY: usize = 7;
 
 impl Place {
     /// One place of each kind, holding `bytes`.
-    pub(crate) fn all(bytes: &[u8]) -> [Self; 2] {
+    pub(crate) fn all(bytes: &[u8]) -> [Self; 3] {
+        [Self::file(bytes), Self::memory(bytes), Self::remote(bytes, DELAY)]
+    }
+
+    /// The same where calls of the server take no time, for cases by the thousand.
+    pub(crate) fn all_fast(bytes: &[u8]) -> [Self; 3] {
+        [Self::file(bytes), Self::memory(bytes), Self::remote(bytes, Duration::ZERO)]
+    }
+
+    fn remote(bytes: &[u8], delay: Duration) -> Self {
+        let server = Server::default();
+        server.put(ADDRESS, bytes);
+        Self::Remote(Arc::new(server), delay)
+    }
+
+    pub(crate) fn file(bytes: &[u8]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("s.jsonl"), bytes).unwrap();
-        [Self::File(directory), Self::Memory(Arc::new(Mutex::new(bytes.to_vec())))]
+        Self::File(directory)
+    }
+
+    pub(crate) fn memory(bytes: &[u8]) -> Self {
+        Self::Memory(Arc::new(Mutex::new(bytes.to_vec())))
     }
 
     pub(crate) fn path(&self) -> PathBuf {
         match self {
             Self::File(directory) => directory.path().join("s.jsonl"),
-            Self::Memory(_) => panic!("memory has no path"),
+            Self::Memory(_) | Self::Remote(..) => panic!("only files have a path"),
         }
     }
 
+    pub(crate) fn locator(&self) -> Locator {
+        Locator::from(self.path())
+    }
+
     pub(crate) fn open(&self) -> Result<Session, StoreError> {
-        match self {
+        self.open_with(SessionOptions::default())
+    }
+
+    pub(crate) fn open_with(&self, options: SessionOptions) -> Result<Session, StoreError> {
+        Session::open(self.log()?, options)
+    }
+
+    /// The log, for writing.
+    pub(crate) fn log(&self) -> Result<Box<dyn SessionLog>, StoreError> {
+        Ok(match self {
             Self::File(_) => {
                 let opened = FileLog::open(&self.path())?;
                 assert_eq!(opened.diagnostics, []);
-                Session::open(Box::new(opened.log), SessionOptions::default())
+                Box::new(opened.log)
             }
-            Self::Memory(bytes) => {
-                Session::open(Box::new(MemoryLog::shared(Arc::clone(bytes))), SessionOptions::default())
-            }
-        }
+            Self::Memory(bytes) => Box::new(MemoryLog::shared(Arc::clone(bytes))),
+            Self::Remote(server, delay) => Box::new(remote(server, *delay).log(&Locator::from(ADDRESS), false)?),
+        })
+    }
+
+    /// The log, for reading.
+    pub(crate) fn log_to_read(&self) -> Result<Box<dyn SessionLog>, StoreError> {
+        Ok(match self {
+            Self::File(_) => Box::new(FileLog::open_read_only(&self.path())?),
+            Self::Memory(_) => self.log()?,
+            Self::Remote(server, delay) => Box::new(remote(server, *delay).log(&Locator::from(ADDRESS), true)?),
+        })
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::File(_) => fs::read(self.path()).unwrap(),
             Self::Memory(bytes) => bytes.lock().unwrap().clone(),
+            Self::Remote(server, _) => server.bytes(ADDRESS),
         }
     }
 
@@ -68,6 +125,7 @@ impl Place {
                 file.write_all(more.as_bytes()).unwrap();
             }
             Self::Memory(bytes) => bytes.lock().unwrap().extend_from_slice(more.as_bytes()),
+            Self::Remote(server, _) => server.append_foreign(ADDRESS, more),
         }
     }
 
@@ -76,8 +134,13 @@ impl Place {
         match self {
             Self::File(_) => fs::write(self.path(), all).unwrap(),
             Self::Memory(bytes) => *bytes.lock().unwrap() = all.as_bytes().to_vec(),
+            Self::Remote(server, _) => server.put(ADDRESS, all.as_bytes()),
         }
     }
+}
+
+fn remote(server: &Arc<Server>, delay: Duration) -> RemoteStore {
+    RemoteStore::new(Arc::clone(server), Network::new(delay, LOSES_EVERY))
 }
 
 /// A file of the header and `lines`, each ended by LF.

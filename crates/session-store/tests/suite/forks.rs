@@ -39,10 +39,10 @@ fn labelled() -> String {
 
 #[test]
 fn labels_leave_the_chain_and_are_set_again_at_its_end() {
-    let [place, _] = Place::all(labelled().as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(labelled().as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let fork = store().fork(&source, source.leaf_id()).unwrap();
-    let text = fs::read_to_string(fork.path().unwrap()).unwrap();
+    let text = fs::read_to_string(fork.locator().unwrap().as_path()).unwrap();
     let expected = [
         user("a", None, "1"),
         user("b", Some("a"), "2"),
@@ -65,14 +65,14 @@ fn labels_leave_the_chain_and_are_set_again_at_its_end() {
 
 #[test]
 fn a_fork_is_a_session_of_its_own() {
-    let [place, _] = Place::all(file(&[&user("a", None, "1"), &user("b", Some("a"), "2")]).as_bytes());
-    let mut source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[&user("a", None, "1"), &user("b", Some("a"), "2")]).as_bytes());
+    let mut source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let mut fork = store().fork(&source, Some(&id("a"))).unwrap();
-    let source_path = source.path().unwrap().to_owned();
+    let source_path = source.locator().unwrap().as_path().to_owned();
     assert_eq!(fork.header().parent_session.as_deref(), source_path.to_str());
     assert_eq!((fork.header().cwd.as_str(), fork.header().version), ("/w", 3));
     assert_ne!(fork.header().id, source.header().id);
-    assert_eq!(fork.path().unwrap().parent(), source_path.parent());
+    assert_eq!(fork.locator().unwrap().as_path().parent(), source_path.parent());
     say(&mut fork, "in the fork");
     say(&mut source, "in the source");
     assert_eq!((fork.entry_count().unwrap(), source.entry_count().unwrap()), (2, 3));
@@ -84,19 +84,19 @@ fn a_fork_is_a_session_of_its_own() {
 #[test]
 fn forks_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let [place, _] = Place::all(file(&[]).as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[]).as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let fork = store().fork(&source, None).unwrap();
     assert_eq!((fork.entry_count().unwrap(), fork.leaf_id()), (0, None));
-    assert_eq!(fs::metadata(fork.path().unwrap()).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(fork.locator().unwrap().as_path()).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
 fn a_fork_is_complete_or_absent() {
     let broken = r#"{"type":"message","id":"b","parentId":"l","timestamp":"t","message":{"role":"#;
     let label = r#"{"type":"label","id":"l","parentId":"a","timestamp":"t","targetId":"a","label":"x"}"#;
-    let [place, _] = Place::all(file(&[&user("a", None, "1"), label, broken, &user("c", Some("b"), "3")]).as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[&user("a", None, "1"), label, broken, &user("c", Some("b"), "3")]).as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let error = store().fork(&source, Some(&id("c"))).unwrap_err();
     assert!(matches!(error, StoreError::BrokenEntry { line: 4, .. }), "{error:?}");
     assert!(matches!(store().fork(&source, Some(&id("zz"))), Err(StoreError::EntryNotFound { .. })));
@@ -107,25 +107,25 @@ fn a_fork_is_complete_or_absent() {
 #[test]
 fn a_broken_line_that_keeps_its_parent_is_copied_as_it_is() {
     let broken = r#"{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"#;
-    let [place, _] = Place::all(file(&[&user("a", None, "1"), broken, &user("c", Some("b"), "3")]).as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[&user("a", None, "1"), broken, &user("c", Some("b"), "3")]).as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let fork = store().fork(&source, Some(&id("c"))).unwrap();
     assert_eq!(path_of(&fork), "a b c");
-    assert!(fs::read_to_string(fork.path().unwrap()).unwrap().contains(&format!("\n{broken}\n")));
+    assert!(fs::read_to_string(fork.locator().unwrap().as_path()).unwrap().contains(&format!("\n{broken}\n")));
 }
 
 #[test]
 fn a_cut_branch_forks_to_a_cut_branch() {
-    let [place, _] = Place::all(file(&[&user("b", Some("gone"), "2"), &user("c", Some("b"), "3")]).as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[&user("b", Some("gone"), "2"), &user("c", Some("b"), "3")]).as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let fork = store().fork(&source, Some(&id("c"))).unwrap();
     assert_eq!((path_of(&fork).as_str(), fork.diagnostics().len()), ("b c", 1));
 }
 
 #[test]
 fn forks_of_cycles_end() {
-    let [place, _] = Place::all(file(&[&user("a", Some("b"), "1"), &user("b", Some("a"), "2")]).as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[&user("a", Some("b"), "1"), &user("b", Some("a"), "2")]).as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     assert_eq!(path_of(&store().fork(&source, Some(&id("b"))).unwrap()), "a b");
 }
 
@@ -138,7 +138,7 @@ fn sessions_in_memory_fork_in_memory() {
         let first = say(&mut source, "1");
         say(&mut source, "2");
         let mut fork = store.fork(&source, Some(&first)).unwrap();
-        assert_eq!((fork.path(), path_of(&fork)), (None, first.to_string()));
+        assert_eq!((fork.locator(), path_of(&fork)), (None, first.to_string()));
         assert_eq!(fork.header().parent_session, None);
         say(&mut fork, "3");
         assert_eq!((fork.entry_count().unwrap(), source.entry_count().unwrap()), (2, 2));
@@ -149,8 +149,8 @@ fn sessions_in_memory_fork_in_memory() {
 fn an_id_in_a_text_is_no_reference() {
     let label = r#"{"type":"label","id":"l1","parentId":"a","timestamp":"t","targetId":"a","label":"x"}"#;
     let message = user("b", Some("l1"), "parentId l1 \\\"l1\\\"");
-    let [place, _] = Place::all(file(&[&user("a", None, "1"), label, &message]).as_bytes());
-    let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let place = Place::file(file(&[&user("a", None, "1"), label, &message]).as_bytes());
+    let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     let fork = store().fork(&source, Some(&id("b"))).unwrap();
     let entry = fork.entry(&id("b")).unwrap();
     assert_eq!(entry.raw().get(), message.replace("\"parentId\":\"l1\"", "\"parentId\":\"a\""));
@@ -179,11 +179,11 @@ fn a_fork_keeps_the_bytes_of_its_lines() {
         ),
     ] {
         let bytes = [file(&[]).into_bytes(), of(&lines)].concat();
-        let [place, memory] = Place::all(&bytes);
-        let source = store().open(&place.path(), &OpenOptions::default()).unwrap();
+        let [place, memory, _] = Place::all_fast(&bytes);
+        let source = store().open(&place.locator(), &OpenOptions::default()).unwrap();
         let leaf = source.entries(None, None).unwrap().last().unwrap().id().clone();
         let fork = store().fork(&source, Some(&leaf)).unwrap();
-        let written = fs::read(fork.path().unwrap()).unwrap();
+        let written = fs::read(fork.locator().unwrap().as_path()).unwrap();
         let start = written.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         assert_eq!(String::from_utf8_lossy(&written[start..]), String::from_utf8_lossy(&expected));
         assert_eq!(written[start..], expected);

@@ -88,11 +88,17 @@ fn full_sample() -> String {
     file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// All places, but a server for some prefixes alone.
+fn places_of_prefix(bytes: &[u8]) -> impl Iterator<Item = Place> {
+    let is_remote_too = bytes.ends_with(b"\n") || bytes.len().is_multiple_of(16);
+    Place::all_fast(bytes).into_iter().filter(move |place| is_remote_too || !matches!(place, Place::Remote(..)))
+}
+
 #[test]
 fn every_prefix_of_a_session_opens() {
     let text = sample();
     for end in 0..=text.len() {
-        Place::all(&text.as_bytes()[..end]).iter().for_each(exercise);
+        places_of_prefix(&text.as_bytes()[..end]).for_each(|place| exercise(&place));
     }
 }
 
@@ -100,8 +106,8 @@ fn every_prefix_of_a_session_opens() {
 fn every_prefix_of_a_session_of_every_entry_type_opens() {
     let text = full_sample();
     for end in 0..=text.len() {
-        let places = Place::all(&text.as_bytes()[..end]);
-        // Files cost system calls: one where each line begins, and some between.
+        let places = Place::all_fast(&text.as_bytes()[..end]);
+        // Files and servers cost calls: one where each line begins, and some between.
         let is_line_start = text.as_bytes()[..end].ends_with(b"\n");
         places
             .iter()
@@ -114,7 +120,7 @@ fn every_prefix_of_a_session_of_every_entry_type_opens() {
 fn every_prefix_of_an_old_session_opens() {
     let text = sample().replace("\"version\":3,", "");
     for end in (0..=text.len()).step_by(3) {
-        Place::all(&text.as_bytes()[..end]).iter().for_each(exercise);
+        places_of_prefix(&text.as_bytes()[..end]).for_each(|place| exercise(&place));
     }
 }
 
@@ -145,13 +151,13 @@ proptest! {
         if ends {
             bytes.push(b'\n');
         }
-        Place::all(&bytes).iter().for_each(exercise);
+        Place::all_fast(&bytes).iter().for_each(exercise);
     }
 
     #[test]
     fn any_bytes_open(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        Place::all(&bytes).iter().for_each(exercise);
+        Place::all_fast(&bytes).iter().for_each(exercise);
         let after_header = [file(&[]).as_bytes(), &bytes].concat();
-        Place::all(&after_header).iter().for_each(exercise);
+        Place::all_fast(&after_header).iter().for_each(exercise);
     }
 }

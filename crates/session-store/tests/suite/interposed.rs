@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::common::{Place, file, id, path_of, say, user};
-use session_store::{
-    FileLog, Line, LogChange, MemoryLog, NewEntry, OldLog, Parent, Rewrite, Session, SessionLog, SessionOptions, Span,
-    StoreError, SyncLog,
-};
+use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use session_store::{FileLog, Locator, NewEntry, Parent, Session, SessionOptions, StoreError};
 
 type Act = Box<dyn FnMut() + Send + Sync>;
 
@@ -37,8 +35,12 @@ impl Interposed {
 }
 
 impl SessionLog for Interposed {
-    fn path(&self) -> Option<&Path> {
-        self.log.path()
+    fn locator(&self) -> Option<&Locator> {
+        self.log.locator()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.log.is_quick()
     }
 
     fn length(&self) -> u64 {
@@ -68,9 +70,9 @@ impl SessionLog for Interposed {
         self.log.refresh_to_append()
     }
 
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
         (self.before_append)();
-        self.log.append(line, sync)
+        self.log.append(batch)
     }
 
     fn replace_all(
@@ -78,7 +80,7 @@ impl SessionLog for Interposed {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.log.replace_all(backup_suffix, hold, rewrite)
     }
 
@@ -90,7 +92,7 @@ impl SessionLog for Interposed {
         self.log.sync_beside()
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.log.cut(end, length)
     }
 
@@ -113,8 +115,7 @@ fn open(place: &Place, mut act: impl FnMut(usize) + Send + Sync + 'static) -> (S
 }
 
 fn place(lines: &[&str]) -> Place {
-    let [place, _] = Place::all(file(lines).as_bytes());
-    place
+    Place::file(file(lines).as_bytes())
 }
 
 /// Puts a file with these lines in the place of the one at `path`.
@@ -215,10 +216,7 @@ fn append(path: &Path, line: &str) {
 #[test]
 fn what_is_read_ends_where_the_log_was_looked_at() {
     for place in Place::all(file(&[&user("a", None, "1")]).as_bytes()) {
-        let log: Box<dyn SessionLog> = match &place {
-            Place::File(_) => Box::new(FileLog::open_read_only(&place.path()).unwrap()),
-            Place::Memory(bytes) => Box::new(MemoryLog::shared(Arc::clone(bytes))),
-        };
+        let log = place.log_to_read().unwrap();
         place.append_foreign(&format!("{}\n{{\"torn", user("b", Some("a"), "2")));
         let mut session = Session::open(log, SessionOptions::default()).unwrap();
         assert_eq!((path_of(&session), session.diagnostics()), ("a".to_owned(), &[][..]));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::HEADER;
-use session_store::{Durability, FileStore, ListOptions, SessionStore, SessionSummary};
+use session_store::{Durability, FileStore, ListOptions, Locator, SessionStore, SessionSummary};
 
 /// A session of `cwd` whose last message is of `second`.
 fn write(path: &Path, id: &str, cwd: &str, second: u32) {
@@ -50,13 +50,13 @@ fn the_newest_activity_comes_first_whatever_the_file_says() {
     write(&directory.join("c.jsonl"), "middle", "/w", 5);
     check(agent.path(), &of("/w"), "late middle early");
     let recent = store(agent.path()).most_recent("/w", None).unwrap().unwrap();
-    assert_eq!(recent.file_name().unwrap(), "b.jsonl");
+    assert_eq!(recent.name().unwrap(), "b.jsonl");
     assert_eq!(store(agent.path()).most_recent("/elsewhere", None).unwrap(), None);
 
     let summary = store(agent.path()).list(&of("/w")).unwrap().sessions.remove(0);
-    let path = fs::canonicalize(directory.join("b.jsonl")).unwrap();
+    let locator = Locator::from(fs::canonicalize(directory.join("b.jsonl")).unwrap());
     let expected = SessionSummary {
-        path,
+        locator,
         session_id: "late".to_owned(),
         cwd: "/w".to_owned(),
         name: Some("named".to_owned()),
@@ -79,10 +79,14 @@ fn the_header_says_where_a_session_belongs() {
     check(agent.path(), &of("/a/b"), "slash");
     check(agent.path(), &of("/a-b"), "dash");
     check(agent.path(), &ListOptions { all: true, ..of("/a-b") }, "c dash slash");
-    let flat = |all| ListOptions { session_dir: Some(directory.clone()), all, ..of("/a/b") };
+    let flat = |all| ListOptions { session_dir: Some(Locator::from(&directory)), all, ..of("/a/b") };
     check(agent.path(), &flat(false), "slash");
     check(agent.path(), &flat(true), "dash slash");
-    check(agent.path(), &ListOptions { session_dir: Some(PathBuf::from("/nonexistent")), ..of("/a") }, "");
+    check(
+        agent.path(),
+        &ListOptions { session_dir: Some(Locator::from(&PathBuf::from("/nonexistent"))), ..of("/a") },
+        "",
+    );
 }
 
 #[test]
@@ -128,7 +132,7 @@ fn links_are_followed_and_lead_to_one_session_each() {
     let alias = elsewhere.path().join("alias");
     symlink(real.path(), &alias).unwrap();
     write(&elsewhere.path().join("d.jsonl"), "alias", alias.to_str().unwrap(), 2);
-    let flat = ListOptions { session_dir: Some(elsewhere.path().to_owned()), ..of(real.path().to_str().unwrap()) };
+    let flat = ListOptions { session_dir: Some(Locator::from(&elsewhere.path())), ..of(real.path().to_str().unwrap()) };
     check(agent.path(), &flat, "alias");
 }
 
@@ -145,7 +149,7 @@ fn pages_hold_together_while_sessions_come_and_go() {
         let page = store(agent.path()).list(&options).unwrap();
         seen.push(ids(&page.sessions));
         let Some(next) = page.next else { break };
-        fs::remove_file(&next.path).unwrap();
+        fs::remove_file(next.locator.as_path()).unwrap();
         write(&directory.join("new.jsonl"), "new", "/w", 100);
         options.cursor = Some(next);
     }
@@ -164,7 +168,7 @@ fn message(role: &str, text: &str, second: u64) -> String {
 fn check_summary(bytes: &[u8], expected: Option<(usize, i64, &str, Option<&str>)>) {
     let agent = tempfile::tempdir().unwrap();
     fs::write(agent.path().join("s.jsonl"), bytes).unwrap();
-    let options = ListOptions { session_dir: Some(agent.path().to_owned()), all: true, ..ListOptions::default() };
+    let options = ListOptions { session_dir: Some(Locator::from(&agent.path())), all: true, ..ListOptions::default() };
     let page = store(agent.path()).list(&options).unwrap();
     let found = page.sessions.first();
     let found = found.map(|summary| {
@@ -257,7 +261,7 @@ fn what_is_known_of_a_file_ends_with_the_file() {
 
     let fresh = tempfile::tempdir().unwrap();
     let reference =
-        store(fresh.path()).list(&ListOptions { session_dir: Some(directory.clone()), ..of("/w") }).unwrap();
+        store(fresh.path()).list(&ListOptions { session_dir: Some(Locator::from(&directory)), ..of("/w") }).unwrap();
     for known in [&kept, &next] {
         let mut found = known.list(&of("/w")).unwrap();
         for summary in &mut found.sessions {

@@ -1,18 +1,12 @@
 //! Lines that are longer than lines may be, and more oddities than are told.
 
 use crate::common::{HEADER, Place, file, id, oddities, say, user};
-use session_store::{
-    DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Session, SessionLog, SessionOptions, StoreError,
-};
+use session_store::{DiagnosticKind, NewEntry, Parent, Session, SessionOptions, StoreError};
 
 const MAX_LINE: usize = 300;
 
 fn open(place: &Place) -> Session {
-    let log: Box<dyn SessionLog> = match place {
-        Place::File(_) => Box::new(FileLog::open(&place.path()).unwrap().log),
-        Place::Memory(bytes) => Box::new(MemoryLog::shared(bytes.clone())),
-    };
-    Session::open(log, SessionOptions { max_line_bytes: MAX_LINE, ..SessionOptions::default() }).unwrap()
+    place.open_with(SessionOptions { max_line_bytes: MAX_LINE, ..SessionOptions::default() }).unwrap()
 }
 
 #[test]
@@ -58,7 +52,7 @@ fn a_migration_keeps_a_long_line_byte_for_byte() {
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         assert_eq!((lines.len(), lines[2]), (6, &long[..]));
         assert!(lines[0].windows(11).any(|part| part == b"\"version\":3"), "the rest is of the current version");
-        assert_eq!(open(&Place::all(&bytes)[1]).entry_count(), Some(4));
+        assert_eq!(open(&Place::memory(&bytes)).entry_count(), Some(4));
     }
 }
 

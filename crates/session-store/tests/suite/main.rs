@@ -25,6 +25,11 @@ mod odd_files;
 #[cfg(test)]
 mod recalls;
 #[cfg(test)]
+#[path = "../remote/mod.rs"]
+mod remote;
+#[cfg(test)]
+mod remotes;
+#[cfg(test)]
 mod searches;
 #[cfg(test)]
 mod sessions;

@@ -79,7 +79,7 @@ fn the_first_append_rewrites_the_file_under_the_same_ids() {
 
 #[test]
 fn a_migrated_file_stays_locked_and_keeps_its_mode() {
-    let [place, _] = Place::all(V1.as_bytes());
+    let place = Place::file(V1.as_bytes());
     let mut session = place.open().unwrap();
     say(&mut session, "1");
     assert!(matches!(place.open(), Err(session_store::StoreError::Locked { .. })));
@@ -89,7 +89,7 @@ fn a_migrated_file_stays_locked_and_keeps_its_mode() {
 
 #[test]
 fn a_backup_is_never_written_over() {
-    let [place, _] = Place::all(V1.as_bytes());
+    let place = Place::file(V1.as_bytes());
     let backup = place.path().with_file_name("s.jsonl.v1.bak");
     fs::write(&backup, "precious").unwrap();
     say(&mut place.open().unwrap(), "1");
@@ -127,9 +127,9 @@ fn old_lines_under_a_current_header_are_told_by_their_line() {
 #[test]
 fn forks_of_old_sessions_are_of_the_current_version() {
     for (text, version) in [(V1, 1), (V2, 2)] {
-        let [place, _] = Place::all(text.as_bytes());
+        let place = Place::file(text.as_bytes());
         let store = FileStore::new("/nonexistent", Durability::Checkpoint);
-        let source = store.open(&place.path(), &OpenOptions::default()).unwrap();
+        let source = store.open(&place.locator(), &OpenOptions::default()).unwrap();
         let fork = store.fork(&source, source.leaf_id()).unwrap();
         assert_eq!((source.migrated_from(), fork.migrated_from()), (Some(version), None));
         assert_eq!(lines(&fork), lines(&source));
@@ -156,7 +156,7 @@ fn bytes_that_are_no_text_are_rewritten_as_they_are() {
 #[test]
 fn a_migrated_file_keeps_its_owner() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-    let [place, _] = Place::all(V1.as_bytes());
+    let place = Place::file(V1.as_bytes());
     if chown(place.path(), Some(65534), Some(65534)).is_err() {
         eprintln!("skipped: this user cannot give files away");
         return;

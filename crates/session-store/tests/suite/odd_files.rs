@@ -17,8 +17,7 @@ use session_store::StoreError;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn place() -> Place {
-    let [place, _] = Place::all(file(&[&user("a", None, "1")]).as_bytes());
-    place
+    Place::file(file(&[&user("a", None, "1")]).as_bytes())
 }
 
 fn holder_path(place: &Place) -> PathBuf {

@@ -61,7 +61,7 @@ fn what_was_opened_by_its_end_answers_alike() {
 
 #[test]
 fn a_recall_can_be_cancelled_at_every_entry() {
-    let [_, place] = Place::all(lines().as_bytes());
+    let place = Place::memory(lines().as_bytes());
     let session = place.open().unwrap();
     let query = RecallQuery::parse("parser").unwrap();
     let asked = Cell::new(0);

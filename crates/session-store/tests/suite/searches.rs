@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 
-use session_store::{Durability, FileStore, SearchHits, SearchQuery};
+use session_store::{Durability, FileStore, Locator, SearchHits, SearchOptions, SearchQuery, SessionStore};
 
 use crate::common::{HEADER, Place, file, user};
 
@@ -22,8 +22,8 @@ fn check(text: &str, query: &str, expected: &str) {
         let hits = session.search(&SearchQuery::parse(query).unwrap(), 10, &|| false).unwrap();
         assert_eq!(shown(&hits), expected);
         assert_eq!(
-            hits.hits.first().and_then(|hit| hit.path.as_deref()),
-            session.path().filter(|_| !hits.hits.is_empty())
+            hits.hits.first().and_then(|hit| hit.locator.as_ref()),
+            session.locator().filter(|_| !hits.hits.is_empty())
         );
     }
 }
@@ -80,14 +80,17 @@ fn all_files_are_searched_but_for_those_that_are_open() {
     fs::write(directory.join("none.jsonl"), "word\n").unwrap();
     fs::write(directory.join("none.txt"), "word\n").unwrap();
     let store = FileStore::new(agent.path(), Durability::Checkpoint);
-    let skipped = HashSet::from([fs::canonicalize(directory.join("7.jsonl")).unwrap()]);
+    let skipped = HashSet::from([Locator::from(fs::canonicalize(directory.join("7.jsonl")).unwrap())]);
     let query = SearchQuery::parse("word").unwrap();
-    let hits = store.search(None, &skipped, &query, 3, &|| false).unwrap();
+    let options = SearchOptions { session_dir: None, skipped, limit: 3 };
+    let hits = store.search(&query, &options, &|| false).unwrap();
     assert_eq!((shown(&hits).as_str(), hits.is_truncated), ("s8/a: word 8\ns6/a: word 6\ns5/a: word 5", true));
-    let flat = store.search(Some(&directory), &skipped, &query, 8, &|| false).unwrap();
+    let in_directory =
+        SearchOptions { session_dir: Some(Locator::from(&directory)), limit: 8, skipped: options.skipped.clone() };
+    let flat = store.search(&query, &in_directory, &|| false).unwrap();
     assert_eq!((flat.hits.len(), flat.is_truncated), (8, false));
-    let cancelled = store.search(None, &skipped, &query, 3, &|| true).unwrap();
+    let cancelled = store.search(&query, &options, &|| true).unwrap();
     assert_eq!(cancelled, SearchHits { hits: Vec::new(), is_truncated: true });
-    let nothing = store.search(None, &skipped, &SearchQuery::parse("absent").unwrap(), 3, &|| false).unwrap();
+    let nothing = store.search(&SearchQuery::parse("absent").unwrap(), &options, &|| false).unwrap();
     assert_eq!(nothing, SearchHits::default());
 }

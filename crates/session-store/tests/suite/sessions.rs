@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::common::{HEADER, Place, file, id, ids, oddities, path_of, say, user};
 use compaction_core::projection::Projection;
 use session_store::DiagnosticKind::{self, *};
-use session_store::{LogChange, NewEntry, Parent, Precondition, SessionLog, StoreError};
+use session_store::log::{Batch, LogChange};
+use session_store::{NewEntry, Parent, Precondition, StoreError};
 
 #[test]
 fn entries_come_back_as_they_were_written() {
@@ -353,7 +354,7 @@ fn depth_has_no_limit() {
         text += &user(&n.to_string(), Some(&(n - 1).to_string()), "x");
         text.push('\n');
     }
-    for place in Place::all(text.as_bytes()) {
+    for place in Place::all_fast(text.as_bytes()) {
         let session = place.open().unwrap();
         assert_eq!(session.branch_ids(session.leaf_id()).unwrap().len(), 50_000);
         assert_eq!(session.tree().unwrap().len(), 50_000);
@@ -447,12 +448,9 @@ fn entries_are_parsed_once_while_they_are_used() {
 #[test]
 fn logs_tell_what_others_did() {
     for place in Place::all(b"one\ntwo") {
-        let mut log: Box<dyn SessionLog> = match &place {
-            Place::File(_) => Box::new(session_store::FileLog::open(&place.path()).unwrap().log),
-            Place::Memory(bytes) => Box::new(session_store::MemoryLog::shared(Arc::clone(bytes))),
-        };
+        let mut log = place.log().unwrap();
         assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);
-        let span = log.append("three", true).unwrap();
+        let span = log.append(Batch { lines: "three", expected_end: 7, sync: true }).unwrap();
         assert_eq!(place.bytes(), b"one\ntwo\nthree\n");
         assert_eq!((span.offset, log.read(span).unwrap()), (8, b"three".to_vec()));
         assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);

@@ -3,16 +3,13 @@
 use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::common::{Place, file, id, path_of, say, user};
-use session_store::{
-    Durability, FileLog, Line, LogChange, NewEntry, OldLog, Parent, PendingSync, Rewrite, Session, SessionLog,
-    SessionOptions, Span, StoreError, SyncLog,
-};
+use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
+use session_store::{Durability, FileLog, Locator, NewEntry, Parent, PendingSync, Session, SessionOptions, StoreError};
 
 /// What happens to the disk under a log.
 #[derive(Debug, Default)]
@@ -37,8 +34,12 @@ impl Disk {
 struct DiskLog(FileLog, Arc<Disk>);
 
 impl SessionLog for DiskLog {
-    fn path(&self) -> Option<&Path> {
-        self.0.path()
+    fn locator(&self) -> Option<&Locator> {
+        self.0.locator()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.0.is_quick()
     }
 
     fn length(&self) -> u64 {
@@ -62,9 +63,9 @@ impl SessionLog for DiskLog {
         self.0.refresh()
     }
 
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
-        assert!(!sync, "the sync is left for later");
-        self.0.append(line, false)
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
+        assert!(!batch.sync, "the sync is left for later");
+        self.0.append(batch)
     }
 
     fn replace_all(
@@ -72,7 +73,7 @@ impl SessionLog for DiskLog {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.0.replace_all(backup_suffix, hold, rewrite)
     }
 
@@ -85,7 +86,7 @@ impl SessionLog for DiskLog {
         Ok(Box::new(move || disk.sync()))
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.0.cut(end, length)
     }
 
@@ -103,8 +104,7 @@ fn open(place: &Place, disk: &Arc<Disk>) -> Session {
 }
 
 fn place() -> Place {
-    let [place, _] = Place::all(file(&[&user("a", None, "1")]).as_bytes());
-    place
+    Place::file(file(&[&user("a", None, "1")]).as_bytes())
 }
 
 fn append(session: &mut Session, own: &str) -> PendingSync {
@@ -183,7 +183,7 @@ fn what_could_not_be_synced_is_taken_back() {
 #[test]
 fn the_leaf_is_back_where_it_was() {
     let lines = [user("a", None, "1"), user("b", Some("a"), "2"), user("x", Some("a"), "other branch")];
-    let [place, _] = Place::all(file(&lines.each_ref().map(String::as_str)).as_bytes());
+    let place = Place::file(file(&lines.each_ref().map(String::as_str)).as_bytes());
     let disk = Arc::new(Disk::default());
     let mut session = open(&place, &disk);
     session.append(NewEntry::new("custom", "{}"), Parent::At(Some(id("b")))).unwrap();

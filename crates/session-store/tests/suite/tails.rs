@@ -1,24 +1,17 @@
 //! Large sessions, which are opened by their end, against the same sessions opened wholly.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::projection::Projection;
 use proptest::prelude::*;
-use session_store::{
-    DiagnosticKind, FileLog, MemoryLog, NewEntry, Parent, Precondition, Session, SessionOptions, StoreError,
-};
+use session_store::{DiagnosticKind, NewEntry, Parent, Precondition, Session, SessionOptions, StoreError};
 
 use crate::common::{HEADER, Place, file, id, ids, path_of, say, user};
 
 /// Opens a session wholly only if it has at most `whole_bytes`.
 fn open(place: &Place, whole_bytes: u64) -> Result<Session, StoreError> {
-    let options = SessionOptions { whole_bytes, ..SessionOptions::default() };
-    match place {
-        Place::File(_) => Session::open(Box::new(FileLog::open(&place.path())?.log), options),
-        Place::Memory(bytes) => Session::open(Box::new(MemoryLog::shared(Arc::clone(bytes))), options),
-    }
+    place.open_with(SessionOptions { whole_bytes, ..SessionOptions::default() })
 }
 
 /// What can be asked of a session without the whole of it.
@@ -49,7 +42,7 @@ fn rest(session: &Session) -> String {
 /// Opens `bytes` by the end and wholly and compares what they tell, before and after both grow by
 /// the foreign lines `more`.
 fn check_alike(bytes: &[u8], more: &str) {
-    for (small, large) in Place::all(bytes).into_iter().zip(Place::all(bytes)) {
+    for (small, large) in Place::all_fast(bytes).into_iter().zip(Place::all_fast(bytes)) {
         let (whole, tail) = (open(&small, u64::MAX), open(&large, 0));
         let (mut whole, mut tail) = match (whole, tail) {
             (Ok(whole), Ok(tail)) => (whole, tail),
@@ -194,7 +187,7 @@ fn new_ids_are_unique_where_not_all_are_known() {
 fn oddities_near_the_end_are_told_at_opening() {
     let odd = |lines: &[&str]| {
         let text = text(&settled_chain(1000)) + &lines.join("\n");
-        let place = &Place::all(text.as_bytes())[1];
+        let place = &Place::memory(text.as_bytes());
         let session = open(place, 0).unwrap();
         session.diagnostics().iter().map(|odd| (odd.kind, odd.line)).collect::<Vec<_>>()
     };
@@ -250,7 +243,7 @@ fn a_session_that_is_rewritten_is_read_again() {
 
 #[test]
 fn a_session_that_shrinks_under_its_reader_is_an_error_and_no_lie() {
-    let [place, _] = Place::all(text(&settled_chain(2000)).as_bytes());
+    let place = Place::file(text(&settled_chain(2000)).as_bytes());
     let session = open(&place, 0).unwrap();
     place.overwrite(&text(&settled_chain(500)));
     assert!(matches!(session.tree(), Err(StoreError::Io { .. })));

@@ -23,7 +23,7 @@ fn lines() -> String {
 fn undo(session: &mut Session) -> Vec<String> {
     let plan = session.plan_undo(None).unwrap().expect("there is a compaction");
     let appended = session.undo(&plan).unwrap();
-    appended.entries.iter().map(|entry| entry.id().to_string()).collect()
+    appended.entries().map(|entry| entry.id().to_string()).collect()
 }
 
 /// The texts that the model sees.
@@ -49,13 +49,13 @@ fn the_new_branch_has_all_and_the_old_one_stays() {
 
 #[test]
 fn an_undo_that_was_cut_short_anywhere_has_not_been() {
-    let [place, _] = Place::all(lines().as_bytes());
+    let place = Place::file(lines().as_bytes());
     let mut session = place.open().unwrap();
     undo(&mut session);
     session.close().unwrap();
     let (whole, before) = (place.text(), lines().len());
     for end in before..=whole.len() {
-        let [_, place] = Place::all(&whole.as_bytes()[..end]);
+        let place = Place::memory(&whole.as_bytes()[..end]);
         let mut session = place.open().unwrap();
         // Without its LF the last line is whole as well.
         let is_whole = end + 1 >= whole.len();
@@ -68,7 +68,7 @@ fn an_undo_that_was_cut_short_anywhere_has_not_been() {
 
 #[test]
 fn the_end_of_a_large_session_knows_it_too() {
-    let [place, _] = Place::all(lines().as_bytes());
+    let place = Place::file(lines().as_bytes());
     let mut session = place.open().unwrap();
     undo(&mut session);
     session.close().unwrap();
@@ -93,7 +93,7 @@ fn undone_within_copies() -> (Place, usize) {
         user("f", Some("e"), "4"),
         user("g", Some("f"), "5"),
     ];
-    let [_, place] = Place::all(file(&entries.each_ref().map(String::as_str)).as_bytes());
+    let place = Place::memory(file(&entries.each_ref().map(String::as_str)).as_bytes());
     let mut session = place.open().unwrap();
     let copies = undo(&mut session);
     session.append(NewEntry::new("custom", "{}"), Parent::At(Some(id(&copies[1])))).unwrap();
@@ -109,7 +109,7 @@ fn a_copied_mark_of_a_branch_that_left_its_copies_is_no_interruption() {
     let (place, before) = undone_within_copies();
     let whole = place.text();
     for (end, _) in whole.match_indices('\n').filter(|(end, _)| *end >= before) {
-        let [_, place] = Place::all(&whole.as_bytes()[..=end]);
+        let place = Place::memory(&whole.as_bytes()[..=end]);
         let expected = if end + 1 == whole.len() { "1 2 3 6" } else { "S 1 2 3 6" };
         assert_eq!(seen(&place.open().unwrap()), expected, "{end} of {}", whole.len());
         // The same where the end alone is read.
@@ -126,14 +126,14 @@ fn what_follows_an_undo_that_was_cut_short_is_paid_for() {
             r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:09.000Z","message":{{"role":"assistant","content":[],"usage":{{"input":7}}}}}}"#
         )
     };
-    let [place, _] = Place::all(lines().as_bytes());
+    let place = Place::file(lines().as_bytes());
     let mut session = place.open().unwrap();
     let copies = undo(&mut session);
     session.close().unwrap();
     let whole = place.text();
     let cut = whole.trim_end().rfind('\n').unwrap() + 1;
     for (end, parent) in [(whole.len(), &*copies[3]), (cut, "e")] {
-        let [_, place] = Place::all(&whole.as_bytes()[..end]);
+        let place = Place::memory(&whole.as_bytes()[..end]);
         place.append_foreign(&format!("{}\n", usage("z", parent)));
         assert_eq!(place.open().unwrap().stats().unwrap().tokens.input, 7, "{end}");
     }
@@ -141,7 +141,7 @@ fn what_follows_an_undo_that_was_cut_short_is_paid_for() {
 
 #[test]
 fn moving_into_the_copies_at_once_is_no_interruption() {
-    let [_, place] = Place::all(lines().as_bytes());
+    let place = Place::memory(lines().as_bytes());
     let mut session = place.open().unwrap();
     let ids = undo(&mut session);
     let time = session.entry(&id(&ids[1])).unwrap().epoch_milliseconds();

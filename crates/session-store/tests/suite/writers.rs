@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{HEADER, Place, file, id, path_of, say, user};
+use session_store::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog};
 use session_store::{
-    Durability, FileLog, FileStore, Line, LogChange, MemoryLog, NewEntry, OldLog, OpenOptions, Parent, Rewrite,
-    Session, SessionLog, SessionOptions, SessionStore, Span, StoreError, SyncLog,
+    Durability, FileLog, FileStore, Locator, MemoryLog, NewEntry, OpenOptions, Parent, Session, SessionOptions,
+    SessionStore, StoreError,
 };
 
 fn store() -> FileStore {
@@ -20,32 +21,31 @@ fn store() -> FileStore {
 }
 
 fn file_place(lines: &[&str]) -> Place {
-    let [place, _] = Place::all(file(lines).as_bytes());
-    place
+    Place::file(file(lines).as_bytes())
 }
 
 #[test]
 fn a_second_writer_is_told_who_holds_the_session() {
     let place = file_place(&[&user("a", None, "1")]);
-    let first = store().open(&place.path(), &OpenOptions::default()).unwrap();
-    let error = store().open(&place.path(), &OpenOptions::default()).unwrap_err();
+    let first = store().open(&place.locator(), &OpenOptions::default()).unwrap();
+    let error = store().open(&place.locator(), &OpenOptions::default()).unwrap_err();
     let StoreError::Locked { pid, host, .. } = &error else { panic!("{error:?}") };
     assert_eq!(*pid, Some(std::process::id()));
     assert!(host.as_ref().is_some_and(|host| !host.is_empty()));
-    let reader = store().open(&place.path(), &OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+    let reader = store().open(&place.locator(), &OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
     assert!(reader.is_read_only() && path_of(&reader) == "a");
     drop(first);
-    store().open(&place.path(), &OpenOptions::default()).unwrap();
+    store().open(&place.locator(), &OpenOptions::default()).unwrap();
 }
 
 #[test]
 fn closing_frees_the_lock_and_leaves_nothing_behind() {
     let place = file_place(&[]);
-    let mut first = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let mut first = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     assert_eq!(names(&place), ["s.jsonl", "s.jsonl.lock"]);
     first.close().unwrap();
     assert_eq!(names(&place), ["s.jsonl"]);
-    let second = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let second = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     drop(second);
     assert_eq!(names(&place), ["s.jsonl"]);
 }
@@ -55,10 +55,10 @@ fn a_stale_or_broken_name_of_a_holder_is_harmless() {
     let place = file_place(&[]);
     let holder = place.path().with_file_name("s.jsonl.lock");
     fs::write(&holder, "{\"pid\":1,\"host\":\"gone\"}").unwrap();
-    let _first = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let _first = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     for text in ["", "[", "{\"pid\":\"x\"}"] {
         fs::write(&holder, text).unwrap();
-        let error = store().open(&place.path(), &OpenOptions::default()).unwrap_err();
+        let error = store().open(&place.locator(), &OpenOptions::default()).unwrap_err();
         assert!(matches!(error, StoreError::Locked { pid: None, host: None, .. }), "{error:?}");
     }
 }
@@ -106,8 +106,12 @@ impl FailingLog {
 }
 
 impl SessionLog for FailingLog {
-    fn path(&self) -> Option<&Path> {
+    fn locator(&self) -> Option<&Locator> {
         None
+    }
+
+    fn is_quick(&self) -> bool {
+        self.0.is_quick()
     }
 
     fn length(&self) -> u64 {
@@ -131,9 +135,9 @@ impl SessionLog for FailingLog {
         self.0.refresh()
     }
 
-    fn append(&mut self, line: &str, sync: bool) -> io::Result<Span> {
+    fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError> {
         self.check()?;
-        self.0.append(line, sync)
+        self.0.append(batch)
     }
 
     fn replace_all(
@@ -141,7 +145,7 @@ impl SessionLog for FailingLog {
         backup_suffix: &str,
         hold: usize,
         rewrite: &mut Rewrite<'_>,
-    ) -> io::Result<Option<OldLog>> {
+    ) -> Result<Option<OldLog>, LogError> {
         self.check()?;
         self.0.replace_all(backup_suffix, hold, rewrite)
     }
@@ -155,7 +159,7 @@ impl SessionLog for FailingLog {
         Ok(Box::new(move || if fails.load(Ordering::Relaxed) { Err(io::Error::other("no disk")) } else { Ok(()) }))
     }
 
-    fn cut(&mut self, end: u64, length: u64) -> io::Result<()> {
+    fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError> {
         self.0.cut(end, length)
     }
 
@@ -207,7 +211,7 @@ fn a_short_write_is_taken_back() {
 
 fn write_until_the_limit(path: &Path) {
     let before = fs::read(path).unwrap();
-    let mut session = store().open(path, &OpenOptions::default()).unwrap();
+    let mut session = store().open(&Locator::from(&path), &OpenOptions::default()).unwrap();
     let large = format!(r#"{{"data":"{}"}}"#, "x".repeat(2000));
     let error = session.append(NewEntry::new("custom", &large), Parent::Leaf).unwrap_err();
     let StoreError::WriteFailed { source, .. } = &error else { panic!("{error:?}") };
@@ -228,7 +232,7 @@ fn a_file_that_cannot_be_written_is_read() {
         eprintln!("skipped: this user may write everything");
         return;
     }
-    let mut session = store().open(&place.path(), &OpenOptions::default()).unwrap();
+    let mut session = store().open(&place.locator(), &OpenOptions::default()).unwrap();
     assert_eq!(session.diagnostics()[0].kind, session_store::DiagnosticKind::UnwritableFile);
     let refused = session.append(NewEntry::new("custom", "{}"), Parent::Leaf);
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })));
@@ -240,7 +244,7 @@ fn a_line_is_not_glued_to_what_another_program_began_meanwhile() {
     let mut log = FileLog::open(&place.path()).unwrap().log;
     assert_eq!(log.refresh().unwrap(), LogChange::Unchanged);
     place.append_foreign("{\"torn");
-    let span = log.append("{}", false).unwrap();
+    let span = log.append(Batch { lines: "{}", expected_end: log.length(), sync: false }).unwrap();
     let text = fs::read_to_string(place.path()).unwrap();
     assert!(text.ends_with("\n{\"torn\n{}\n"), "{text}");
     assert_eq!(span.end() + 1, text.len() as u64);

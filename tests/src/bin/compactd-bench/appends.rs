@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use session_store::{CreateOptions, Durability, FileStore, NewEntry, Parent, Session, SessionStore as _};
+use session_store::{CreateOptions, Durability, FileStore, Locator, NewEntry, Parent, Session, SessionStore as _};
 
 use crate::Bench;
 use crate::limits;
@@ -59,7 +59,7 @@ pub(crate) fn created(bench: &Bench, durability: Durability) -> anyhow::Result<S
     let store = FileStore::new(&bench.directory, durability);
     let options = CreateOptions {
         cwd: "/project".to_owned(),
-        session_dir: Some(bench.directory.join("appends")),
+        session_dir: Some(Locator::from(&bench.directory.join("appends"))),
         ..CreateOptions::default()
     };
     Ok(store.create(&options)?)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
-use session_store::{Durability, FileStore, OpenOptions, Session, SessionStore as _};
+use session_store::{Durability, FileStore, Locator, OpenOptions, Session, SessionStore as _};
 
 use crate::Bench;
 use crate::memory;
@@ -103,7 +103,7 @@ pub(crate) fn measure_here(path: &Path, runs: usize) -> anyhow::Result<()> {
 /// The session with all of its index, whatever opening alone reads.
 fn indexed(path: &Path) -> anyhow::Result<Session> {
     let store = FileStore::new("", Durability::None);
-    let session = store.open(path, &OpenOptions { read_only: true, ..OpenOptions::default() })?;
+    let session = store.open(&Locator::from(&path), &OpenOptions { read_only: true, ..OpenOptions::default() })?;
     // The first entry of the file is known only to a whole index.
     ensure!(session.entries(None, Some(1))?.len() == 1, "the session has no entries");
     Ok(session)

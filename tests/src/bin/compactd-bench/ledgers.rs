@@ -9,7 +9,7 @@ use compaction_core::ledger::{Check, LossReport};
 use compaction_core::preparation::{Preparation, PreparedMessage};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::summary::SummaryKind;
-use session_store::{Durability, FileStore, OpenOptions, SessionStore as _};
+use session_store::{Durability, FileStore, Locator, OpenOptions, SessionStore as _};
 
 use crate::Bench;
 use crate::report::{Report, Row};
@@ -28,7 +28,7 @@ pub(crate) fn measure(bench: &Bench, sessions: &[SessionFile], report: &mut Repo
 
 fn one(bench: &Bench, file: &SessionFile, report: &mut Report) -> anyhow::Result<()> {
     let store = FileStore::new(&bench.directory, Durability::None);
-    let mut session = store.open(&file.path, &OpenOptions::default())?;
+    let mut session = store.open(&Locator::from(&file.path), &OpenOptions::default())?;
     let projection = session.context(session.leaf_id())?.projection;
     let (settings, tools) = (CompactionSettings::default(), FileTools::default());
     let preparation = Preparation::of(&projection, session.leaf_id(), settings, &tools)?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use compaction_core::file_operations::FileTools;
 use compaction_core::preparation::Preparation;
 use compaction_core::settings::CompactionSettings;
-use session_store::{Durability, FileStore, NewEntry, OpenOptions, Parent, Session, SessionStore as _};
+use session_store::{Durability, FileStore, Locator, NewEntry, OpenOptions, Parent, Session, SessionStore as _};
 
 use crate::Bench;
 use crate::appends::members;
@@ -46,7 +46,7 @@ fn one(bench: &Bench, file: &SessionFile, report: &mut Report) -> anyhow::Result
 /// Tokens of the context, and times of ours, unchanged and grown.
 fn ours(bench: &Bench, file: &SessionFile) -> anyhow::Result<(u64, Times, Times)> {
     let store = FileStore::new(&bench.directory, Durability::None);
-    let mut session = store.open(&file.path, &OpenOptions::default())?;
+    let mut session = store.open(&Locator::from(&file.path), &OpenOptions::default())?;
     let tokens = prepare(&session)?.tokens_before;
     let times = Times::of(bench.effort.calls, || timed(|| prepare(&session)))?;
     let grown = Times::of(bench.effort.calls, || {

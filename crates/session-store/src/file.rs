@@ -1,0 +1,15 @@
+//! Sessions as files: everything that knows paths, links, locks of the system, and network file systems.
+
+mod file_log;
+mod file_store;
+mod list;
+mod lock;
+mod paths;
+mod regular;
+mod replace;
+mod seen;
+
+pub use file_log::{FileLog, OpenedFile};
+pub use file_store::FileStore;
+pub use paths::resolve as resolve_path;
+pub use regular::{append_to_regular_file, read_regular_file};

@@ -1,0 +1,283 @@
+//! Sessions as files.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use compaction_core::entry::EntryId;
+
+use crate::diagnostic::Diagnostic;
+use crate::error::StoreError;
+use crate::file::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
+use crate::file::list::list_cache::ListCache;
+use crate::file::list::reading::{Limits, LineReader, for_each_in_parallel};
+use crate::file::list::{self, candidates};
+use crate::file::seen::Identity;
+use crate::file::{paths, regular, replace};
+use crate::fork::{Fork, ForkError};
+use crate::header::SessionHeader;
+use crate::index::labels::clean_name;
+use crate::locator::Locator;
+use crate::memory::MemoryStore;
+use crate::search::{SearchHits, SearchQuery};
+use crate::session::{Durability, Session, SessionOptions};
+use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchOptions, SessionPage, SessionStore};
+
+/// A store of files below an agent directory (docs/session-format.md, "Where sessions lie").
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    agent_dir: PathBuf,
+    /// A flat directory of sessions, in place of one per working directory.
+    session_dir: Option<PathBuf>,
+    /// The directory that relative paths start from.
+    base: PathBuf,
+    /// The directory that `~` stands for.
+    home: Option<PathBuf>,
+    durability: Durability,
+    max_line_bytes: usize,
+    lists: Arc<ListCache>,
+}
+
+impl FileStore {
+    /// A store below `agent_dir`, which need not exist yet. What its lists learn of files is shared
+    /// by its clones, and kept in `cache/compactd-sessions.json` below `agent_dir` where that pays.
+    pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
+        let agent_dir = agent_dir.into();
+        let lists = Arc::new(ListCache::new(&agent_dir));
+        let max_line_bytes = SessionOptions::default().max_line_bytes;
+        Self { agent_dir, session_dir: None, base: PathBuf::from("/"), home: None, durability, max_line_bytes, lists }
+    }
+
+    /// The same store, keeping its sessions in `directory`, if that is given, in place of one directory per
+    /// working directory below the agent directory.
+    pub fn with_session_dir(&self, directory: Option<PathBuf>) -> Self {
+        Self { session_dir: directory, ..self.clone() }
+    }
+
+    /// The same store, for paths that start from `base`, and from `home` where they begin with `~`.
+    pub fn with_base(&self, base: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self { base: base.into(), home, ..self.clone() }
+    }
+
+    /// The same store, waiting for the disk as `durability` says.
+    pub fn with_durability(&self, durability: Durability) -> Self {
+        Self { durability, ..self.clone() }
+    }
+
+    /// The same store, for lines of at most `bytes`. A longer one is not held and counts as broken.
+    pub fn with_max_line_bytes(&self, bytes: usize) -> Self {
+        Self { max_line_bytes: bytes, ..self.clone() }
+    }
+
+    /// What is listed where `options` name no directory of their own.
+    pub(crate) fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
+        let own = || self.session_dir.as_ref().map(Locator::from);
+        ListOptions { session_dir: options.session_dir.clone().or_else(own), ..options.clone() }
+    }
+
+    pub(crate) fn max_line_bytes(&self) -> usize {
+        self.max_line_bytes
+    }
+
+    pub(crate) fn agent_dir(&self) -> &Path {
+        &self.agent_dir
+    }
+
+    /// The session at `path`, for reading, keeping at most `cache_bytes` of parsed entries.
+    pub(crate) fn open_to_search(&self, path: &Path, cache_bytes: usize) -> Result<Session, StoreError> {
+        self.open_read_only(path, SessionOptions { cache_bytes, ..self.options() })
+    }
+
+    fn options(&self) -> SessionOptions {
+        let (durability, max_line_bytes) = (self.durability, self.max_line_bytes);
+        SessionOptions { durability, max_line_bytes, ..SessionOptions::default() }
+    }
+
+    fn new_path(&self, options: &CreateOptions, header: &SessionHeader) -> PathBuf {
+        if let Some(locator) = &options.locator {
+            return locator.as_path().to_owned();
+        }
+        let directory = options.session_dir.as_ref().map(|directory| directory.as_path().to_owned());
+        let directory = directory
+            .or_else(|| self.session_dir.clone())
+            .unwrap_or_else(|| paths::directory(&self.agent_dir, &options.cwd));
+        directory.join(paths::file_name(&header.timestamp, &header.id))
+    }
+
+    fn open_read_only(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
+        let read_only = Some("it was opened for reading".to_owned());
+        Session::open(Box::new(FileLog::open_read_only(path)?), SessionOptions { read_only, ..options })
+    }
+
+    fn open_to_write(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
+        let mut session = open(FileLog::open(path)?, options)?;
+        if session.is_newer_version() {
+            session.close()?;
+        }
+        Ok(session)
+    }
+}
+
+impl SessionStore for FileStore {
+    fn is_quick(&self) -> bool {
+        true
+    }
+
+    fn locate(&self, text: &str) -> Result<Locator, StoreError> {
+        if text.contains('\0') {
+            let text = text.chars().take(SHOWN_CHARACTERS).collect();
+            return Err(StoreError::InvalidLocator { text, expected: "a path without a NUL".to_owned() });
+        }
+        Ok(Locator::from(&paths::resolve(text, &self.base, self.home.as_deref())))
+    }
+
+    fn canonical(&self, locator: &Locator) -> Option<Locator> {
+        fs::canonicalize(locator.as_path()).ok().map(|path| Locator::from(&path))
+    }
+
+    fn is_same(&self, a: &Locator, b: &Locator) -> bool {
+        a == b || Identity::at(a.as_path()).is_some_and(|identity| Identity::at(b.as_path()) == Some(identity))
+    }
+
+    fn create(&self, options: &CreateOptions) -> Result<Session, StoreError> {
+        let header = options.header()?;
+        let path = self.new_path(options, &header);
+        create_directory_of(&path)?;
+        let opened = FileLog::create(&path, &format!("{}\n", header.raw.get()), self.durability)?;
+        let made = open(opened, self.options()).and_then(|mut session| {
+            if let Some(name) = options.name.as_deref().and_then(clean_name) {
+                session.set_name(&name)?;
+            }
+            Ok(session)
+        });
+        made.inspect_err(|_| replace::take_back(&path))
+    }
+
+    fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError> {
+        let path = locator.as_path();
+        let header = CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() }.header()?;
+        let session_options = SessionOptions { header_if_empty: Some(header), ..self.options() };
+        if options.read_only {
+            return self.open_read_only(path, session_options);
+        }
+        self.open_to_write(path, session_options)
+    }
+
+    fn list_unless(&self, options: &ListOptions, is_cancelled: &IsCancelled<'_>) -> Result<SessionPage, StoreError> {
+        let limits = Limits { max_line: self.max_line_bytes, is_cancelled };
+        list::list(&self.agent_dir, &self.lists, &self.with_own_directory(options), limits)
+    }
+
+    fn search(
+        &self,
+        query: &SearchQuery,
+        options: &SearchOptions,
+        is_cancelled: &IsCancelled<'_>,
+    ) -> Result<SearchHits, StoreError> {
+        self.search_files(query, options, is_cancelled)
+    }
+
+    fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
+        let Some(source_locator) = source.locator() else {
+            return MemoryStore.fork(source, leaf);
+        };
+        let fork = Fork::new(source, leaf)?;
+        let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
+        let path = source_locator.as_path().with_file_name(name);
+        let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(Locator::from(&path))))?;
+        let made = open(FileLog::place(file, &path, self.durability)?, self.options());
+        made.inspect_err(|_| replace::take_back(&path))
+    }
+
+    fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
+        self.open_read_only(locator.as_path(), self.options())?.check()
+    }
+}
+
+/// The session in a file that was opened; it tells what was odd about that.
+fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreError> {
+    let OpenedFile { log, read_only, diagnostics } = opened;
+    let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
+    diagnostics.into_iter().for_each(|diagnostic| session.report(diagnostic));
+    Ok(session)
+}
+
+fn write_fork(fork: &Fork<'_>, path: &Path) -> Result<tempfile::NamedTempFile, ForkError> {
+    let mut source_error = None;
+    let written = replace::write_beside(path, |out| match fork.write(out) {
+        Ok(()) => Ok(()),
+        Err(ForkError::Write(error)) => Err(error),
+        Err(ForkError::Source(error)) => {
+            source_error = Some(error);
+            Err(io::ErrorKind::InvalidData.into())
+        }
+    });
+    written.map_err(|error| source_error.map_or(ForkError::Write(error), ForkError::Source))
+}
+
+fn create_directory_of(path: &Path) -> Result<(), StoreError> {
+    let Some(directory) = path.parent() else {
+        return Ok(());
+    };
+    fs::create_dir_all(directory).map_err(|source| StoreError::write(Some(path), source))
+}
+
+/// Bytes of parsed entries that a session keeps while it is searched.
+const CACHE_BYTES: usize = 1 << 20;
+
+impl FileStore {
+    /// Does what [`crate::SessionStore::search`] says. Files that cannot be read are passed over.
+    pub(crate) fn search_files(
+        &self,
+        query: &SearchQuery,
+        options: &SearchOptions,
+        is_cancelled: &IsCancelled<'_>,
+    ) -> Result<SearchHits, StoreError> {
+        let limit = options.limit;
+        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
+        let listed = candidates(self.agent_dir(), &self.with_own_directory(&listed))?;
+        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
+        files.retain(|path| !options.skipped.contains(&path.into()));
+        files.sort_unstable();
+        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
+        let limits = Limits { max_line: self.max_line_bytes(), is_cancelled };
+        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
+            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
+                tracing::debug!(%error, path = %path.display(), "left out of the search");
+                SearchHits::default()
+            })
+        });
+        Ok(SearchHits::merge(found, limit))
+    }
+
+    fn search_file(
+        &self,
+        path: &Path,
+        reader: &mut LineReader<'_>,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<SearchHits, StoreError> {
+        let is_cancelled = reader.limits.is_cancelled;
+        if is_cancelled() || !may_match(path, reader, query)? {
+            return Ok(SearchHits { is_truncated: is_cancelled(), ..SearchHits::default() });
+        }
+        self.open_to_search(path, CACHE_BYTES)?.search(query, limit, is_cancelled)
+    }
+}
+
+/// Whether the lines of the file make it worth to open the session.
+fn may_match(path: &Path, reader: &mut LineReader<'_>, query: &SearchQuery) -> Result<bool, StoreError> {
+    let (mut may_match, mut seen) = (false, query.seen());
+    let hold = Cell::new(reader.limits.max_line);
+    let file = regular::open(path, File::options().read(true));
+    let scanned = file.and_then(|file| {
+        reader.visit(&file, 0..u64::MAX, &hold, |line| {
+            may_match = !line.is_cut && query.is_worth_it(line.bytes, &mut seen);
+            if may_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    });
+    scanned.map(|()| may_match).map_err(|source| StoreError::io("read", Some(path), source))
+}

@@ -1,0 +1,181 @@
+//! Lists of sessions.
+//!
+//! A list needs facts from all over a file: how many messages there are, when the last of them came,
+//! the newest name. So each file is read once from its start to its end, by as many threads as
+//! there are cores, and what was found is kept until the file changes.
+//!
+//! Here are also the files that may be sessions, and the choice of working directories.
+
+pub(crate) mod list_cache;
+pub(crate) mod reading;
+mod shallow;
+mod summarize;
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fs, io};
+
+use crate::error::StoreError;
+use crate::file::file_log::file_error;
+use crate::file::list::list_cache::{KnownFile, ListCache, Stamp, What};
+use crate::file::list::reading::{Limits, for_each_in_parallel};
+use crate::file::paths;
+use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
+
+/// One page of the sessions that `options` ask for. Where the work is cancelled, some are missing.
+pub(crate) fn list(
+    agent_dir: &Path,
+    cache: &ListCache,
+    options: &ListOptions,
+    limits: Limits<'_>,
+) -> Result<SessionPage, StoreError> {
+    let files = candidates(agent_dir, options)?;
+    let filter = Filter::new(options);
+    let mut sessions = summaries(&files, cache, &filter, limits);
+    cache.settle(&files);
+    sessions.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
+    if let Some(cursor) = &options.cursor {
+        sessions.retain(|summary| place(summary) > (Reverse(cursor.modified), cursor.locator.as_path()));
+    }
+    Ok(page(&sessions, options.limit.unwrap_or(usize::MAX)))
+}
+
+/// Where a session comes in a list: newest activity first.
+fn place(summary: &SessionSummary) -> (Reverse<i64>, &Path) {
+    (Reverse(summary.modified), summary.locator.as_path())
+}
+
+fn page(sessions: &[Arc<SessionSummary>], limit: usize) -> SessionPage {
+    let (page, rest) = sessions.split_at(limit.min(sessions.len()));
+    let last = page.last().filter(|_| !rest.is_empty());
+    let next = last.map(|summary| Cursor { modified: summary.modified, locator: summary.locator.clone() });
+    SessionPage { sessions: page.iter().map(|summary| SessionSummary::clone(summary)).collect(), next }
+}
+
+/// The summaries of those of `files` that are asked for: known ones, and the rest read now.
+fn summaries(
+    files: &[Candidate],
+    cache: &ListCache,
+    filter: &Filter<'_>,
+    limits: Limits<'_>,
+) -> Vec<Arc<SessionSummary>> {
+    let mut sessions = Vec::with_capacity(files.len());
+    let mut unread = Vec::new();
+    for file in files {
+        match cache.get(file) {
+            Some(known) if known.is_good_for(file, filter) => sessions.extend(wanted(&known, filter)),
+            known => unread.push((file, known)),
+        }
+    }
+    // The largest first, so that none of them is left for the end, when the other threads are idle.
+    unread.sort_unstable_by_key(|(file, _)| Reverse(file.stamp.length));
+    let bytes = unread.iter().map(|(file, _)| file.stamp.length).sum();
+    let found = for_each_in_parallel(&unread, bytes, limits, |(file, known), reader| {
+        summarize::read(&file.path, known.as_ref(), filter, reader)
+    });
+    for ((file, _), known) in unread.iter().zip(found) {
+        let Some((known, bytes)) = known else { continue };
+        sessions.extend(wanted(&known, filter));
+        cache.insert(file.path.clone(), known, bytes);
+    }
+    sessions
+}
+
+fn wanted(known: &KnownFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>> {
+    match &known.what {
+        What::Session { summary, .. } => filter.accepts(&summary.cwd).then(|| Arc::clone(summary)),
+        What::Elsewhere { .. } | What::NoSession => None,
+    }
+}
+
+/// A file that may be a session.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    /// Its absolute path without symbolic links.
+    pub(crate) path: PathBuf,
+    stamp: Stamp,
+}
+
+/// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead
+/// to it (docs/field-reports.md, "Opening and reading").
+///
+/// Fails with `Io` if a directory that is there cannot be read.
+pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<Candidate>, StoreError> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for directory in directories(agent_dir, options)? {
+        // What is no directory has no sessions, and what vanished meanwhile neither.
+        let Ok(directory) = fs::canonicalize(directory) else { continue };
+        if !directory.is_dir() || !seen.insert(directory.clone()) {
+            continue;
+        }
+        for entry in entries(&directory)? {
+            let candidate = candidate(&directory, &entry);
+            found.extend(candidate.filter(|candidate| seen.insert(candidate.path.clone())));
+        }
+    }
+    Ok(found)
+}
+
+fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, StoreError> {
+    match &options.session_dir {
+        Some(directory) => Ok(vec![directory.as_path().to_owned()]),
+        None if options.all => {
+            Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
+        }
+        None => Ok(vec![paths::directory(agent_dir, &options.cwd)]),
+    }
+}
+
+fn entries(directory: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
+    match fs::read_dir(directory) {
+        Ok(entries) => Ok(entries.filter_map(Result::ok).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(file_error("list", directory, source)),
+    }
+}
+
+/// The file of a directory entry. Only links need to be resolved: the directory is canonical, and so
+/// is what lies in it.
+fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
+    let path = directory.join(entry.file_name());
+    if path.extension().is_none_or(|extension| extension != "jsonl") {
+        return None;
+    }
+    let (path, metadata) = match entry.file_type().ok()?.is_symlink() {
+        true => (fs::canonicalize(&path).ok()?, fs::metadata(&path).ok()?),
+        false => (path, entry.metadata().ok()?),
+    };
+    // A pipe would wait for its writer when it is opened.
+    metadata.is_file().then(|| Candidate { path, stamp: Stamp::of(&metadata) })
+}
+
+/// Tells whether a session's working directory is asked for, looking up the canonical path of each
+/// once.
+#[derive(Debug)]
+pub(super) struct Filter<'a> {
+    options: &'a ListOptions,
+    known: Mutex<HashMap<String, bool>>,
+}
+
+impl<'a> Filter<'a> {
+    pub(super) fn new(options: &'a ListOptions) -> Self {
+        Self { options, known: Mutex::default() }
+    }
+
+    /// Old files without a working directory belong to the directory that they lie in.
+    pub(super) fn accepts(&self, cwd: &str) -> bool {
+        if self.options.all || (cwd.is_empty() && self.options.session_dir.is_none()) {
+            return true;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(is_wanted) = known.get(cwd) {
+            return *is_wanted;
+        }
+        let is_wanted = paths::is_same_directory(cwd, &self.options.cwd);
+        known.insert(cwd.to_owned(), is_wanted);
+        is_wanted
+    }
+}

@@ -1,0 +1,313 @@
+//! What is known of files, so that a list reads only those that changed.
+//!
+//! Nothing here is believed without a look at the file: length, times and inode must be as they were.
+//!
+//! It is kept in a file for the next process, which may be deleted at any time. That is read once and
+//! written seldom, as a whole and under another name first; whatever goes wrong with it costs time and
+//! nothing else.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, Metadata};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::list::{Candidate, Filter};
+use crate::file::regular::read_regular_file;
+use crate::store::SessionSummary;
+
+/// Files that are remembered at most, beside those of the list that was asked for last.
+const MAX_FILES: usize = 10_000;
+
+/// Bytes that another process must be able to leave unread before the cache is written to its file.
+const WORTH_SAVING: u64 = 4 << 20;
+
+/// What is known of one file.
+#[derive(Debug, Clone)]
+pub(super) struct KnownFile {
+    pub(super) stamp: Stamp,
+    /// Whether the stamp tells the file from every later state of it.
+    pub(super) is_settled: bool,
+    pub(super) what: What,
+}
+
+/// What a file is.
+#[derive(Debug, Clone)]
+pub(super) enum What {
+    NoSession,
+    /// A session of which only the header was read, as its working directory was not asked for.
+    Elsewhere {
+        cwd: Arc<str>,
+    },
+    Session {
+        summary: Arc<SessionSummary>,
+        /// `None` where the last line may get longer.
+        resume: Option<Resume>,
+    },
+}
+
+/// Where reading goes on when the file has grown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Resume {
+    pub(super) end: u64,
+    /// A hash of the bytes before it.
+    pub(super) mark: u64,
+}
+
+impl KnownFile {
+    /// Whether this answers for `file` without a look into it.
+    pub(super) fn is_good_for(&self, file: &Candidate, filter: &Filter<'_>) -> bool {
+        let is_read = match &self.what {
+            What::Elsewhere { cwd } => !filter.accepts(cwd),
+            What::NoSession | What::Session { .. } => true,
+        };
+        is_read && self.is_settled && self.stamp == file.stamp
+    }
+}
+
+/// The memory of a store's lists, shared by its clones.
+#[derive(Debug)]
+pub(crate) struct ListCache {
+    file: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_loaded: bool,
+    files: HashMap<PathBuf, KnownFile>,
+    /// Bytes that were read for what the cache's file does not have.
+    unsaved: u64,
+}
+
+impl ListCache {
+    /// An empty memory, which keeps its file below `agent_dir`.
+    pub(crate) fn new(agent_dir: &Path) -> Self {
+        Self { file: agent_dir.join("cache").join("compactd-sessions.json"), state: Mutex::default() }
+    }
+
+    pub(super) fn get(&self, file: &Candidate) -> Option<KnownFile> {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.is_loaded, true) {
+            state.files = load(&self.file);
+        }
+        state.files.get(&file.path).cloned()
+    }
+
+    /// Remembers a file of which `bytes` were read.
+    pub(super) fn insert(&self, path: PathBuf, known: KnownFile, bytes: u64) {
+        let mut state = self.state();
+        state.unsaved += if known.is_settled { bytes } else { 0 };
+        state.files.insert(path, known);
+    }
+
+    /// Forgets what vanished from the directories of `files`, and saves what is worth it.
+    pub(super) fn settle(&self, files: &[Candidate]) {
+        let mut state = self.state();
+        if state.files.len() > files.len() {
+            state.forget(files);
+        }
+        if state.unsaved >= WORTH_SAVING {
+            state.unsaved = 0;
+            save(&self.file, &state.files);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn forget(&mut self, files: &[Candidate]) {
+        let listed: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+        let directories: HashSet<Option<&Path>> = listed.iter().map(|path| path.parent()).collect();
+        let is_full = self.files.len() > files.len() + MAX_FILES;
+        self.files
+            .retain(|path, _| listed.contains(path.as_path()) || (!is_full && !directories.contains(&path.parent())));
+    }
+}
+
+/// The form of the file; files of other forms are passed over.
+const FORM: u32 = 1;
+
+/// A file beyond this size is none of ours.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// What is known by the file at `path`; nothing if it is missing, broken or of another form.
+pub(super) fn load(path: &Path) -> HashMap<PathBuf, KnownFile> {
+    read(path).unwrap_or_else(|error| {
+        tracing::debug!(%error, path = %path.display(), "the cache of lists was not read");
+        HashMap::new()
+    })
+}
+
+/// Writes what is known to the file at `path`, whose directory is made if its parent is there.
+pub(super) fn save(path: &Path, files: &HashMap<PathBuf, KnownFile>) {
+    if let Err(error) = write(path, files) {
+        tracing::debug!(%error, path = %path.display(), "the cache of lists was not written");
+    }
+}
+
+fn read(path: &Path) -> io::Result<HashMap<PathBuf, KnownFile>> {
+    let bytes = match read_regular_file(path, MAX_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        outcome => outcome?,
+    };
+    let stored: Stored = serde_json::from_slice(&bytes)?;
+    if stored.form != FORM {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(stored.files.into_iter().map(StoredFile::into_known).collect())
+}
+
+fn write(path: &Path, files: &HashMap<PathBuf, KnownFile>) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        outcome => outcome?,
+    }
+    let files = files.iter().filter_map(|(path, known)| StoredFile::of(path, known)).collect();
+    let temporary = tempfile::Builder::new().prefix(".compactd-").suffix(".tmp").tempfile_in(directory)?;
+    let mut out = BufWriter::with_capacity(1 << 16, temporary);
+    serde_json::to_writer(&mut out, &Stored { form: FORM, files })?;
+    out.flush()?;
+    let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    temporary.persist(path).map(drop).map_err(|error| error.error)
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    form: u32,
+    files: Vec<StoredFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredFile {
+    path: String,
+    stamp: Stamp,
+    is_settled: bool,
+    what: StoredWhat,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum StoredWhat {
+    NoSession,
+    Elsewhere(String),
+    Session(StoredSession),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredSession {
+    session_id: String,
+    cwd: String,
+    name: Option<String>,
+    parent_session: Option<String>,
+    created: String,
+    modified: i64,
+    message_count: usize,
+    first_message: String,
+    resume: Option<Resume>,
+}
+
+impl StoredFile {
+    /// `None` for a path that JSON cannot hold.
+    fn of(path: &Path, known: &KnownFile) -> Option<Self> {
+        let what = match &known.what {
+            What::NoSession => StoredWhat::NoSession,
+            What::Elsewhere { cwd } => StoredWhat::Elsewhere(cwd.to_string()),
+            What::Session { summary, resume } => StoredWhat::Session(StoredSession::of(summary, *resume)),
+        };
+        Some(Self { path: path.to_str()?.to_owned(), stamp: known.stamp, is_settled: known.is_settled, what })
+    }
+
+    fn into_known(self) -> (PathBuf, KnownFile) {
+        let path = PathBuf::from(self.path);
+        let what = match self.what {
+            StoredWhat::NoSession => What::NoSession,
+            StoredWhat::Elsewhere(cwd) => What::Elsewhere { cwd: cwd.into() },
+            StoredWhat::Session(session) => session.into_what(&path),
+        };
+        (path, KnownFile { stamp: self.stamp, is_settled: self.is_settled, what })
+    }
+}
+
+impl StoredSession {
+    fn of(summary: &SessionSummary, resume: Option<Resume>) -> Self {
+        let SessionSummary { session_id, cwd, name, parent_session, created, first_message, .. } = summary.clone();
+        let (modified, message_count) = (summary.modified, summary.message_count);
+        Self { session_id, cwd, name, parent_session, created, modified, message_count, first_message, resume }
+    }
+
+    fn into_what(self, path: &Path) -> What {
+        let summary = SessionSummary {
+            locator: path.into(),
+            session_id: self.session_id,
+            cwd: self.cwd,
+            name: self.name,
+            parent_session: self.parent_session,
+            created: self.created,
+            modified: self.modified,
+            message_count: self.message_count,
+            first_message: self.first_message,
+        };
+        What::Session { summary: Arc::new(summary), resume: self.resume }
+    }
+}
+
+/// How old the last change of a file must be for its stamp to tell it from the next one: the coarsest
+/// clock of a file system that is still met ticks every two seconds.
+const CLOCK_TICK: u64 = 2_000_000_000;
+
+/// Length and times of a file, in bytes and in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    pub(super) length: u64,
+    modified: u64,
+    /// When the file's metadata changed: a program can set `modified` back, but not this.
+    changed: u64,
+    /// Tells a file from another one that was put in its place.
+    inode: u64,
+}
+
+impl Stamp {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        let modified = metadata.modified().map_or(0, nanoseconds);
+        let (changed, inode) = identity(metadata);
+        Self { length: metadata.len(), modified, changed, inode }
+    }
+
+    /// Whether every later change will show: another write within the same tick of the file system's
+    /// clock leaves the times as they are.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        self.modified.max(self.changed).saturating_add(CLOCK_TICK) < nanoseconds(now)
+    }
+
+    /// Whether the file may be the one of `earlier` with more at its end.
+    pub(super) fn may_continue(&self, earlier: &Self) -> bool {
+        self.inode == earlier.inode && self.length > earlier.length
+    }
+}
+
+fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    let changed = metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec());
+    (u64::try_from(changed).unwrap_or(0), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, u64) {
+    (0, 0)
+}

@@ -1,0 +1,215 @@
+//! What is known of a file, so that a look tells what others did to it: which file it is, and what was
+//! read of it.
+
+use std::cmp::Ordering;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::log::lines::Source;
+use crate::log::{LogChange, Span};
+
+/// Bytes before the end of the known part that tell whether it is still there.
+const MARK_BYTES: u64 = 64;
+
+/// What was seen of a file when it was last looked at or written to.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// Which file it is.
+    pub(super) identity: Identity,
+    /// How much of it is known.
+    pub(super) length: u64,
+    /// The last bytes of the known part.
+    mark: Vec<u8>,
+    /// When it was written last; `None` where that is not known.
+    modified: Option<SystemTime>,
+}
+
+impl Seen {
+    /// The file as it is now.
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let mark = read_mark(file, metadata.len())?;
+        let modified = metadata.modified().ok();
+        Ok(Self { identity: Identity::from(&metadata), length: metadata.len(), mark, modified })
+    }
+
+    /// What became of the known part, where `found` is what the path tells of the file. Few bytes are
+    /// read, and none where the file was not written to.
+    pub(super) fn compare(&self, file: &File, found: &Metadata) -> io::Result<LogChange> {
+        let is_untouched = self.modified.is_some() && self.modified == found.modified().ok();
+        let growth = found.len().cmp(&self.length);
+        Ok(match growth {
+            Ordering::Equal if is_untouched => LogChange::Unchanged,
+            Ordering::Less => LogChange::Replaced,
+            _ if read_mark(file, self.length)? != self.mark => LogChange::Replaced,
+            Ordering::Equal => LogChange::Unchanged,
+            Ordering::Greater => LogChange::Grown,
+        })
+    }
+
+    /// Takes note of a look that found nothing changed.
+    pub(super) fn note_time(&mut self, found: Option<&Metadata>) {
+        self.modified = found.and_then(|found| found.modified().ok());
+    }
+
+    /// Takes note of `bytes`, which were written and end at `length`.
+    pub(super) fn note_written(&mut self, file: &File, bytes: &[u8], length: u64) {
+        self.length = length;
+        let marked = usize::try_from(MARK_BYTES.min(length)).unwrap_or_default();
+        match bytes.len().checked_sub(marked) {
+            Some(start) => {
+                self.mark.clear();
+                self.mark.extend_from_slice(&bytes[start..]);
+            }
+            // A mark that cannot be read is not found again, and the file is read anew.
+            None => self.mark = read_mark(file, length).unwrap_or_default(),
+        }
+    }
+
+    /// Takes note that the file was cut to `length`.
+    pub(super) fn note_cut(&mut self, file: &File, length: u64) {
+        self.note_time(None);
+        self.note_written(file, &[], length);
+    }
+
+    /// Whether the known part ends in the middle of a line.
+    pub(super) fn is_open(&self) -> bool {
+        self.mark.last().is_some_and(|byte| *byte != b'\n')
+    }
+}
+
+fn read_mark(file: &File, length: u64) -> io::Result<Vec<u8>> {
+    let offset = length.saturating_sub(MARK_BYTES);
+    read_exactly(file, Span { offset, length: length - offset })
+}
+
+/// The bytes of `span`. Fails with `UnexpectedEof` if the file ends before it does.
+pub(super) fn read_exactly(file: &File, span: Span) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(span.length).map_err(|_| io::ErrorKind::UnexpectedEof)?;
+    let mut bytes = vec![0; length];
+    ReadFrom { file, offset: span.offset, end: span.end() }.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a file from an offset on. Nobody relies on the file's own position while it is read.
+#[derive(Debug)]
+pub(crate) struct ReadFrom<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) offset: u64,
+    /// Where reading ends, if the file does not end before.
+    pub(crate) end: u64,
+}
+
+impl Source for ReadFrom<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let read = read_at(self.file, &mut buffer[..length], self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+
+    fn pass_hole(&mut self) -> io::Result<u64> {
+        let data = next_data(self.file, self.offset, self.end).clamp(self.offset, self.end.max(self.offset));
+        Ok(data - std::mem::replace(&mut self.offset, data))
+    }
+}
+
+impl ReadFrom<'_> {
+    /// Fills `buffer`, or fails with `UnexpectedEof`.
+    pub(crate) fn read_exact(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match self.read(buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => buffer = &mut buffer[read..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Where data begins again from `offset` on; `offset` where that is not known, `end` if there is none.
+#[cfg(target_os = "linux")]
+fn next_data(file: &File, offset: u64, end: u64) -> u64 {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
+        Ok(data) => data,
+        Err(rustix::io::Errno::NXIO) => end,
+        Err(_) => offset,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn next_data(_file: &File, offset: u64, _end: u64) -> u64 {
+    offset
+}
+
+/// Where the first part of the file lies that was never written; the end of the file counts as one.
+#[cfg(target_os = "linux")]
+pub(crate) fn first_hole(file: &File) -> Option<u64> {
+    rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0)).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn first_hole(_file: &File) -> Option<u64> {
+    None
+}
+
+/// Which file a handle stands for: its device and its number there, which no other file gets while
+/// the handle is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
+
+impl Identity {
+    /// The identity of an open file.
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|metadata| Self::from(&metadata))
+    }
+
+    /// The identity of what `path` leads to, if that can be told.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        // Elsewhere the numbers say nothing.
+        fs::metadata(path).ok().filter(|_| cfg!(unix)).map(|metadata| Self::from(&metadata))
+    }
+
+    /// What is known of this file by way of `path`; `None` where that leads to another one, or
+    /// nowhere. Fails where it cannot be told.
+    pub(crate) fn find(self, path: &Path) -> io::Result<Option<Metadata>> {
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found.map(|found| (Self::from(&found) == self).then_some(found)),
+        }
+    }
+}
+
+impl From<&Metadata> for Identity {
+    #[cfg(unix)]
+    fn from(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self(metadata.dev(), metadata.ino())
+    }
+
+    /// Elsewhere an open file cannot be replaced: all that a path leads to are the same.
+    #[cfg(not(unix))]
+    fn from(_metadata: &Metadata) -> Self {
+        Self(0, 0)
+    }
+}
+
+/// Whether `file` is what `path` leads to.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    Identity::of(file).and_then(|identity| identity.find(path)).is_ok_and(|found| found.is_some())
+}
