@@ -193,7 +193,7 @@ class CheckCompactionParams(TypedDict):
     # The assistant message to judge; the last one of the context by default.
     message: NotRequired[Message | None]
 
-    # Compaction settings for this call.
+    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
 
 
@@ -317,7 +317,7 @@ class CompactParams(TypedDict):
     # Whether a summary is taken that is no smaller than what it replaces.
     force: NotRequired[bool]
 
-    # Compaction settings for this call.
+    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
 
     # The summarizer for this call, instead of the configured one, or a list of them: the next one
@@ -565,6 +565,10 @@ class Diagnostic(TypedDict):
 
     # Line of the file, counted from 1.
     line: NotRequired[int | None]
+
+
+# What was passed over.
+DiagnosticKind: TypeAlias = Literal["unknownMember", "unknownSetting"]
 
 
 @final
@@ -1328,7 +1332,7 @@ class PrepareCompactionParams(TypedDict):
     # The end of the branch; the leaf by default.
     leafId: NotRequired[str | None]
 
-    # Compaction settings for this call.
+    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
 
 
@@ -1489,6 +1493,30 @@ ReplayedEntry = TypedDict(
         "to": "str",
     },
 )
+
+
+@final
+class RequestDiagnostic(TypedDict):
+    """`diagnostic`: a part of a request was passed over, and the request served all the same.
+    Each part is told of
+    once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their
+    results.
+    """
+
+    # What it is.
+    kind: DiagnosticKind
+
+    # The method of the request.
+    method: str
+
+    # Where it stands in the parameters.
+    path: str
+
+    # What a person reads.
+    message: str
+
+    # The known name that was probably meant.
+    nearest: NotRequired[str | None]
 
 
 # What a request to a summarizer is about.

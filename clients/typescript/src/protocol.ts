@@ -141,7 +141,7 @@ export interface CheckCompactionParams {
   model: Model;
   /** The assistant message to judge; the last one of the context by default. */
   message?: Message | null;
-  /** Compaction settings for this call. */
+  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
 }
 
@@ -240,7 +240,7 @@ export interface CompactParams {
   firstKeptEntryId?: string | null;
   /** Whether a summary is taken that is no smaller than what it replaces. */
   force?: boolean;
-  /** Compaction settings for this call. */
+  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
   /**
    * The summarizer for this call, instead of the configured one, or a list of them: the next one
@@ -447,6 +447,13 @@ export interface Diagnostic {
   /** Line of the file, counted from 1. */
   line?: number | null;
 }
+
+/** What was passed over. */
+export type DiagnosticKind =
+  /** A member that the method does not have. */
+  | "unknownMember"
+  /** A setting that does not exist. */
+  | "unknownSetting";
 
 /** Result of `getEntries` and `getBranch`. */
 export interface EntriesResult {
@@ -1054,7 +1061,7 @@ export interface PrepareCompactionParams {
   include?: Array<PreparationPart> | null;
   /** The end of the branch; the leaf by default. */
   leafId?: string | null;
-  /** Compaction settings for this call. */
+  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
 }
 
@@ -1177,6 +1184,24 @@ export interface ReplayedEntry {
   from: string;
   /** Its copy. */
   to: string;
+}
+
+/**
+ * `diagnostic`: a part of a request was passed over, and the request served all the same. Each
+ * part is told of
+ * once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their results.
+ */
+export interface RequestDiagnostic {
+  /** What it is. */
+  kind: DiagnosticKind;
+  /** The method of the request. */
+  method: string;
+  /** Where it stands in the parameters. */
+  path: string;
+  /** What a person reads. */
+  message: string;
+  /** The known name that was probably meant. */
+  nearest?: string | null;
 }
 
 /** What a request to a summarizer is about. */
@@ -1703,6 +1728,8 @@ export interface Notifications {
   entryAppended: EntryAppended;
   /** Another program added entries to the file. */
   sessionChanged: SessionChanged;
+  /** A part of a request was passed over; the request is served all the same. */
+  diagnostic: RequestDiagnostic;
   /** A navigation moved the leaf. */
   leafChanged: LeafChanged;
   /** A compaction started. */

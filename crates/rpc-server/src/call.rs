@@ -20,12 +20,16 @@ use crate::server::Server;
 use crate::session::{OpenSession, SessionAccess, Slot};
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
+use crate::unknown::UnknownName;
+use crate::wire::DiagnosticKind;
 
 /// What a handler gets beside its parameters.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The server.
     pub server: Arc<Server>,
+    /// The method.
+    pub(crate) method: &'static str,
     /// Cancelled when the client cancels the request, or the server ends.
     pub cancel: CancellationToken,
     ticket: Arc<Mutex<Option<Ticket>>>,
@@ -35,7 +39,12 @@ pub struct CallContext {
     is_in_batch: bool,
     id: Option<RawId>,
     reply: Arc<Mutex<Option<String>>>,
+    /// What the result has to tell of, where the method's results have diagnostics.
+    unknown: Arc<Mutex<Vec<UnknownName>>>,
 }
+
+/// Methods whose results have diagnostics.
+const TELL_BY_RESULT: [&str; 2] = ["initialize", "updateSettings"];
 
 /// Calls that work at once. Those that wait for their turn have made nothing yet, so that this
 /// bounds what replies take before they are in the queue.
@@ -45,6 +54,7 @@ static WORK: Semaphore = Semaphore::const_new(WORKING_CALLS);
 impl CallContext {
     pub(crate) fn new(
         server: Arc<Server>,
+        method: &'static str,
         cancel: CancellationToken,
         ticket: Option<Ticket>,
         pending: Option<PendingOperation>,
@@ -52,7 +62,28 @@ impl CallContext {
         id: Option<RawId>,
     ) -> Self {
         let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
-        Self { server, cancel, ticket, permit: Arc::default(), pending, is_in_batch, id, reply: Arc::default() }
+        let (permit, reply, unknown) = (Arc::default(), Arc::default(), Arc::default());
+        Self { server, method, cancel, ticket, permit, pending, is_in_batch, id, reply, unknown }
+    }
+
+    /// Tells the client of names that nothing reads: in the result, where it has diagnostics, else by `diagnostic`.
+    pub(crate) fn note_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
+        if names.is_empty() {
+            return;
+        }
+        if TELL_BY_RESULT.contains(&self.method) {
+            self.unknown.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+            return;
+        }
+        for diagnostic in self.server.told.news(self.method, kind, names) {
+            self.server.notify("diagnostic", &diagnostic);
+        }
+    }
+
+    /// What the result has to tell of members that nothing reads.
+    pub(crate) fn unknown_members(&self) -> Vec<String> {
+        let names = std::mem::take(&mut *self.unknown.lock().unwrap_or_else(PoisonError::into_inner));
+        names.iter().map(|name| format!("{}: {}", self.method, name.message("member"))).collect()
     }
 
     /// Writes the reply with its result, which may be large, once and as it is sent. A call without

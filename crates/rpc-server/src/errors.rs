@@ -19,8 +19,8 @@ pub enum RpcError {
     Parse { message: String },
     #[error("{message}")]
     InvalidRequest { message: String },
-    #[error("there is no method {method}")]
-    MethodNotFound { method: String },
+    #[error("there is no method {method}{}", .nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default())]
+    MethodNotFound { method: String, nearest: Option<&'static str> },
     #[error("{path}: expected {expected}")]
     InvalidParams { path: String, expected: String },
     #[error("protocol version {version} is not supported; supported: 1")]
@@ -261,7 +261,10 @@ impl RpcError {
             | Self::BatchTooLarge
             | Self::ReadOnly { .. }
             | Self::CancelledByHook => json!({}),
-            Self::MethodNotFound { method } => json!({ "method": method }),
+            Self::MethodNotFound { method, nearest } => match nearest {
+                Some(nearest) => json!({ "method": method, "nearest": nearest }),
+                None => json!({ "method": method }),
+            },
             Self::InvalidParams { path, expected } | Self::InvalidHookResult { path, expected } => {
                 json!({ "path": path, "expected": expected })
             }

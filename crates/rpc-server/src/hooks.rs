@@ -75,6 +75,10 @@ async fn ask<P: Serialize>(server: &Arc<Server>, hook: &str, params: &P) -> Resu
 }
 
 fn decide(answer: &RawValue) -> Result<Decision<()>, RpcError> {
+    // Many libraries answer so where a handler returns nothing.
+    if answer.get() == "null" {
+        return Ok(Decision::Go(()));
+    }
     if !answer.get().starts_with('{') {
         return Err(wrong("result", "an object"));
     }
@@ -86,6 +90,9 @@ fn decide(answer: &RawValue) -> Result<Decision<()>, RpcError> {
 
 /// A member of the answer; null counts as absent.
 fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>, RpcError> {
+    if answer.get() == "null" {
+        return Ok(None);
+    }
     let members = RawObject::parse(answer.get()).map_err(|_| wrong("result", "an object"))?;
     let Some(value) = members.get(key).filter(|value| *value != "null") else {
         return Ok(None);
@@ -115,8 +122,10 @@ mod tests {
         for answer in [r#"{"cancel":true,"note":"\ud800"}"#, r#"{"cancel":true,"x":1e999}"#, &deep] {
             assert!(decision(answer).expect("the answer is right"), "{answer}");
         }
-        assert!(!decision("{}").expect("the answer is right"));
-        for answer in [r#"{"cancel":"yes"}"#, "[]", "null", "\"no\""] {
+        for answer in ["{}", "null"] {
+            assert!(!decision(answer).expect("the answer is right"));
+        }
+        for answer in [r#"{"cancel":"yes"}"#, "[]", "false", "\"no\""] {
             assert_eq!(decision(answer).expect_err("the answer is wrong").kind(), "invalidHookResult", "{answer}");
         }
     }

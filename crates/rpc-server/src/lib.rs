@@ -33,4 +33,5 @@ pub mod settings;
 pub mod summarizers;
 mod ticket;
 pub mod transport;
+mod unknown;
 pub mod wire;

@@ -16,6 +16,7 @@ use crate::handlers::{
     compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
 };
 use crate::params;
+use crate::unknown;
 use crate::wire::*;
 
 /// What a call has to wait for.
@@ -232,6 +233,7 @@ macro_rules! notifications {
 notifications! {
     "entryAppended" EntryAppended, "An entry was written, whoever caused it.";
     "sessionChanged" SessionChanged, "Another program added entries to the file.";
+    "diagnostic" RequestDiagnostic, "A part of a request was passed over; the request is served all the same.";
     "leafChanged" LeafChanged, "A navigation moved the leaf.";
     "compactionStart" CompactionStart, "A compaction started.";
     "compactionProgress" OperationProgress, "A compaction goes on.";
@@ -282,9 +284,9 @@ client_methods! {
         "A hook before a fork: cancel it, or let it go on.";
 }
 
-/// The scope of a method; `None` if there is no such method.
-pub fn scope(method: &str) -> Option<Scope> {
-    METHODS.iter().find_map(|(name, scope)| (*name == method).then_some(*scope))
+/// The name and scope of a method; `None` if there is no such method.
+pub fn find(method: &str) -> Option<(&'static str, Scope)> {
+    METHODS.iter().find(|(name, _)| *name == method).copied()
 }
 
 fn register_one<P, R, H, F>(
@@ -299,8 +301,9 @@ where
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
     let serve = move |params: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
-        let outcome = match (extensions.get::<CallContext>().cloned(), params::parse::<P>(params.as_str())) {
-            (Some(call), Ok(params)) => {
+        let outcome = match (extensions.get::<CallContext>().cloned(), params::parse_and_note::<P>(params.as_str())) {
+            (Some(call), Ok((params, unread))) => {
+                call.note_unknown(DiagnosticKind::UnknownMember, unknown::members::<P>(&unread));
                 handler(call.clone(), params).await.and_then(|result| call.write_reply(&result))
             }
             (_, Err(error)) => Err(error),

@@ -22,6 +22,7 @@ use crate::sessions::Sessions;
 use crate::settings::{Settings, SettingsLayers};
 use crate::summarizers::providers::PrintedKeys;
 use crate::transport::{Cork, Outbound};
+use crate::unknown::Told;
 
 /// The server, shared by all calls.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub struct Server {
     pub client_calls: ClientCalls,
     /// Keys that programs have printed for summarizers.
     pub(crate) printed_keys: PrintedKeys,
+    /// Names that the client has been told nothing reads.
+    pub(crate) told: Told,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Made once, as it remembers what its lists learned.
@@ -90,6 +93,7 @@ impl Server {
             operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
             printed_keys: PrintedKeys::default(),
+            told: Told::default(),
             outbound,
             configuration: OnceLock::new(),
             store: OnceLock::new(),

@@ -16,7 +16,7 @@ use compaction_core::file_operations::FileTools;
 use compaction_core::ledger::STORED_BYTES;
 use compaction_core::projection::ModelName;
 use compaction_core::settings::CompactionSettings;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use session_store::Durability;
 
 use crate::errors::RpcError;
@@ -65,14 +65,16 @@ impl Settings {
         Ok(settings)
     }
 
-    /// These settings with members of the `compaction` object over them, as calls take them.
+    /// These settings with those of a call over them: members of the `compaction` object, or settings in the
+    /// shape that `updateSettings` takes, or both.
     pub fn with_compaction(&self, compaction: Option<&str>) -> Result<Self, RpcError> {
         let Some(text) = compaction else {
             return Ok(self.clone());
         };
         let layer = params::read_object(text).map_err(|expected| RpcError::invalid_params("settings", expected))?;
-        let settings = self.with(&json!({ "compaction": layer }))?;
-        Ok(Self { of_call: layer, ..settings })
+        let layer = layer_of_call(layer);
+        let settings = self.with(&layer)?;
+        Ok(Self { of_call: layer["compaction"].clone(), ..settings })
     }
 
     /// Whether the call itself gave the tokens that the member `key` of the `compaction` object stands for.
@@ -337,6 +339,23 @@ fn invalid(path: &str, expected: &str) -> RpcError {
     RpcError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
 }
 
+/// The settings that a call gives, as a layer: what is no member at the top of the settings is one of
+/// `compaction`.
+pub(crate) fn layer_of_call(given: Value) -> Value {
+    const TOP: [&str; 5] = ["compaction", "branchSummary", "retry", "compactd", "sessionDir"];
+    let Value::Object(given) = given else {
+        return given;
+    };
+    let (mut layer, compaction): (Map<String, Value>, Map<String, Value>) =
+        given.into_iter().partition(|(name, _)| TOP.contains(&name.as_str()));
+    let named = layer.entry("compaction").or_insert_with(|| json!({}));
+    // What is no object is refused as it was given.
+    if named.is_object() {
+        merge(named, &Value::Object(compaction));
+    }
+    Value::Object(layer)
+}
+
 /// Checks the value at a dotted path, if there is one.
 fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool) -> Result<(), RpcError> {
     let value = path.split('.').try_fold(root, |value, key| value.get(key));
@@ -440,5 +459,13 @@ mod tests {
         let of_call = settings.with_compaction(Some("{\"keepRecentTokens\":9,\"thresholdPercent\":50}")).unwrap();
         check(&of_call, "m.1", (7, 9, Some(50)));
         check(&of_call, "other", (16_384, 9, Some(50)));
+        let of_call = settings.with_compaction(Some(
+            r#"{"compaction":{"keepRecentTokens":9},"thresholdPercent":50,"compactd":{"pins":{"maxTokens":1}}}"#,
+        ));
+        let of_call = of_call.unwrap();
+        check(&of_call, "m.1", (7, 9, Some(50)));
+        assert_eq!(of_call.pin_tokens(), 1);
+        let wrong = settings.with_compaction(Some(r#"{"compaction":5,"keepRecentTokens":1}"#)).unwrap_err();
+        assert_eq!(wrong.data()["path"], "compaction");
     }
 }

@@ -17,9 +17,11 @@ use crate::call::CallContext;
 use crate::compactor::{self, Fitted};
 use crate::convert;
 use crate::errors::RpcError;
+use crate::params;
 use crate::session::OpenSession;
-use crate::settings::Settings;
+use crate::settings::{Settings, layer_of_call};
 use crate::summarizers::{self, ModelLimits};
+use crate::unknown;
 use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
@@ -68,9 +70,13 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
     }
 }
 
-/// The settings of a call: those of the server with the call's `compaction` members over them.
-pub(crate) async fn settings_of_call(call: &CallContext, settings: Option<&FreeObject>) -> Result<Settings, RpcError> {
-    call.server.settings_now().await?.with_compaction(settings.map(FreeObject::get))
+/// The settings of a call: those of the server with the call's own over them.
+pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObject>) -> Result<Settings, RpcError> {
+    let settings = call.server.settings_now().await?.with_compaction(given.map(FreeObject::get))?;
+    if let Some(layer) = given.and_then(|given| params::read_object(given.get()).ok()) {
+        call.note_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer_of_call(layer)));
+    }
+    Ok(settings)
 }
 
 /// Tells what a compaction would do.

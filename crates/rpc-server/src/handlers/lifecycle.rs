@@ -18,6 +18,7 @@ use crate::server::{Configuration, Server, without_dots};
 use crate::session::OpenSession;
 use crate::settings::{Settings, SettingsLayers};
 use crate::summarizers;
+use crate::unknown::{self, MOST_TOLD};
 use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
@@ -28,8 +29,9 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
+    let hooks = unknown_hooks(&params.capabilities.hooks);
     let (configuration, settings) = blocking(move || configure(&params)).await?;
-    let diagnostics = configuration.settings.diagnostics();
+    let diagnostics = [call.unknown_members(), hooks, diagnostics(&configuration.settings)].concat();
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
@@ -97,7 +99,7 @@ pub(crate) async fn update_settings(
         }
         Ok(UpdateSettingsResult {
             settings: convert::free_object(settings.as_json()),
-            diagnostics: layers.diagnostics(),
+            diagnostics: [call.unknown_members(), diagnostics(layers)].concat(),
         })
     });
     let updated = updating.await?;
@@ -106,6 +108,26 @@ pub(crate) async fn update_settings(
         auto_compaction::check_size(&server, &session).await;
     }
     Ok(updated)
+}
+
+/// What tells of files that could not be used, and of settings that nothing reads.
+fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
+    let unknown = layers.layers().into_iter().flat_map(|(path, layer)| {
+        let place = path.map_or_else(|| "settings".to_owned(), |path| path.display().to_string());
+        unknown::settings(&layer).into_iter().map(move |name| format!("{place}: {}", name.message("setting")))
+    });
+    layers.diagnostics().into_iter().chain(unknown).collect()
+}
+
+fn unknown_hooks(names: &[String]) -> Vec<String> {
+    let unknown = names.iter().filter(|name| !hooks::NAMES.contains(&name.as_str())).take(MOST_TOLD);
+    let told = |name: &String| {
+        let hint = unknown::nearest(name, hooks::NAMES.iter().copied());
+        let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
+        let shown: String = name.chars().take(80).collect();
+        format!("initialize: there is no hook {shown}, so it is never called{hint}")
+    };
+    unknown.map(told).collect()
 }
 
 fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {

@@ -17,7 +17,7 @@ pub struct CheckCompactionParams {
     pub model: Model,
     /// The assistant message to judge; the last one of the context by default.
     pub message: Option<Message>,
-    /// Compaction settings for this call.
+    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     pub settings: Option<FreeObject>,
 }
 
@@ -139,7 +139,7 @@ pub struct PrepareCompactionParams {
     pub session_id: String,
     /// The end of the branch; the leaf by default.
     pub leaf_id: Option<String>,
-    /// Compaction settings for this call.
+    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     pub settings: Option<FreeObject>,
     /// What the summary should look at.
     #[serde(default, deserialize_with = "optional_text")]
@@ -299,7 +299,7 @@ pub struct CompactParams {
     /// What the summary should look at.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
-    /// Compaction settings for this call.
+    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     pub settings: Option<FreeObject>,
     /// The summarizer for this call, instead of the configured one, or a list of them: the next one
     /// writes where one fails.
