@@ -264,8 +264,18 @@ class CheckSessionResult(TypedDict):
 class ClientCapabilities(TypedDict):
     """What a client answers."""
 
+    # The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId`
+    # and
+    # `timestamp`. Default: true.
+    entryBodies: NotRequired[bool | None]
+
     # Names of the hooks that the client answers.
     hooks: NotRequired[list[str]]
+
+    # The client wants `details.compactd.ledger` in the results of compactions. Default: true. The
+    # stored entry has
+    # it anyway.
+    ledgers: NotRequired[bool | None]
 
     # The client wants progress notifications. Default: true.
     progress: NotRequired[bool | None]
@@ -552,6 +562,11 @@ class CreateSessionParams(TypedDict):
     # A flat directory for the file.
     sessionDir: NotRequired[str | None]
 
+    # Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`,
+    # `_` and `-`,
+    # 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+    sessionId: NotRequired[str | None]
+
 
 @final
 class Diagnostic(TypedDict):
@@ -577,6 +592,9 @@ class EntriesResult(TypedDict):
 
     # The entries.
     entries: list[Entry]
+
+    # Present if there are more, in `getEntries` with a `limit`.
+    nextCursor: NotRequired[str | None]
 
 
 # An entry (line) of the session file. Further members depend on the type; unknown types and
@@ -759,13 +777,18 @@ class GetEntriesParams(TypedDict):
     # The session.
     sessionId: str
 
+    # Where the last page ended: its `nextCursor`, or the id of any entry. The first page by
+    # default.
+    cursor: NotRequired[str | None]
+
     # Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
     ids: NotRequired[list[str] | None]
 
-    # Entries at most.
+    # Entries per page; all by default.
     limit: NotRequired[int | None]
 
-    # The entry after which to start; the first one by default.
+    # Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after
+    # which to start.
     since: NotRequired[str | None]
 
 
@@ -884,8 +907,12 @@ class InitializeParams(TypedDict):
 class InitializeResult(TypedDict):
     """Result of `initialize`."""
 
-    # Version of the protocol that is spoken.
+    # Version of the protocol that is spoken: 1.
     protocolVersion: int
+
+    # Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this
+    # member.
+    protocolMinorVersion: int
 
     # Who the server is.
     serverInfo: ServerInfo
@@ -1017,6 +1044,17 @@ class LostItem(TypedDict):
 
     # The entries that they come from.
     entryIds: list[str]
+
+
+@final
+class MemoryStatus(TypedDict):
+    """What the server takes of the memory."""
+
+    # Bytes that lie in memory; null where the system does not tell.
+    residentBytes: int | None
+
+    # Bytes of address space that the process may have, where there is a limit.
+    limitBytes: NotRequired[int | None]
 
 
 # A message as the session file stores it. Unknown members are carried through.
@@ -1174,6 +1212,23 @@ class OpenSessionResult(TypedDict):
     path: NotRequired[str | None]
 
 
+@final
+class OpenSessionStatus(TypedDict):
+    """A session that is open."""
+
+    # The session.
+    sessionId: str
+
+    # Whether it cannot be written.
+    readOnly: bool
+
+    # Whether it is compacted by itself.
+    autoCompaction: bool
+
+    # Path of the file; absent for sessions in memory.
+    path: NotRequired[str | None]
+
+
 # What an operation is at.
 OperationPhase: TypeAlias = Literal["summarizing", "waiting", "committing"]
 
@@ -1202,6 +1257,17 @@ class OperationProgress(TypedDict):
 
     # New text of the summary.
     delta: NotRequired[str | None]
+
+
+@final
+class OperationStatus(TypedDict):
+    """An operation that runs."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
 
 
 @final
@@ -1611,7 +1677,12 @@ class SearchSessionParams(TypedDict):
     # Whether to search all sessions, open or not, in place of one.
     all: NotRequired[bool]
 
-    # Hits at most, from 1 to 1000; 50 by default.
+    # Where the last page ended: its `nextCursor`. What is appended between two pages comes before
+    # both, so that a
+    # hit may come twice then, and none is left out.
+    cursor: NotRequired[str | None]
+
+    # Hits per page, from 1 to 1000; 50 by default.
     limit: NotRequired[int | None]
 
     # An open session.
@@ -1625,8 +1696,11 @@ class SearchSessionResult(TypedDict):
     # Entries whose text has all words, newest first; where there are none, those that answer best.
     hits: list[SearchHit]
 
-    # Whether there are more.
+    # Deprecated since 1.1 in favour of `nextCursor`: whether there are more.
     truncated: bool
+
+    # Present if there are more.
+    nextCursor: NotRequired[str | None]
 
 
 @final
@@ -1671,6 +1745,35 @@ class ServerInfo(TypedDict):
 
     # Its version.
     version: str
+
+
+@final
+class ServerStatus(TypedDict):
+    """Result of `getStatus`."""
+
+    # Who the server is.
+    serverInfo: ServerInfo
+
+    # Version of the protocol that is spoken.
+    protocolVersion: int
+
+    # Its minor version.
+    protocolMinorVersion: int
+
+    # Process id of the server.
+    processId: int
+
+    # Milliseconds since the server started.
+    uptimeMs: int
+
+    # Sessions that are open, by id.
+    sessions: list[OpenSessionStatus]
+
+    # Compactions, navigations and forks that run.
+    operations: list[OperationStatus]
+
+    # What the server takes.
+    memory: MemoryStatus
 
 
 @final
@@ -2126,9 +2229,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "entryNotFound": 1002,
     # Another process has the session open for writing; `pid` and `host` say which, if known.
     "sessionLocked": 1003,
-    # The file is no session; it was left untouched.
+    # The file is no session; it was left untouched. `detail` says why.
     "notASession": 1004,
-    # Writing failed; nothing was changed.
+    # Writing failed, or the file exists; nothing was changed.
     "writeFailed": 1005,
     # The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
     # the result of a call that a compaction was to summarise came meanwhile.
@@ -2137,7 +2240,7 @@ ERROR_CODES: Final[dict[str, int]] = {
     "readOnly": 1007,
     # Too many requests wait; send fewer at once.
     "serverBusy": 1008,
-    # Another open file has the same session id; `path` says which.
+    # Another session has the same id; `path` says which, if it has a file.
     "sessionIdInUse": 1009,
     # Everything would be kept, also because the result of `toolCallId` has not come, or compacting
     # did not help; `reason` and the numbers say why.
@@ -2146,9 +2249,10 @@ ERROR_CODES: Final[dict[str, int]] = {
     "alreadyCompacted": 1102,
     # A compaction, navigation or fork runs on the session; `operationId` says which.
     "operationInProgress": 1103,
-    # The summarizer failed: `cause`, `retryable`, `attempts`.
+    # The summarizer failed: `cause`, `attempts`.
     "summarizerFailed": 1104,
-    # The summary is empty, cut off, or lacks what it must hold.
+    # The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller
+    # (`reason` is `notSmaller`).
     "summaryRejected": 1105,
     # A hook of the client cancelled the operation.
     "cancelledByHook": 1106,
@@ -2173,6 +2277,12 @@ class Calls:
 
     @overload
     def start(self, method: Literal["shutdown"], params: NoParams) -> Pending[Null]: ...
+
+    @overload
+    def start(self, method: Literal["ping"], params: NoParams) -> Pending[Null]: ...
+
+    @overload
+    def start(self, method: Literal["getStatus"], params: NoParams) -> Pending[ServerStatus]: ...
 
     @overload
     def start(self, method: Literal["rpc.discover"], params: NoParams) -> Pending[FreeObject]: ...
@@ -2288,6 +2398,16 @@ class Calls:
     def request(
         self, method: Literal["shutdown"], params: NoParams, timeout: float | None = None
     ) -> Null: ...
+
+    @overload
+    def request(
+        self, method: Literal["ping"], params: NoParams, timeout: float | None = None
+    ) -> Null: ...
+
+    @overload
+    def request(
+        self, method: Literal["getStatus"], params: NoParams, timeout: float | None = None
+    ) -> ServerStatus: ...
 
     @overload
     def request(

@@ -201,8 +201,20 @@ export interface CheckSessionResult {
 
 /** What a client answers. */
 export interface ClientCapabilities {
+  /**
+   * The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId`
+   * and
+   * `timestamp`. Default: true.
+   */
+  entryBodies?: boolean | null;
   /** Names of the hooks that the client answers. */
   hooks?: Array<string>;
+  /**
+   * The client wants `details.compactd.ledger` in the results of compactions. Default: true. The
+   * stored entry has
+   * it anyway.
+   */
+  ledgers?: boolean | null;
   /** The client wants progress notifications. Default: true. */
   progress?: boolean | null;
   /** The client answers `summarize`. */
@@ -436,6 +448,12 @@ export interface CreateSessionParams {
   path?: string | null;
   /** A flat directory for the file. */
   sessionDir?: string | null;
+  /**
+   * Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`,
+   * `_` and `-`,
+   * 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+   */
+  sessionId?: string | null;
 }
 
 /** Something odd in a session that was read around. */
@@ -459,6 +477,8 @@ export type DiagnosticKind =
 export interface EntriesResult {
   /** The entries. */
   entries: Array<Entry>;
+  /** Present if there are more, in `getEntries` with a `limit`. */
+  nextCursor?: string | null;
 }
 
 /**
@@ -601,11 +621,16 @@ export interface GetContextUsageParams {
 export interface GetEntriesParams {
   /** The session. */
   sessionId: string;
+  /** Where the last page ended: its `nextCursor`, or the id of any entry. The first page by default. */
+  cursor?: string | null;
   /** Ids of the entries that are wanted, at most 1000, in this order; used in place of the others. */
   ids?: Array<string> | null;
-  /** Entries at most. */
+  /** Entries per page; all by default. */
   limit?: number | null;
-  /** The entry after which to start; the first one by default. */
+  /**
+   * Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after
+   * which to start.
+   */
   since?: string | null;
 }
 
@@ -698,8 +723,13 @@ export interface InitializeParams {
 
 /** Result of `initialize`. */
 export interface InitializeResult {
-  /** Version of the protocol that is spoken. */
+  /** Version of the protocol that is spoken: 1. */
   protocolVersion: number;
+  /**
+   * Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this
+   * member.
+   */
+  protocolMinorVersion: number;
   /** Who the server is. */
   serverInfo: ServerInfo;
   /** What the server does. */
@@ -800,6 +830,14 @@ export interface LostItem {
   text: string;
   /** The entries that they come from. */
   entryIds: Array<string>;
+}
+
+/** What the server takes of the memory. */
+export interface MemoryStatus {
+  /** Bytes that lie in memory; null where the system does not tell. */
+  residentBytes: number | null;
+  /** Bytes of address space that the process may have, where there is a limit. */
+  limitBytes?: number | null;
 }
 
 /** A message as the session file stores it. Unknown members are carried through. */
@@ -926,6 +964,18 @@ export interface OpenSessionResult {
   path?: string | null;
 }
 
+/** A session that is open. */
+export interface OpenSessionStatus {
+  /** The session. */
+  sessionId: string;
+  /** Whether it cannot be written. */
+  readOnly: boolean;
+  /** Whether it is compacted by itself. */
+  autoCompaction: boolean;
+  /** Path of the file; absent for sessions in memory. */
+  path?: string | null;
+}
+
 /** What an operation is at. */
 export type OperationPhase =
   /** A summary is being written. */
@@ -951,6 +1001,14 @@ export interface OperationProgress {
   outputTokens: number;
   /** New text of the summary. */
   delta?: string | null;
+}
+
+/** An operation that runs. */
+export interface OperationStatus {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
 }
 
 /** Where a piece of an entry stands. A piece that crosses the border of two parts counts as two. */
@@ -1282,7 +1340,13 @@ export interface SearchSessionParams {
   query: string;
   /** Whether to search all sessions, open or not, in place of one. */
   all?: boolean;
-  /** Hits at most, from 1 to 1000; 50 by default. */
+  /**
+   * Where the last page ended: its `nextCursor`. What is appended between two pages comes before
+   * both, so that a
+   * hit may come twice then, and none is left out.
+   */
+  cursor?: string | null;
+  /** Hits per page, from 1 to 1000; 50 by default. */
   limit?: number | null;
   /** An open session. */
   sessionId?: string | null;
@@ -1292,8 +1356,10 @@ export interface SearchSessionParams {
 export interface SearchSessionResult {
   /** Entries whose text has all words, newest first; where there are none, those that answer best. */
   hits: Array<SearchHit>;
-  /** Whether there are more. */
+  /** Deprecated since 1.1 in favour of `nextCursor`: whether there are more. */
   truncated: boolean;
+  /** Present if there are more. */
+  nextCursor?: string | null;
 }
 
 /** Parameters of `serializeConversation`. */
@@ -1326,6 +1392,26 @@ export interface ServerInfo {
   name: string;
   /** Its version. */
   version: string;
+}
+
+/** Result of `getStatus`. */
+export interface ServerStatus {
+  /** Who the server is. */
+  serverInfo: ServerInfo;
+  /** Version of the protocol that is spoken. */
+  protocolVersion: number;
+  /** Its minor version. */
+  protocolMinorVersion: number;
+  /** Process id of the server. */
+  processId: number;
+  /** Milliseconds since the server started. */
+  uptimeMs: number;
+  /** Sessions that are open, by id. */
+  sessions: Array<OpenSessionStatus>;
+  /** Compactions, navigations and forks that run. */
+  operations: Array<OperationStatus>;
+  /** What the server takes. */
+  memory: MemoryStatus;
 }
 
 /** Parameters of `sessionBeforeCompact`. */
@@ -1656,6 +1742,10 @@ export interface Methods {
   updateSettings: { params: UpdateSettingsParams; result: UpdateSettingsResult };
   /** Ends all operations and closes all sessions; the notification `exit` follows. */
   shutdown: { params: NoParams; result: Null };
+  /** Answers at once, before `initialize` too: the server is there. */
+  ping: { params: NoParams; result: Null };
+  /** Tells the open sessions, running operations, memory and versions of the server. */
+  getStatus: { params: NoParams; result: ServerStatus };
   /** The OpenRPC document of this server. */
   "rpc.discover": { params: NoParams; result: FreeObject };
   /** Creates a session and opens it. */
@@ -1771,9 +1861,9 @@ export const errorCodes = {
   entryNotFound: 1002,
   /** Another process has the session open for writing; `pid` and `host` say which, if known. */
   sessionLocked: 1003,
-  /** The file is no session; it was left untouched. */
+  /** The file is no session; it was left untouched. `detail` says why. */
   notASession: 1004,
-  /** Writing failed; nothing was changed. */
+  /** Writing failed, or the file exists; nothing was changed. */
   writeFailed: 1005,
   /**
    * The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
@@ -1784,7 +1874,7 @@ export const errorCodes = {
   readOnly: 1007,
   /** Too many requests wait; send fewer at once. */
   serverBusy: 1008,
-  /** Another open file has the same session id; `path` says which. */
+  /** Another session has the same id; `path` says which, if it has a file. */
   sessionIdInUse: 1009,
   /**
    * Everything would be kept, also because the result of `toolCallId` has not come, or compacting
@@ -1795,9 +1885,12 @@ export const errorCodes = {
   alreadyCompacted: 1102,
   /** A compaction, navigation or fork runs on the session; `operationId` says which. */
   operationInProgress: 1103,
-  /** The summarizer failed: `cause`, `retryable`, `attempts`. */
+  /** The summarizer failed: `cause`, `attempts`. */
   summarizerFailed: 1104,
-  /** The summary is empty, cut off, or lacks what it must hold. */
+  /**
+   * The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller
+   * (`reason` is `notSmaller`).
+   */
   summaryRejected: 1105,
   /** A hook of the client cancelled the operation. */
   cancelledByHook: 1106,

@@ -228,7 +228,7 @@ impl Dispatcher {
         if self.server.is_shut_down() {
             return Err(RpcError::invalid_request("the server was shut down; only exit may follow"));
         }
-        if self.server.configuration().is_err() && !matches!(method, "initialize" | "rpc.discover") {
+        if self.server.configuration().is_err() && !matches!(method, "initialize" | "rpc.discover" | "ping") {
             return Err(RpcError::NotInitialized);
         }
         Ok(())

@@ -45,6 +45,8 @@ pub enum RpcError {
     SessionLocked { message: String, path: String, pid: Option<u32>, host: Option<String> },
     #[error("{path} is no session and was left untouched: {reason}")]
     NotASession { path: String, reason: String },
+    #[error("nothing was changed: {path} exists")]
+    FileExists { path: String },
     #[error("nothing was changed: {message}")]
     WriteFailed { message: String, path: Option<String> },
     #[error("the leaf is {}, not {}", id_or_root(.actual), id_or_root(.expected))]
@@ -119,8 +121,8 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     (1001, "sessionNotFound", "No open session has this id, or no session is at this path."),
     (1002, "entryNotFound", "The session has no entry with this id."),
     (1003, "sessionLocked", "Another process has the session open for writing; `pid` and `host` say which, if known."),
-    (1004, "notASession", "The file is no session; it was left untouched."),
-    (1005, "writeFailed", "Writing failed; nothing was changed."),
+    (1004, "notASession", "The file is no session; it was left untouched. `detail` says why."),
+    (1005, "writeFailed", "Writing failed, or the file exists; nothing was changed."),
     (
         1006,
         "leafMoved",
@@ -128,7 +130,7 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     ),
     (1007, "readOnly", "The session is open for reading alone."),
     (1008, "serverBusy", "Too many requests wait; send fewer at once."),
-    (1009, "sessionIdInUse", "Another open file has the same session id; `path` says which."),
+    (1009, "sessionIdInUse", "Another session has the same id; `path` says which, if it has a file."),
     (
         1101,
         "nothingToCompact",
@@ -136,8 +138,12 @@ pub const TABLE: &[(i32, &str, &str)] = &[
     ),
     (1102, "alreadyCompacted", "Nothing that the model sees follows the last compaction."),
     (1103, "operationInProgress", "A compaction, navigation or fork runs on the session; `operationId` says which."),
-    (1104, "summarizerFailed", "The summarizer failed: `cause`, `retryable`, `attempts`."),
-    (1105, "summaryRejected", "The summary is empty, cut off, or lacks what it must hold."),
+    (1104, "summarizerFailed", "The summarizer failed: `cause`, `attempts`."),
+    (
+        1105,
+        "summaryRejected",
+        "The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller (`reason` is `notSmaller`).",
+    ),
     (1106, "cancelledByHook", "A hook of the client cancelled the operation."),
     (1107, "invalidHookResult", "A hook of the client gave a wrong result."),
     (
@@ -215,7 +221,7 @@ impl RpcError {
             Self::EntryNotFound { .. } => "entryNotFound",
             Self::SessionLocked { .. } => "sessionLocked",
             Self::NotASession { .. } => "notASession",
-            Self::WriteFailed { .. } => "writeFailed",
+            Self::WriteFailed { .. } | Self::FileExists { .. } => "writeFailed",
             Self::LeafMoved { .. } | Self::ResultCame { .. } => "leafMoved",
             Self::ReadOnly { .. } => "readOnly",
             Self::ServerBusy { .. } | Self::BatchTooLarge => "serverBusy",
@@ -244,10 +250,59 @@ impl RpcError {
         row.map_or(-32603, |(code, ..)| *code)
     }
 
-    /// The error's `data`: its kind, and the ids and numbers needed to act.
+    /// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
+    pub fn nature(&self) -> (&'static str, bool) {
+        match self {
+            Self::Parse { .. } => ("notJson", false),
+            Self::InvalidRequest { .. } => ("invalidRequest", false),
+            Self::MethodNotFound { .. } => ("unknownMethod", false),
+            Self::InvalidParams { .. } => ("wrongParameter", false),
+            Self::UnsupportedVersion { .. } => ("unsupportedVersion", false),
+            Self::Internal { .. } => ("internal", false),
+            Self::BrokenEntry { .. } => ("brokenEntry", false),
+            Self::NotInitialized => ("notInitialized", false),
+            Self::Cancelled => ("cancelled", false),
+            Self::SessionNotOpen { .. } => ("notOpen", false),
+            Self::NoSessionAt { .. } => ("noFile", false),
+            Self::NothingToContinue { .. } => ("nothingToContinue", false),
+            Self::EntryNotFound { .. } => ("unknownEntry", false),
+            Self::SessionLocked { .. } => ("lockedByOther", true),
+            Self::NotASession { .. } => ("notASession", false),
+            Self::FileExists { .. } => ("fileExists", false),
+            Self::WriteFailed { .. } => ("writeFailed", true),
+            Self::LeafMoved { .. } => ("leafMoved", false),
+            Self::ResultCame { .. } => ("resultCame", true),
+            Self::ReadOnly { .. } => ("readOnly", false),
+            Self::ServerBusy { .. } => ("tooManyRequests", true),
+            Self::BatchTooLarge => ("batchTooLarge", false),
+            Self::SessionIdInUse { .. } => ("sessionIdInUse", false),
+            Self::NothingToCompact { .. } => ("allRecent", false),
+            Self::AwaitsResult { .. } => ("awaitsResult", true),
+            Self::StillTooLarge { .. } => ("overflowRecoveryTried", false),
+            Self::KeptTooLarge { .. } => ("keptTooLarge", false),
+            Self::NoGain { .. } => ("noGain", false),
+            Self::AlreadyCompacted { .. } => ("nothingFollows", false),
+            Self::OperationInProgress { .. } => ("operationInProgress", true),
+            Self::SummarizerFailed { retryable, .. } => ("summarizerFailed", *retryable),
+            Self::EverySummarizerFailed { retryable, .. } => ("everySummarizerFailed", *retryable),
+            Self::DeadlinePassed { .. } => ("deadlinePassed", true),
+            Self::SummaryRejected { .. } => ("unusableSummary", false),
+            Self::NotSmaller { .. } => ("notSmaller", false),
+            Self::CancelledByHook => ("cancelledByHook", false),
+            Self::InvalidHookResult { .. } => ("invalidHookResult", false),
+            Self::PinBudgetExceeded { .. } => ("pinBudgetExceeded", false),
+            Self::InvalidSettings { .. } => ("wrongSetting", false),
+        }
+    }
+
+    /// The error's `data`: its kind, its reason, whether it is worth another try, and the ids and numbers needed to
+    /// act.
     pub fn data(&self) -> Value {
         let mut data = self.details();
+        let (reason, is_retryable) = self.nature();
         data["kind"] = Value::from(self.kind());
+        data["reason"] = Value::from(reason);
+        data["retryable"] = Value::from(is_retryable);
         data
     }
 
@@ -285,8 +340,9 @@ impl RpcError {
                 json!({ "sessionId": session_id, "entryId": entry_id, "line": line })
             }
             Self::SessionLocked { path, pid, host, .. } => json!({ "path": path, "pid": pid, "host": host }),
-            Self::NotASession { path, reason } => json!({ "path": path, "reason": reason }),
+            Self::NotASession { path, reason } => json!({ "path": path, "detail": reason }),
             Self::WriteFailed { path, .. } => json!({ "path": path }),
+            Self::FileExists { path } => json!({ "path": path }),
             Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
             Self::ResultCame { call_id, expected, actual } => {
                 json!({ "expectedLeafId": expected, "leafId": actual, "toolCallId": call_id })
@@ -294,13 +350,11 @@ impl RpcError {
             Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
             Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
             Self::NothingToCompact { messages, context_tokens, keep_recent_tokens, .. } => json!({
-                "reason": "allRecent",
                 "messages": messages,
                 "contextTokens": context_tokens,
                 "keepRecentTokens": keep_recent_tokens,
             }),
             Self::AwaitsResult { call, messages, context_tokens, keep_recent_tokens, .. } => json!({
-                "reason": "awaitsResult",
                 "toolCallId": call.call_id,
                 "entryId": call.entry_id.to_string(),
                 "messages": messages,
@@ -308,13 +362,11 @@ impl RpcError {
                 "keepRecentTokens": keep_recent_tokens,
             }),
             Self::StillTooLarge { context_tokens, threshold, .. } => json!({
-                "reason": "overflowRecoveryTried",
                 "contextTokens": context_tokens,
                 "threshold": threshold,
             }),
             Self::KeptTooLarge { kept_tokens, pinned_tokens, replaced_tokens, threshold, unestimated_tokens } => {
                 json!({
-                    "reason": "keptTooLarge",
                     "keptTokens": kept_tokens,
                     "pinnedTokens": pinned_tokens,
                     "replacedTokens": replaced_tokens,
@@ -323,28 +375,25 @@ impl RpcError {
                 })
             }
             Self::NoGain { replaced_tokens, pinned_tokens } => {
-                json!({ "reason": "noGain", "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
+                json!({ "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
             }
             Self::AlreadyCompacted { compaction_id, context_tokens } => {
                 json!({ "compactionId": compaction_id, "contextTokens": context_tokens })
             }
             Self::OperationInProgress { operation_id } => json!({ "operationId": operation_id }),
-            Self::SummarizerFailed { cause, retryable, attempts } => {
-                json!({ "cause": cause, "retryable": retryable, "attempts": attempts })
-            }
-            Self::EverySummarizerFailed { failures, retryable } => json!({
+            Self::SummarizerFailed { cause, attempts, .. } => json!({ "cause": cause, "attempts": attempts }),
+            Self::EverySummarizerFailed { failures, .. } => json!({
                 "cause": shown_failures(failures),
-                "retryable": retryable,
                 "attempts": failures.iter().map(|failure| failure.attempts).sum::<u32>(),
                 "failures": failures,
             }),
             Self::DeadlinePassed { milliseconds, attempts } => {
                 let milliseconds = u64::try_from(*milliseconds).unwrap_or(u64::MAX);
-                json!({ "cause": self.to_string(), "retryable": true, "attempts": attempts, "deadlineMs": milliseconds })
+                json!({ "cause": self.to_string(), "attempts": attempts, "deadlineMs": milliseconds })
             }
-            Self::SummaryRejected { reason } => json!({ "reason": reason }),
+            Self::SummaryRejected { reason } => json!({ "detail": reason }),
             Self::NotSmaller { summary_tokens, replaced_tokens } => {
-                json!({ "reason": "notSmaller", "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
+                json!({ "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
             }
         }
     }
@@ -376,8 +425,9 @@ impl RpcError {
             StoreError::ReadOnly { .. } => Self::ReadOnly { message },
             StoreError::InvalidSessionId { .. } => Self::invalid_params("sessionId", message),
             StoreError::InvalidEntry { reason } => Self::invalid_params("entry", reason.clone()),
-            StoreError::AlreadyExists { path } => {
-                Self::WriteFailed { message: format!("{} exists", path.display()), path: Some(shown(path)) }
+            StoreError::AlreadyExists { path } => Self::FileExists { path: shown(path) },
+            StoreError::SessionIdTaken { id, path } => {
+                Self::SessionIdInUse { session_id: id.clone(), path: Some(shown(path)) }
             }
             StoreError::BrokenEntry { id, line, .. } => {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
@@ -443,7 +493,10 @@ mod tests {
     fn every_kind_has_its_code() {
         let error = RpcError::ServerBusy { waiting: 2, limit: 1 };
         assert_eq!((error.code(), error.kind()), (1008, "serverBusy"));
-        assert_eq!(error.data(), json!({ "kind": "serverBusy", "waiting": 2, "limit": 1 }));
+        let expected = json!({
+            "kind": "serverBusy", "reason": "tooManyRequests", "retryable": true, "waiting": 2, "limit": 1,
+        });
+        assert_eq!(error.data(), expected);
         let unsupported = RpcError::UnsupportedVersion { version: 9 };
         assert_eq!((unsupported.code(), unsupported.data()["supportedVersions"].clone()), (-32602, json!([1])));
     }

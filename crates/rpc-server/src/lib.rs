@@ -15,6 +15,7 @@ pub mod dispatch;
 pub mod errors;
 mod handlers;
 mod hooks;
+mod lean;
 pub mod log;
 pub mod methods;
 mod named;

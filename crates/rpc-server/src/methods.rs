@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::handlers::{
-    compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
+    compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, status, undo,
 };
 use crate::params;
 use crate::unknown;
@@ -110,6 +110,12 @@ methods! {
         ["invalidSettings", "sessionNotFound"];
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
         "Ends all operations and closes all sessions; the notification `exit` follows.",
+        [];
+    "ping" status::ping, NoParams => Null, Free,
+        "Answers at once, before `initialize` too: the server is there.",
+        [];
+    "getStatus" status::get, NoParams => ServerStatus, Free,
+        "Tells the open sessions, running operations, memory and versions of the server.",
         [];
     "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
         "The OpenRPC document of this server.",

@@ -42,8 +42,8 @@ impl Named {
         }
     }
 
-    /// The sessions that may not be what they are until an opening call is done. A new session has an
-    /// id that nobody knows before the reply.
+    /// The sessions that may not be what they are until an opening call is done. A new session whose
+    /// id the client did not choose has one that nobody knows before the reply.
     pub(crate) fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
         match method {
             "openSession" => {
@@ -51,7 +51,7 @@ impl Named {
                 Some(Concern::File(path.file_name()?.to_owned()))
             }
             "continueSession" => Some(Concern::AnyFile),
-            "forkSession" => self.session_id.clone().map(Concern::Session),
+            "createSession" | "forkSession" => self.session_id.clone().map(Concern::Session),
             _ => None,
         }
     }

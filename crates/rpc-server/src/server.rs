@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -45,6 +45,8 @@ pub struct Server {
     pub client_calls: ClientCalls,
     /// Keys that programs have printed for summarizers.
     pub(crate) printed_keys: PrintedKeys,
+    /// When the server started.
+    pub(crate) started: Instant,
     /// Names that the client has been told nothing reads.
     pub(crate) told: Told,
     outbound: Outbound,
@@ -71,6 +73,10 @@ pub struct Configuration {
     pub max_line_bytes: usize,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
+    /// Whether the client wants whole entries in `entryAppended`.
+    pub wants_entry_bodies: bool,
+    /// Whether the client wants ledgers in the results of compactions.
+    pub wants_ledgers: bool,
     /// Whether the client answers `summarize`.
     pub client_summarizes: bool,
     /// Hooks that the client answers.
@@ -93,6 +99,7 @@ impl Server {
             operations: TaskTracker::new(),
             client_calls: ClientCalls::default(),
             printed_keys: PrintedKeys::default(),
+            started: Instant::now(),
             told: Told::default(),
             outbound,
             configuration: OnceLock::new(),

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auto_compaction::AutoCompaction;
 use crate::breaker::Breaker;
 use crate::errors::RpcError;
+use crate::lean;
 use crate::server::Server;
 use crate::wire;
 
@@ -144,6 +145,11 @@ impl OpenSession {
         let cancel = parent.child_token();
         *operation = Some(RunningOperation { id: id.clone(), kind, cancel: cancel.clone() });
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
+    }
+
+    /// Whether the session cannot be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
     }
 
     /// The id of the structural operation that runs, if there is one.
@@ -328,7 +334,7 @@ impl<'a> SessionAccess<'a> {
 
     fn announce_entry(&self, entry: &std::sync::Arc<Entry>) {
         self.open.auto_compaction.follow(entry);
-        let entry = wire::Entry::from(entry);
+        let entry = lean::announced(self.server, entry);
         self.server.notify("entryAppended", &wire::EntryAppended { session_id: self.open.id.clone(), entry });
     }
 

@@ -23,6 +23,13 @@ use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
 pub(crate) const PROTOCOL_VERSION: u64 = 1;
+/// Its minor version: it grows with what is added, see `protocol/CHANGELOG.md`.
+pub(crate) const PROTOCOL_MINOR_VERSION: u64 = 1;
+
+/// Who the server is.
+pub(crate) fn server_info() -> ServerInfo {
+    ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
 
 /// Starts the conversation with the server.
 pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> Result<InitializeResult, RpcError> {
@@ -35,7 +42,8 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
-        server_info: ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        protocol_minor_version: PROTOCOL_MINOR_VERSION,
+        server_info: server_info(),
         capabilities: capabilities(&settings),
         settings: convert::free_object(settings.as_json()),
         diagnostics,
@@ -66,6 +74,8 @@ fn configure(params: &InitializeParams) -> Result<(Configuration, Arc<Settings>)
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
         wants_progress: params.capabilities.progress.unwrap_or(true),
+        wants_entry_bodies: params.capabilities.entry_bodies.unwrap_or(true),
+        wants_ledgers: params.capabilities.ledgers.unwrap_or(true),
         client_summarizes: params.capabilities.summarize,
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
