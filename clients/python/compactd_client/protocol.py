@@ -413,8 +413,13 @@ class CompactionResult(TypedDict):
     # Tokens of the context before.
     tokensBefore: int
 
-    # Tokens of the context after.
+    # Tokens of the context after, estimated: no provider has counted it yet.
     tokensAfter: int
+
+    # Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's
+    # count, where
+    # there is one.
+    estimatedTokensBefore: int
 
     # The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
     # together, whose paths have at most 256 KiB: modified files before those that were only read,

@@ -18,7 +18,7 @@ use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
-use compaction_core::{system_state, trigger};
+use compaction_core::{system_state, tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio::task::JoinHandle;
@@ -412,7 +412,8 @@ fn result(
         summary: written.summary,
         first_kept_entry_id: plan.first_kept_entry_id.to_string(),
         tokens_before: plan.tokens_before,
-        tokens_after: plan.measured_after(&projection),
+        tokens_after: tokens::context_tokens(&projection).tokens,
+        estimated_tokens_before: plan.balance.measure.estimated,
         details: convert::raw_object(lean::details(access.server(), written.details))?,
         usage: usage.ok().flatten().map(FreeObject::from),
         from_hook: written.from_hook,

@@ -136,9 +136,6 @@ methods! {
     "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
         "Lists sessions, newest activity first.",
         [];
-    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
-        "Copies one branch of a session into a new file and opens it.",
-        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
     "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,
         "Names a session.",
         ["sessionNotFound", "writeFailed", "readOnly"];
@@ -218,6 +215,9 @@ methods! {
     "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
         "Moves the leaf to another place in the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
+    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
+        "Copies one branch of a session into a new file and opens it.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }
 
 macro_rules! notifications {

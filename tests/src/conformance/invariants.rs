@@ -11,6 +11,11 @@ static KINDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../conformance/codes.json")).expect("codes.json maps codes to kinds")
 });
 
+/// The kinds of all errors.
+pub fn codes() -> Vec<String> {
+    KINDS.values().cloned().collect()
+}
+
 /// Whether a message (or each member of a batch) is one of JSON-RPC 2.0, and an error one of this protocol.
 pub(crate) fn check_message(value: &Value) -> Result<(), String> {
     match value {

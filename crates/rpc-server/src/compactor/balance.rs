@@ -42,7 +42,7 @@ impl Measure {
 }
 
 /// `tokens * to / from`; the same where there is nothing to compare.
-pub(super) fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
+fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
     if to == from || from == 0 || to == 0 {
         return tokens;
     }

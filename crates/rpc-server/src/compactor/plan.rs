@@ -9,11 +9,10 @@ use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
 use compaction_core::projection::Projection;
-use compaction_core::tokens;
 
 use super::Order;
 use super::account::Part;
-use super::balance::{Balance, scale};
+use super::balance::Balance;
 use crate::call::change;
 use crate::errors::RpcError;
 use crate::handlers::compaction::chosen_cut;
@@ -178,13 +177,6 @@ impl Plan {
         }
         self.tokens_before = given.tokens_before.unwrap_or(self.tokens_before);
         Ok(())
-    }
-
-    /// Tokens of the context afterwards, in the measure in which they were counted before: where the provider had
-    /// counted, what it would count.
-    pub(super) fn measured_after(&self, projection: &Projection) -> u64 {
-        let (after, before) = (tokens::context_tokens(projection).tokens, self.balance.measure.estimated);
-        scale(after, self.preparation.tokens_before, before, true)
     }
 }
 

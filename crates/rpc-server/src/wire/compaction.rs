@@ -398,8 +398,11 @@ pub struct CompactionResult {
     pub first_kept_entry_id: String,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context after.
+    /// Tokens of the context after, estimated: no provider has counted it yet.
     pub tokens_after: u64,
+    /// Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's count, where
+    /// there is one.
+    pub estimated_tokens_before: u64,
     /// The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
     /// together, whose paths have at most 256 KiB: modified files before those that were only read, and the ones
     /// touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any; a file that was
