@@ -2308,9 +2308,6 @@ class Calls:
     def start(self, method: Literal["listSessions"], params: ListSessionsParams) -> Pending[ListSessionsResult]: ...
 
     @overload
-    def start(self, method: Literal["forkSession"], params: ForkSessionParams) -> Pending[OpenSessionResult]: ...
-
-    @overload
     def start(self, method: Literal["setSessionName"], params: SetSessionNameParams) -> Pending[AppendedResult]: ...
 
     @overload
@@ -2385,6 +2382,9 @@ class Calls:
     @overload
     def start(self, method: Literal["navigateTree"], params: NavigateTreeParams) -> Pending[NavigateTreeResult]: ...
 
+    @overload
+    def start(self, method: Literal["forkSession"], params: ForkSessionParams) -> Pending[OpenSessionResult]: ...
+
     def start(self, method: str, params: Any) -> Pending[Any]:
         """Sends a request and returns at once; the handle waits for the result, or cancels."""
         return self._start(method, params)
@@ -2443,11 +2443,6 @@ class Calls:
     def request(
         self, method: Literal["listSessions"], params: ListSessionsParams, timeout: float | None = None
     ) -> ListSessionsResult: ...
-
-    @overload
-    def request(
-        self, method: Literal["forkSession"], params: ForkSessionParams, timeout: float | None = None
-    ) -> OpenSessionResult: ...
 
     @overload
     def request(
@@ -2573,6 +2568,11 @@ class Calls:
     def request(
         self, method: Literal["navigateTree"], params: NavigateTreeParams, timeout: float | None = None
     ) -> NavigateTreeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["forkSession"], params: ForkSessionParams, timeout: float | None = None
+    ) -> OpenSessionResult: ...
 
     def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
         """Sends a request and waits for its result.

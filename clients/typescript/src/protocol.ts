@@ -1764,8 +1764,6 @@ export interface Methods {
   closeSession: { params: SessionParams; result: Null };
   /** Lists sessions, newest activity first. */
   listSessions: { params: ListSessionsParams; result: ListSessionsResult };
-  /** Copies one branch of a session into a new file and opens it. */
-  forkSession: { params: ForkSessionParams; result: OpenSessionResult };
   /** Names a session. */
   setSessionName: { params: SetSessionNameParams; result: AppendedResult };
   /** Counts messages, tokens and cost of a session. */
@@ -1816,6 +1814,8 @@ export interface Methods {
   prepareNavigation: { params: PrepareNavigationParams; result: PrepareNavigationResult };
   /** Moves the leaf to another place in the tree. */
   navigateTree: { params: NavigateTreeParams; result: NavigateTreeResult };
+  /** Copies one branch of a session into a new file and opens it. */
+  forkSession: { params: ForkSessionParams; result: OpenSessionResult };
 }
 
 /** Parameters of every notification. */
