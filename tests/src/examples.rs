@@ -127,6 +127,8 @@ impl Names {
 
     fn replaced(&mut self, exchanged: &Exchanged) -> Value {
         let text = exchanged.text.trim_end().replace(&self.root, "/home/ada");
+        // So do names of directories that are made of it.
+        let text = text.replace(&self.root.replace('/', "-"), "-home-ada");
         let text = UUID.replace_all(&text, |found: &regex_lite::Captures<'_>| {
             format!("0198c0de-0000-7000-8000-{:012x}", self.number(&found[0]))
         });
