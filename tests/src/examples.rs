@@ -135,7 +135,9 @@ impl Names {
         let mut text = text.into_owned();
         let made: Vec<String> =
             ENTRY.captures_iter(&text).map(|found| found[1].to_owned()).filter(|id| is_made(id)).collect();
-        made.iter().for_each(|id| drop(self.number(id)));
+        for id in &made {
+            self.number(id);
+        }
         for (place, id) in self.ids.iter().enumerate().filter(|(_, id)| id.len() == 8) {
             text = text.replace(id.as_str(), &format!("c{:07x}", place + 1));
         }
