@@ -90,6 +90,14 @@ pub enum StoreError {
         /// The path.
         path: PathBuf,
     },
+    /// A session of the directory has the id that was chosen for a new one; nothing was written.
+    #[error("create a session with the id {id}: {} has it", path.display())]
+    SessionIdTaken {
+        /// The id.
+        id: String,
+        /// The file of the session that has it.
+        path: PathBuf,
+    },
     /// The system failed to do something else than writing.
     #[error("{action} {}", shown(path.as_deref()))]
     Io {

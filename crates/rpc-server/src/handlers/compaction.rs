@@ -7,6 +7,7 @@ use compaction_core::trigger::{TriggerAction, TriggerReason};
 use compaction_core::{prompts, trigger};
 use compaction_engine::context::project;
 use compaction_engine::session::AgentModel;
+use compaction_engine::settings::layer_of_call;
 use compaction_engine::{Preview, Settings};
 
 use super::entries::branch_end;
@@ -14,6 +15,7 @@ use crate::call::CallContext;
 use crate::convert;
 use crate::errors::RpcError;
 use crate::params::read_object;
+use crate::unknown;
 use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
@@ -50,11 +52,17 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
     }
 }
 
-/// The settings of a call: those of the server with the call's `compaction` members over them.
-pub(crate) async fn settings_of_call(call: &CallContext, settings: Option<&FreeObject>) -> Result<Settings, RpcError> {
-    let wrong = |expected| RpcError::invalid_params("settings", expected);
-    let given = settings.map(|settings| read_object(settings.get())).transpose().map_err(wrong)?;
-    Ok(call.server.settings_now().await?.with_compaction(given)?)
+/// The settings of a call: those of the server with the call's own over them.
+pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObject>) -> Result<Settings, RpcError> {
+    let settings = call.server.settings_now().await?;
+    let Some(given) = given else {
+        return Ok(settings.with_call(None)?);
+    };
+    let given = read_object(given.get()).map_err(|expected| RpcError::invalid_params("settings", expected))?;
+    let layer = layer_of_call(given);
+    let settings = settings.with_call(Some(&layer))?;
+    call.note_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
+    Ok(settings)
 }
 
 /// Tells what a compaction would do.
@@ -133,7 +141,7 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
         .await
         .map_err(|error| RpcError::Internal { message: format!("the compaction ended early: {error}") })?;
     let compaction = outcome?;
-    Ok(CompactResult::Done(Box::new(convert::compaction(&compaction))))
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.wanted.compaction(&compaction))))
 }
 
 /// Ends a running compaction or branch summary.

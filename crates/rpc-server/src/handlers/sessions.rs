@@ -25,9 +25,17 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         return Err(RpcError::invalid_params("path", "none where `ephemeral` is true: such a session has no file"));
     }
     params.parent_session.as_ref().map_or(Ok(()), |path| check_path("parentSession", path))?;
+    params.session_id.as_deref().map_or(Ok(()), check_new_id)?;
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
+    if let Some(session_id) = &params.session_id
+        && !is_free_now(&call, session_id).await?
+    {
+        let open = server.sessions.get(session_id);
+        let path = open.and_then(|open| open.path.as_deref().map(text));
+        return Err(RpcError::SessionIdInUse { session_id: session_id.clone(), path });
+    }
     blocking(move || {
         let configuration = server.configuration()?;
         let cwd = params.cwd.as_deref().map(|cwd| server.resolve("cwd", cwd)).transpose()?;
@@ -38,7 +46,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
             path: params.path.as_deref().map(|path| server.resolve("path", path)).transpose()?,
             name: params.name,
             parent_session: params.parent_session,
-            id: None,
+            id: params.session_id,
         };
         let store: Box<dyn SessionStore> =
             if params.ephemeral { Box::new(MemoryStore) } else { Box::new(server.store()?) };
@@ -48,6 +56,19 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         Ok(opened)
     })
     .await
+}
+
+/// Characters of an id that a client chooses: it becomes part of the file's name.
+const MAX_ID_LENGTH: usize = 128;
+
+fn check_new_id(id: &str) -> Result<(), RpcError> {
+    match id.len() <= MAX_ID_LENGTH && session_store::is_valid_session_id(id) {
+        true => Ok(()),
+        false => Err(RpcError::invalid_params(
+            "sessionId",
+            "letters, digits and, not at the ends, '.', '_' and '-', 128 characters at most",
+        )),
+    }
 }
 
 /// Opens a session file.
