@@ -23,7 +23,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use case::{Case, Framing, Topic, load};
 pub use coverage::{Coverage, coverage};
-pub use play::abilities;
+pub use invariants::codes;
+pub use play::{abilities, record};
+pub use transcript::Exchanged;
 
 /// Cases that are played at the same time.
 const WORKERS: usize = 8;
@@ -63,7 +65,7 @@ pub fn run(binary: &Path, abilities: &[String], topics: &[Topic], filter: &str) 
             scope.spawn(|| {
                 while let Some(play) = plays.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let report = run_one(binary, play, abilities);
-                    record(&mut outcome.lock().expect("no worker panics while it records"), play, report);
+                    note(&mut outcome.lock().expect("no worker panics while it records"), play, report);
                 }
             });
         }
@@ -89,7 +91,7 @@ fn run_one(binary: &Path, play: &Play, abilities: &[String]) -> Option<Result<()
     play.case.is_for(abilities).then(|| play::play(binary, &play.case, play.framing))
 }
 
-fn record(outcome: &mut Outcome, play: &Play, report: Option<Result<(), String>>) {
+fn note(outcome: &mut Outcome, play: &Play, report: Option<Result<(), String>>) {
     let title = format!("{}/{} ({})", play.topic, play.case.name, play.framing.name());
     match report {
         None => outcome.skipped.push(title),

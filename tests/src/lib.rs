@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod binary;
 pub mod conformance;
+pub mod examples;
 #[cfg(unix)]
 pub mod faults;
 pub mod generate;

@@ -76,7 +76,8 @@ impl Server {
 
     /// The server ends by itself with this code.
     fn expect_end(mut self, code: i32) {
-        assert!(self.lines.recv_timeout(PATIENCE).is_err(), "nothing more is said");
+        let more = self.lines.recv_timeout(PATIENCE);
+        assert!(more.is_err(), "nothing more is said: {more:?}");
         assert_eq!(self.child.wait().expect("the server can be waited for").code(), Some(code));
     }
 }

@@ -5,6 +5,7 @@
 //! errors in `x-errors`, types in `components.schemas` (JSON Schema draft-07).
 
 mod document;
+mod examples;
 mod markdown;
 mod python;
 mod schemas;
@@ -31,8 +32,18 @@ pub fn markdown_reference(openrpc: &Value) -> String {
     markdown::reference(&Document::read(openrpc))
 }
 
-/// File names and texts of standalone JSON Schemas: `<method>.params.json`, `<method>.result.json`,
-/// `<notification>.notification.json`.
+/// The document with the recorded exchanges, as `examples` of methods and notifications and `example` of errors.
+pub fn with_examples(openrpc: &Value, examples: &Value) -> Value {
+    examples::with_examples(openrpc, examples)
+}
+
+/// The document of the requests that the server makes, whose methods the client answers.
+pub fn client_openrpc(openrpc: &Value) -> Value {
+    examples::client_openrpc(openrpc)
+}
+
+/// File names and texts of standalone JSON Schemas: `<method>.params.json` and `<method>.result.json`, also for the
+/// requests of the server, and `<notification>.notification.json`.
 pub fn json_schemas(openrpc: &Value) -> Vec<(String, String)> {
     schemas::files(&Document::read(openrpc))
 }

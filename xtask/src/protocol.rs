@@ -17,6 +17,8 @@ use crate::workspace::{build_server, root};
 /// The longest wait for the description.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SCHEMAS: &str = "protocol/schemas";
+/// Exchanges that the test `examples` records and plays again.
+const EXAMPLES: &str = "protocol/examples.json";
 
 /// A file that is generated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,11 +81,14 @@ pub fn discover(server: &Path) -> anyhow::Result<Value> {
 /// All files that follow from an OpenRPC document.
 ///
 /// # Errors
-/// When the document cannot be written as JSON.
+/// When the document cannot be written as JSON, or the examples cannot be read.
 pub fn generate(document: &Value) -> anyhow::Result<Vec<GeneratedFile>> {
     let file = |path: &str, text: String| GeneratedFile { path: path.into(), text };
+    let examples = std::fs::read_to_string(root().join(EXAMPLES)).context("failed to read the examples")?;
+    let document = &codegen::with_examples(document, &serde_json::from_str(&examples)?);
     let mut files = vec![
         file("protocol/openrpc.json", serde_json::to_string_pretty(document)? + "\n"),
+        file("protocol/openrpc-client.json", serde_json::to_string_pretty(&codegen::client_openrpc(document))? + "\n"),
         file("protocol/reference.md", codegen::markdown_reference(document)),
         file("clients/typescript/src/protocol.ts", codegen::typescript(document)),
         file("clients/python/compactd_client/protocol.py", codegen::python(document)),

@@ -243,7 +243,7 @@ class CheckCompactionParams(TypedDict):
     # The assistant message to judge; the last one of the context by default.
     message: NotRequired[Message | None]
 
-    # Compaction settings for this call.
+    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
 
 
@@ -314,8 +314,18 @@ class CheckSessionResult(TypedDict):
 class ClientCapabilities(TypedDict):
     """What a client answers."""
 
+    # The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId`
+    # and
+    # `timestamp`. Default: true.
+    entryBodies: NotRequired[bool | None]
+
     # Names of the hooks that the client answers.
     hooks: NotRequired[list[str]]
+
+    # The client wants `details.compactd.ledger` in the results of compactions. Default: true. The
+    # stored entry has
+    # it anyway.
+    ledgers: NotRequired[bool | None]
 
     # The client wants progress notifications. Default: true.
     progress: NotRequired[bool | None]
@@ -433,7 +443,7 @@ class CompactParams(TypedDict):
     # Whether a summary is taken that is no smaller than what it replaces.
     force: NotRequired[bool]
 
-    # Compaction settings for this call.
+    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
 
     # The summarizer for this call, instead of the configured one, or a list of them: the next one
@@ -519,8 +529,13 @@ class CompactionResult(TypedDict):
     # Tokens of the context before.
     tokensBefore: int
 
-    # Tokens of the context after.
+    # Tokens of the context after, estimated: no provider has counted it yet.
     tokensAfter: int
+
+    # Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's
+    # count, where
+    # there is one.
+    estimatedTokensBefore: int
 
     # The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
     # together, whose paths have at most 256 KiB: modified files before those that were only read,
@@ -695,6 +710,11 @@ class CreateSessionParams(TypedDict):
     # A flat directory for the file.
     sessionDir: NotRequired[str | None]
 
+    # Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`,
+    # `_` and `-`,
+    # 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+    sessionId: NotRequired[str | None]
+
 
 @final
 class Diagnostic(TypedDict):
@@ -710,12 +730,19 @@ class Diagnostic(TypedDict):
     line: NotRequired[int | None]
 
 
+# What was passed over.
+DiagnosticKind: TypeAlias = Literal["unknownMember", "unknownSetting"]
+
+
 @final
 class EntriesResult(TypedDict):
     """Result of `getEntries` and `getBranch`."""
 
     # The entries.
     entries: list[Entry]
+
+    # Present if there are more, in `getEntries` with a `limit`.
+    nextCursor: NotRequired[str | None]
 
 
 # An entry (line) of the session file. Further members depend on the type; unknown types and
@@ -904,13 +931,18 @@ class GetEntriesParams(TypedDict):
     # The session.
     sessionId: str
 
+    # Where the last page ended: its `nextCursor`, or the id of any entry. The first page by
+    # default.
+    cursor: NotRequired[str | None]
+
     # Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
     ids: NotRequired[list[str] | None]
 
-    # Entries at most.
+    # Entries per page; all by default.
     limit: NotRequired[int | None]
 
-    # The entry after which to start; the first one by default.
+    # Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after
+    # which to start.
     since: NotRequired[str | None]
 
 
@@ -1029,8 +1061,12 @@ class InitializeParams(TypedDict):
 class InitializeResult(TypedDict):
     """Result of `initialize`."""
 
-    # Version of the protocol that is spoken.
+    # Version of the protocol that is spoken: 1.
     protocolVersion: int
+
+    # Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this
+    # member.
+    protocolMinorVersion: int
 
     # Who the server is.
     serverInfo: ServerInfo
@@ -1162,6 +1198,17 @@ class LostItem(TypedDict):
 
     # The entries that they come from.
     entryIds: list[str]
+
+
+@final
+class MemoryStatus(TypedDict):
+    """What the server takes of the memory."""
+
+    # Bytes that lie in memory; null where the system does not tell.
+    residentBytes: int | None
+
+    # Bytes of address space that the process may have, where there is a limit.
+    limitBytes: NotRequired[int | None]
 
 
 # A message as the session file stores it. Unknown members are carried through.
@@ -1338,6 +1385,23 @@ class OpenSessionResult(TypedDict):
     path: NotRequired[str | None]
 
 
+@final
+class OpenSessionStatus(TypedDict):
+    """A session that is open."""
+
+    # The session.
+    sessionId: str
+
+    # Whether it cannot be written.
+    readOnly: bool
+
+    # Whether it is compacted by itself.
+    autoCompaction: bool
+
+    # Path of the file; absent for sessions in memory.
+    path: NotRequired[str | None]
+
+
 # What an operation is at.
 OperationPhase: TypeAlias = Literal["summarizing", "waiting", "committing"]
 
@@ -1366,6 +1430,17 @@ class OperationProgress(TypedDict):
 
     # New text of the summary.
     delta: NotRequired[str | None]
+
+
+@final
+class OperationStatus(TypedDict):
+    """An operation that runs."""
+
+    # The session.
+    sessionId: str
+
+    # Names the operation.
+    operationId: str
 
 
 @final
@@ -1496,7 +1571,7 @@ class PrepareCompactionParams(TypedDict):
     # The end of the branch; the leaf by default.
     leafId: NotRequired[str | None]
 
-    # Compaction settings for this call.
+    # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
 
 
@@ -1660,6 +1735,30 @@ ReplayedEntry = TypedDict(
 
 
 @final
+class RequestDiagnostic(TypedDict):
+    """`diagnostic`: a part of a request was passed over, and the request served all the same.
+    Each part is told of
+    once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their
+    results.
+    """
+
+    # What it is.
+    kind: DiagnosticKind
+
+    # The method of the request.
+    method: str
+
+    # Where it stands in the parameters.
+    path: str
+
+    # What a person reads.
+    message: str
+
+    # The known name that was probably meant.
+    nearest: NotRequired[str | None]
+
+
+@final
 class RequestEstimate(TypedDict):
     """An estimate of what the input of requests takes."""
 
@@ -1762,7 +1861,12 @@ class SearchSessionParams(TypedDict):
     # Whether to search all sessions, open or not, in place of one.
     all: NotRequired[bool]
 
-    # Hits at most, from 1 to 1000; 50 by default.
+    # Where the last page ended: its `nextCursor`. What is appended between two pages comes before
+    # both, so that a
+    # hit may come twice then, and none is left out.
+    cursor: NotRequired[str | None]
+
+    # Hits per page, from 1 to 1000; 50 by default.
     limit: NotRequired[int | None]
 
     # An open session.
@@ -1776,8 +1880,11 @@ class SearchSessionResult(TypedDict):
     # Entries whose text has all words, newest first; where there are none, those that answer best.
     hits: list[SearchHit]
 
-    # Whether there are more.
+    # Deprecated since 1.1 in favour of `nextCursor`: whether there are more.
     truncated: bool
+
+    # Present if there are more.
+    nextCursor: NotRequired[str | None]
 
 
 @final
@@ -1825,6 +1932,35 @@ class ServerInfo(TypedDict):
 
     # Its version.
     version: str
+
+
+@final
+class ServerStatus(TypedDict):
+    """Result of `getStatus`."""
+
+    # Who the server is.
+    serverInfo: ServerInfo
+
+    # Version of the protocol that is spoken.
+    protocolVersion: int
+
+    # Its minor version.
+    protocolMinorVersion: int
+
+    # Process id of the server.
+    processId: int
+
+    # Milliseconds since the server started.
+    uptimeMs: int
+
+    # Sessions that are open, by id.
+    sessions: list[OpenSessionStatus]
+
+    # Compactions, navigations and forks that run.
+    operations: list[OperationStatus]
+
+    # What the server takes.
+    memory: MemoryStatus
 
 
 @final
@@ -2322,9 +2458,9 @@ ERROR_CODES: Final[dict[str, int]] = {
     "entryNotFound": 1002,
     # Another process has the session open for writing; `pid` and `host` say which, if known.
     "sessionLocked": 1003,
-    # The file is no session; it was left untouched.
+    # The file is no session; it was left untouched. `detail` says why.
     "notASession": 1004,
-    # Writing failed; nothing was changed.
+    # Writing failed, or the file exists; nothing was changed.
     "writeFailed": 1005,
     # The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
     # the result of a call that a compaction was to summarise came meanwhile.
@@ -2333,7 +2469,7 @@ ERROR_CODES: Final[dict[str, int]] = {
     "readOnly": 1007,
     # Too many requests wait; send fewer at once.
     "serverBusy": 1008,
-    # Another open file has the same session id; `path` says which.
+    # Another session has the same id; `path` says which, if it has a file.
     "sessionIdInUse": 1009,
     # Everything would be kept, also because the result of `toolCallId` has not come, or compacting
     # did not help; `reason` and the numbers say why.
@@ -2342,9 +2478,10 @@ ERROR_CODES: Final[dict[str, int]] = {
     "alreadyCompacted": 1102,
     # A compaction, navigation or fork runs on the session; `operationId` says which.
     "operationInProgress": 1103,
-    # The summarizer failed: `cause`, `retryable`, `attempts`.
+    # The summarizer failed: `cause`, `attempts`.
     "summarizerFailed": 1104,
-    # The summary is empty, cut off, or lacks what it must hold.
+    # The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller
+    # (`reason` is `notSmaller`).
     "summaryRejected": 1105,
     # A hook of the client cancelled the operation.
     "cancelledByHook": 1106,
@@ -2371,6 +2508,12 @@ class Calls:
     def start(self, method: Literal["shutdown"], params: NoParams) -> Pending[Null]: ...
 
     @overload
+    def start(self, method: Literal["ping"], params: NoParams) -> Pending[Null]: ...
+
+    @overload
+    def start(self, method: Literal["getStatus"], params: NoParams) -> Pending[ServerStatus]: ...
+
+    @overload
     def start(self, method: Literal["rpc.discover"], params: NoParams) -> Pending[FreeObject]: ...
 
     @overload
@@ -2387,9 +2530,6 @@ class Calls:
 
     @overload
     def start(self, method: Literal["listSessions"], params: ListSessionsParams) -> Pending[ListSessionsResult]: ...
-
-    @overload
-    def start(self, method: Literal["forkSession"], params: ForkSessionParams) -> Pending[OpenSessionResult]: ...
 
     @overload
     def start(self, method: Literal["setSessionName"], params: SetSessionNameParams) -> Pending[AppendedResult]: ...
@@ -2472,6 +2612,9 @@ class Calls:
     @overload
     def start(self, method: Literal["navigateTree"], params: NavigateTreeParams) -> Pending[NavigateTreeResult]: ...
 
+    @overload
+    def start(self, method: Literal["forkSession"], params: ForkSessionParams) -> Pending[OpenSessionResult]: ...
+
     def start(self, method: str, params: Any) -> Pending[Any]:
         """Sends a request and returns at once; the handle waits for the result, or cancels."""
         return self._start(method, params)
@@ -2490,6 +2633,16 @@ class Calls:
     def request(
         self, method: Literal["shutdown"], params: NoParams, timeout: float | None = None
     ) -> Null: ...
+
+    @overload
+    def request(
+        self, method: Literal["ping"], params: NoParams, timeout: float | None = None
+    ) -> Null: ...
+
+    @overload
+    def request(
+        self, method: Literal["getStatus"], params: NoParams, timeout: float | None = None
+    ) -> ServerStatus: ...
 
     @overload
     def request(
@@ -2520,11 +2673,6 @@ class Calls:
     def request(
         self, method: Literal["listSessions"], params: ListSessionsParams, timeout: float | None = None
     ) -> ListSessionsResult: ...
-
-    @overload
-    def request(
-        self, method: Literal["forkSession"], params: ForkSessionParams, timeout: float | None = None
-    ) -> OpenSessionResult: ...
 
     @overload
     def request(
@@ -2661,6 +2809,11 @@ class Calls:
         self, method: Literal["navigateTree"], params: NavigateTreeParams, timeout: float | None = None
     ) -> NavigateTreeResult: ...
 
+    @overload
+    def request(
+        self, method: Literal["forkSession"], params: ForkSessionParams, timeout: float | None = None
+    ) -> OpenSessionResult: ...
+
     def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
         """Sends a request and waits for its result.
 
@@ -2689,6 +2842,12 @@ class AsyncCalls:
     async def request(self, method: Literal["shutdown"], params: NoParams) -> Null: ...
 
     @overload
+    async def request(self, method: Literal["ping"], params: NoParams) -> Null: ...
+
+    @overload
+    async def request(self, method: Literal["getStatus"], params: NoParams) -> ServerStatus: ...
+
+    @overload
     async def request(self, method: Literal["rpc.discover"], params: NoParams) -> FreeObject: ...
 
     @overload
@@ -2705,9 +2864,6 @@ class AsyncCalls:
 
     @overload
     async def request(self, method: Literal["listSessions"], params: ListSessionsParams) -> ListSessionsResult: ...
-
-    @overload
-    async def request(self, method: Literal["forkSession"], params: ForkSessionParams) -> OpenSessionResult: ...
 
     @overload
     async def request(self, method: Literal["setSessionName"], params: SetSessionNameParams) -> AppendedResult: ...
@@ -2789,6 +2945,9 @@ class AsyncCalls:
 
     @overload
     async def request(self, method: Literal["navigateTree"], params: NavigateTreeParams) -> NavigateTreeResult: ...
+
+    @overload
+    async def request(self, method: Literal["forkSession"], params: ForkSessionParams) -> OpenSessionResult: ...
 
     async def request(self, method: str, params: Any) -> Any:
         """Sends a request and waits for its result. A task that is cancelled cancels the request.

@@ -184,7 +184,7 @@ export interface CheckCompactionParams {
   model: Model;
   /** The assistant message to judge; the last one of the context by default. */
   message?: Message | null;
-  /** Compaction settings for this call. */
+  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
 }
 
@@ -244,8 +244,20 @@ export interface CheckSessionResult {
 
 /** What a client answers. */
 export interface ClientCapabilities {
+  /**
+   * The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId`
+   * and
+   * `timestamp`. Default: true.
+   */
+  entryBodies?: boolean | null;
   /** Names of the hooks that the client answers. */
   hooks?: Array<string>;
+  /**
+   * The client wants `details.compactd.ledger` in the results of compactions. Default: true. The
+   * stored entry has
+   * it anyway.
+   */
+  ledgers?: boolean | null;
   /** The client wants progress notifications. Default: true. */
   progress?: boolean | null;
   /** The client answers `summarize`. */
@@ -342,7 +354,7 @@ export interface CompactParams {
   firstKeptEntryId?: string | null;
   /** Whether a summary is taken that is no smaller than what it replaces. */
   force?: boolean;
-  /** Compaction settings for this call. */
+  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
   /**
    * The summarizer for this call, instead of the configured one, or a list of them: the next one
@@ -419,8 +431,14 @@ export interface CompactionResult {
   firstKeptEntryId: string;
   /** Tokens of the context before. */
   tokensBefore: number;
-  /** Tokens of the context after. */
+  /** Tokens of the context after, estimated: no provider has counted it yet. */
   tokensAfter: number;
+  /**
+   * Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's
+   * count, where
+   * there is one.
+   */
+  estimatedTokensBefore: number;
   /**
    * The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
    * together, whose paths have at most 256 KiB: modified files before those that were only read, and
@@ -576,6 +594,12 @@ export interface CreateSessionParams {
   path?: string | null;
   /** A flat directory for the file. */
   sessionDir?: string | null;
+  /**
+   * Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`,
+   * `_` and `-`,
+   * 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+   */
+  sessionId?: string | null;
 }
 
 /** Something odd in a session that was read around. */
@@ -588,10 +612,19 @@ export interface Diagnostic {
   line?: number | null;
 }
 
+/** What was passed over. */
+export type DiagnosticKind =
+  /** A member that the method does not have. */
+  | "unknownMember"
+  /** A setting that does not exist. */
+  | "unknownSetting";
+
 /** Result of `getEntries` and `getBranch`. */
 export interface EntriesResult {
   /** The entries. */
   entries: Array<Entry>;
+  /** Present if there are more, in `getEntries` with a `limit`. */
+  nextCursor?: string | null;
 }
 
 /**
@@ -738,11 +771,16 @@ export interface GetContextUsageParams {
 export interface GetEntriesParams {
   /** The session. */
   sessionId: string;
+  /** Where the last page ended: its `nextCursor`, or the id of any entry. The first page by default. */
+  cursor?: string | null;
   /** Ids of the entries that are wanted, at most 1000, in this order; used in place of the others. */
   ids?: Array<string> | null;
-  /** Entries at most. */
+  /** Entries per page; all by default. */
   limit?: number | null;
-  /** The entry after which to start; the first one by default. */
+  /**
+   * Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after
+   * which to start.
+   */
   since?: string | null;
 }
 
@@ -835,8 +873,13 @@ export interface InitializeParams {
 
 /** Result of `initialize`. */
 export interface InitializeResult {
-  /** Version of the protocol that is spoken. */
+  /** Version of the protocol that is spoken: 1. */
   protocolVersion: number;
+  /**
+   * Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this
+   * member.
+   */
+  protocolMinorVersion: number;
   /** Who the server is. */
   serverInfo: ServerInfo;
   /** What the server does. */
@@ -937,6 +980,14 @@ export interface LostItem {
   text: string;
   /** The entries that they come from. */
   entryIds: Array<string>;
+}
+
+/** What the server takes of the memory. */
+export interface MemoryStatus {
+  /** Bytes that lie in memory; null where the system does not tell. */
+  residentBytes: number | null;
+  /** Bytes of address space that the process may have, where there is a limit. */
+  limitBytes?: number | null;
 }
 
 /** A message as the session file stores it. Unknown members are carried through. */
@@ -1129,6 +1180,18 @@ export interface OpenSessionResult {
   path?: string | null;
 }
 
+/** A session that is open. */
+export interface OpenSessionStatus {
+  /** The session. */
+  sessionId: string;
+  /** Whether it cannot be written. */
+  readOnly: boolean;
+  /** Whether it is compacted by itself. */
+  autoCompaction: boolean;
+  /** Path of the file; absent for sessions in memory. */
+  path?: string | null;
+}
+
 /** What an operation is at. */
 export type OperationPhase =
   /** A summary is being written. */
@@ -1154,6 +1217,14 @@ export interface OperationProgress {
   outputTokens: number;
   /** New text of the summary. */
   delta?: string | null;
+}
+
+/** An operation that runs. */
+export interface OperationStatus {
+  /** The session. */
+  sessionId: string;
+  /** Names the operation. */
+  operationId: string;
 }
 
 /** Where a piece of an entry stands. A piece that crosses the border of two parts counts as two. */
@@ -1264,7 +1335,7 @@ export interface PrepareCompactionParams {
   include?: Array<PreparationPart> | null;
   /** The end of the branch; the leaf by default. */
   leafId?: string | null;
-  /** Compaction settings for this call. */
+  /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
 }
 
@@ -1389,6 +1460,24 @@ export interface ReplayedEntry {
   to: string;
 }
 
+/**
+ * `diagnostic`: a part of a request was passed over, and the request served all the same. Each
+ * part is told of
+ * once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their results.
+ */
+export interface RequestDiagnostic {
+  /** What it is. */
+  kind: DiagnosticKind;
+  /** The method of the request. */
+  method: string;
+  /** Where it stands in the parameters. */
+  path: string;
+  /** What a person reads. */
+  message: string;
+  /** The known name that was probably meant. */
+  nearest?: string | null;
+}
+
 /** An estimate of what the input of requests takes. */
 export interface RequestEstimate {
   /** Input tokens. */
@@ -1475,7 +1564,13 @@ export interface SearchSessionParams {
   query: string;
   /** Whether to search all sessions, open or not, in place of one. */
   all?: boolean;
-  /** Hits at most, from 1 to 1000; 50 by default. */
+  /**
+   * Where the last page ended: its `nextCursor`. What is appended between two pages comes before
+   * both, so that a
+   * hit may come twice then, and none is left out.
+   */
+  cursor?: string | null;
+  /** Hits per page, from 1 to 1000; 50 by default. */
   limit?: number | null;
   /** An open session. */
   sessionId?: string | null;
@@ -1485,8 +1580,10 @@ export interface SearchSessionParams {
 export interface SearchSessionResult {
   /** Entries whose text has all words, newest first; where there are none, those that answer best. */
   hits: Array<SearchHit>;
-  /** Whether there are more. */
+  /** Deprecated since 1.1 in favour of `nextCursor`: whether there are more. */
   truncated: boolean;
+  /** Present if there are more. */
+  nextCursor?: string | null;
 }
 
 /** Parameters of `serializeConversation`. */
@@ -1521,6 +1618,26 @@ export interface ServerInfo {
   name: string;
   /** Its version. */
   version: string;
+}
+
+/** Result of `getStatus`. */
+export interface ServerStatus {
+  /** Who the server is. */
+  serverInfo: ServerInfo;
+  /** Version of the protocol that is spoken. */
+  protocolVersion: number;
+  /** Its minor version. */
+  protocolMinorVersion: number;
+  /** Process id of the server. */
+  processId: number;
+  /** Milliseconds since the server started. */
+  uptimeMs: number;
+  /** Sessions that are open, by id. */
+  sessions: Array<OpenSessionStatus>;
+  /** Compactions, navigations and forks that run. */
+  operations: Array<OperationStatus>;
+  /** What the server takes. */
+  memory: MemoryStatus;
 }
 
 /** Parameters of `sessionBeforeCompact`. */
@@ -1896,6 +2013,10 @@ export interface Methods {
   updateSettings: { params: UpdateSettingsParams; result: UpdateSettingsResult };
   /** Ends all operations and closes all sessions; the notification `exit` follows. */
   shutdown: { params: NoParams; result: Null };
+  /** Answers at once, before `initialize` too: the server is there. */
+  ping: { params: NoParams; result: Null };
+  /** Tells the open sessions, running operations, memory and versions of the server. */
+  getStatus: { params: NoParams; result: ServerStatus };
   /** The OpenRPC document of this server. */
   "rpc.discover": { params: NoParams; result: FreeObject };
   /** Creates a session and opens it. */
@@ -1908,8 +2029,6 @@ export interface Methods {
   closeSession: { params: SessionParams; result: Null };
   /** Lists sessions, newest activity first. */
   listSessions: { params: ListSessionsParams; result: ListSessionsResult };
-  /** Copies one branch of a session into a new file and opens it. */
-  forkSession: { params: ForkSessionParams; result: OpenSessionResult };
   /** Names a session. */
   setSessionName: { params: SetSessionNameParams; result: AppendedResult };
   /** Counts messages, tokens and cost of a session. */
@@ -1964,6 +2083,8 @@ export interface Methods {
   prepareNavigation: { params: PrepareNavigationParams; result: PrepareNavigationResult };
   /** Moves the leaf to another place in the tree. */
   navigateTree: { params: NavigateTreeParams; result: NavigateTreeResult };
+  /** Copies one branch of a session into a new file and opens it. */
+  forkSession: { params: ForkSessionParams; result: OpenSessionResult };
 }
 
 /** Parameters of every notification. */
@@ -1972,6 +2093,8 @@ export interface Notifications {
   entryAppended: EntryAppended;
   /** Another program added entries to the file. */
   sessionChanged: SessionChanged;
+  /** A part of a request was passed over; the request is served all the same. */
+  diagnostic: RequestDiagnostic;
   /** A navigation moved the leaf. */
   leafChanged: LeafChanged;
   /** A compaction started. */
@@ -2013,9 +2136,9 @@ export const errorCodes = {
   entryNotFound: 1002,
   /** Another process has the session open for writing; `pid` and `host` say which, if known. */
   sessionLocked: 1003,
-  /** The file is no session; it was left untouched. */
+  /** The file is no session; it was left untouched. `detail` says why. */
   notASession: 1004,
-  /** Writing failed; nothing was changed. */
+  /** Writing failed, or the file exists; nothing was changed. */
   writeFailed: 1005,
   /**
    * The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`:
@@ -2026,7 +2149,7 @@ export const errorCodes = {
   readOnly: 1007,
   /** Too many requests wait; send fewer at once. */
   serverBusy: 1008,
-  /** Another open file has the same session id; `path` says which. */
+  /** Another session has the same id; `path` says which, if it has a file. */
   sessionIdInUse: 1009,
   /**
    * Everything would be kept, also because the result of `toolCallId` has not come, or compacting
@@ -2037,9 +2160,12 @@ export const errorCodes = {
   alreadyCompacted: 1102,
   /** A compaction, navigation or fork runs on the session; `operationId` says which. */
   operationInProgress: 1103,
-  /** The summarizer failed: `cause`, `retryable`, `attempts`. */
+  /** The summarizer failed: `cause`, `attempts`. */
   summarizerFailed: 1104,
-  /** The summary is empty, cut off, or lacks what it must hold. */
+  /**
+   * The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller
+   * (`reason` is `notSmaller`).
+   */
   summaryRejected: 1105,
   /** A hook of the client cancelled the operation. */
   cancelledByHook: 1106,

@@ -3,7 +3,7 @@
 mod cli;
 mod log;
 
-use std::io::{Write as _, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, Write as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,9 +19,19 @@ use log::Log;
 /// How long the last lines of the log may take to be read.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
+/// What a person reads who starts the server by hand.
+const AT_A_TERMINAL: &str = "compactd is a server and waits for JSON-RPC messages on standard input, one on a line. \
+                             End it with Ctrl-D; `compactd --help` shows the commands for people.";
+
 fn main() -> ExitCode {
     match Invocation::read(std::env::args_os()) {
-        Ok(Invocation::Serve(options)) => run_server(&options),
+        Ok(Invocation::Serve(options)) => {
+            if stdin().is_terminal() && stderr().is_terminal() {
+                // Programs start the server over pipes; a person at a terminal would see nothing.
+                let _ = writeln!(stderr(), "{AT_A_TERMINAL}");
+            }
+            run_server(&options)
+        }
         Ok(Invocation::Run(command)) => cli::run(&command),
         Err(error) => {
             // Where the terminal is gone there is nobody to tell.

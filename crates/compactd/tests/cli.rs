@@ -6,6 +6,8 @@ mod commands;
 mod demo;
 #[path = "cli/harness.rs"]
 mod harness;
+#[path = "cli/looking.rs"]
+mod looking;
 #[path = "cli/oddities.rs"]
 mod oddities;
 #[path = "cli/usage.rs"]

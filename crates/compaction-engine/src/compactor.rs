@@ -334,6 +334,7 @@ fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Writt
         first_kept_entry_id: plan.first_kept_entry_id.clone(),
         tokens_before: plan.tokens_before,
         tokens_after: tokens::context_tokens(&projection).tokens,
+        estimated_tokens_before: plan.balance.measure.estimated,
         details,
         usage: usage.ok().flatten(),
         from_hook: written.from_hook,

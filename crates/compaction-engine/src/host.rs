@@ -255,8 +255,11 @@ pub struct Compaction {
     pub first_kept_entry_id: EntryId,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context after.
+    /// Tokens of the context after, estimated: no provider has counted it yet.
     pub tokens_after: u64,
+    /// Tokens of the context before in the measure of `tokens_after`; `tokens_before` is the provider's count, where
+    /// there is one.
+    pub estimated_tokens_before: u64,
     /// The entry's `details`: a JSON object.
     pub details: Box<RawValue>,
     /// What the summary cost, as the provider tells it.

@@ -210,6 +210,11 @@ impl OpenSession {
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
     }
 
+    /// Whether the session cannot be written.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
+    }
+
     /// The id of the structural operation that runs, if there is one.
     pub fn operation_id(&self) -> Option<String> {
         self.running().as_ref().map(|running| running.id.clone())

@@ -16,7 +16,7 @@ use compaction_core::file_operations::FileTools;
 use compaction_core::ledger::STORED_BYTES;
 use compaction_core::projection::ModelName;
 use compaction_core::settings::CompactionSettings;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use session_store::Durability;
 
 use crate::error::EngineError;
@@ -64,13 +64,16 @@ impl Settings {
         Ok(settings)
     }
 
-    /// These settings with members of the `compaction` object over them, as calls take them.
-    pub fn with_compaction(&self, compaction: Option<Value>) -> Result<Self, EngineError> {
-        let Some(layer) = compaction else {
+    /// These settings with those of a call over them: a layer, as [`layer_of_call`] makes it.
+    ///
+    /// # Errors
+    /// When a setting is wrong.
+    pub fn with_call(&self, layer: Option<&Value>) -> Result<Self, EngineError> {
+        let Some(layer) = layer else {
             return Ok(self.clone());
         };
-        let settings = self.with(&json!({ "compaction": layer }))?;
-        Ok(Self { of_call: layer, ..settings })
+        let settings = self.with(layer)?;
+        Ok(Self { of_call: layer["compaction"].clone(), ..settings })
     }
 
     /// Whether the call itself gave the tokens that the member `key` of the `compaction` object stands for.
@@ -350,6 +353,23 @@ fn invalid(path: &str, expected: &str) -> EngineError {
     EngineError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
 }
 
+/// The settings that a call gives, as a layer: members of the `compaction` object, or settings in the shape of a
+/// settings file, or both. What is no member at the top of the settings is one of `compaction`.
+pub fn layer_of_call(given: Value) -> Value {
+    const TOP: [&str; 5] = ["compaction", "branchSummary", "retry", "compactd", "sessionDir"];
+    let Value::Object(given) = given else {
+        return given;
+    };
+    let (mut layer, compaction): (Map<String, Value>, Map<String, Value>) =
+        given.into_iter().partition(|(name, _)| TOP.contains(&name.as_str()));
+    let named = layer.entry("compaction").or_insert_with(|| json!({}));
+    // What is no object is refused as it was given.
+    if named.is_object() {
+        merge(named, &Value::Object(compaction));
+    }
+    Value::Object(layer)
+}
+
 /// Checks the value at a dotted path, if there is one.
 fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool) -> Result<(), EngineError> {
     let value = path.split('.').try_fold(root, |value, key| value.get(key));
@@ -453,8 +473,17 @@ mod tests {
         check(&settings, "m.1", (7, 8, None));
         check(&settings, "other", (16_384, 20_000, Some(60)));
         // What a call gives itself counts more than what is set for the model.
-        let of_call = settings.with_compaction(Some(json!({ "keepRecentTokens": 9, "thresholdPercent": 50 }))).unwrap();
+        let given = |given: Value| settings.with_call(Some(&layer_of_call(given)));
+        let of_call = given(json!({ "keepRecentTokens": 9, "thresholdPercent": 50 })).unwrap();
         check(&of_call, "m.1", (7, 9, Some(50)));
         check(&of_call, "other", (16_384, 9, Some(50)));
+        let of_call = given(json!({
+            "compaction": { "keepRecentTokens": 9 }, "thresholdPercent": 50, "compactd": { "pins": { "maxTokens": 1 } },
+        }));
+        let of_call = of_call.unwrap();
+        check(&of_call, "m.1", (7, 9, Some(50)));
+        assert_eq!(of_call.pin_tokens(), 1);
+        let wrong = given(json!({ "compaction": 5, "keepRecentTokens": 1 })).unwrap_err();
+        assert!(matches!(&wrong, EngineError::InvalidSettings { path, .. } if path == "compaction"), "{wrong}");
     }
 }

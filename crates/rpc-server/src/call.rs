@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_engine::session::{self, Turn};
 use compaction_engine::threads;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -23,12 +24,16 @@ use crate::server::Server;
 use crate::session::{OpenSession, SessionAccess, Slot};
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
+use crate::unknown::{self, UnknownName};
+use crate::wire::DiagnosticKind;
 
 /// What a handler gets beside its parameters.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The server.
     pub server: Arc<Server>,
+    /// The method.
+    pub(crate) method: &'static str,
     /// Cancelled when the client cancels the request, or the server ends.
     pub cancel: CancellationToken,
     ticket: Arc<Mutex<Option<Ticket>>>,
@@ -39,11 +44,17 @@ pub struct CallContext {
     id: Option<RawId>,
     params: Arc<Mutex<Option<Box<RawValue>>>>,
     reply: Arc<Mutex<Option<String>>>,
+    /// What the result has to tell of, where the method's results have diagnostics.
+    unknown: Arc<Mutex<Vec<UnknownName>>>,
 }
+
+/// Methods whose results have diagnostics.
+const TELL_BY_RESULT: [&str; 2] = ["initialize", "updateSettings"];
 
 impl CallContext {
     pub(crate) fn new(
         server: Arc<Server>,
+        method: &'static str,
         cancel: CancellationToken,
         ticket: Option<Ticket>,
         pending: Option<PendingOperation>,
@@ -51,8 +62,8 @@ impl CallContext {
         id: Option<RawId>,
     ) -> Self {
         let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
-        let (permit, params, reply) = (Arc::default(), Arc::default(), Arc::default());
-        Self { server, cancel, ticket, permit, pending, is_in_batch, id, params, reply }
+        let (permit, params, reply, unknown) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        Self { server, method, cancel, ticket, permit, pending, is_in_batch, id, params, reply, unknown }
     }
 
     /// Keeps the parameters until they are read.
@@ -60,10 +71,33 @@ impl CallContext {
         *self.params.lock().unwrap_or_else(PoisonError::into_inner) = params;
     }
 
-    /// Reads the parameters, once: they may be large, and what is made of them is held beside them.
-    pub(crate) fn read_params<P: DeserializeOwned>(&self) -> Result<P, RpcError> {
+    /// Reads the parameters, once: they may be large, and what is made of them is held beside them. The client is
+    /// told of members that nothing reads.
+    pub(crate) fn read_params<P: DeserializeOwned + JsonSchema>(&self) -> Result<P, RpcError> {
         let params = self.params.lock().unwrap_or_else(PoisonError::into_inner).take();
-        params::parse(params.as_deref().map(RawValue::get))
+        let (params, unread) = params::parse_and_note::<P>(params.as_deref().map(RawValue::get))?;
+        self.note_unknown(DiagnosticKind::UnknownMember, unknown::members::<P>(&unread));
+        Ok(params)
+    }
+
+    /// Tells the client of names that nothing reads: in the result, where it has diagnostics, else by `diagnostic`.
+    pub(crate) fn note_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
+        if names.is_empty() {
+            return;
+        }
+        if TELL_BY_RESULT.contains(&self.method) {
+            self.unknown.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+            return;
+        }
+        for diagnostic in self.server.told.news(self.method, kind, names) {
+            self.server.notify("diagnostic", &diagnostic);
+        }
+    }
+
+    /// What the result has to tell of members that nothing reads.
+    pub(crate) fn unknown_members(&self) -> Vec<String> {
+        let names = std::mem::take(&mut *self.unknown.lock().unwrap_or_else(PoisonError::into_inner));
+        names.iter().map(|name| format!("{}: {}", self.method, name.message("member"))).collect()
     }
 
     /// Writes the reply with its result, which may be large, once and as it is sent. A call without

@@ -20,6 +20,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::convert;
+use crate::lean::Wanted;
 use crate::notifications::notification;
 use crate::params;
 use crate::transport::Outbound;
@@ -42,6 +43,7 @@ pub(crate) const HOOKS: &[&str] = &[BEFORE_COMPACT, BEFORE_TREE, BEFORE_FORK];
 pub(crate) struct ClientHost {
     calls: Arc<ClientCalls>,
     outbound: Outbound,
+    wanted: Wanted,
     wants_progress: bool,
     summarizes: bool,
     continues: bool,
@@ -54,6 +56,7 @@ impl ClientHost {
         Self {
             calls,
             outbound,
+            wanted: Wanted::of(client),
             wants_progress: client.progress.unwrap_or(true),
             summarizes: client.summarize,
             continues: client.summarize && client.summarize_modes.iter().any(|mode| mode == "continue"),
@@ -82,7 +85,7 @@ impl ClientHost {
 #[async_trait]
 impl Host for ClientHost {
     fn tell(&self, event: Event) {
-        match notification(event) {
+        match notification(event, self.wanted) {
             Ok(notification) => self.outbound.push(notification),
             Err(error) => tracing::error!(%error, "a notification could not be written"),
         }
@@ -222,6 +225,10 @@ fn refused(cause: String) -> ModelError {
 }
 
 fn decide(answer: &RawValue) -> Result<Decision<()>, EngineError> {
+    // Many libraries answer so where a handler returns nothing.
+    if answer.get() == "null" {
+        return Ok(Decision::Go(()));
+    }
     if !answer.get().starts_with('{') {
         return Err(EngineError::invalid_hook_result("result", "an object"));
     }
@@ -233,6 +240,9 @@ fn decide(answer: &RawValue) -> Result<Decision<()>, EngineError> {
 
 /// A member of the answer; null counts as absent.
 fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>, EngineError> {
+    if answer.get() == "null" {
+        return Ok(None);
+    }
     let members =
         RawObject::parse(answer.get()).map_err(|_| EngineError::invalid_hook_result("result", "an object"))?;
     let Some(value) = members.get(key).filter(|value| *value != "null") else {
@@ -261,8 +271,10 @@ mod tests {
         for answer in [r#"{"cancel":true,"note":"\ud800"}"#, r#"{"cancel":true,"x":1e999}"#, &deep] {
             assert!(decision(answer).expect("the answer is right"), "{answer}");
         }
-        assert!(!decision("{}").expect("the answer is right"));
-        for answer in [r#"{"cancel":"yes"}"#, "[]", "null", "\"no\""] {
+        for answer in ["{}", "null"] {
+            assert!(!decision(answer).expect("the answer is right"));
+        }
+        for answer in [r#"{"cancel":"yes"}"#, "[]", "false", "\"no\""] {
             assert_eq!(
                 decision(answer).expect_err("the answer is wrong").kind(),
                 ErrorKind::InvalidHookResult,

@@ -20,6 +20,7 @@ use crate::params;
 use crate::server::Server;
 use crate::ticket::Ticket;
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
+use crate::unknown;
 use crate::wire::{CancelParams, NoParams};
 
 /// Requests that may run or wait at once.
@@ -183,13 +184,14 @@ impl Dispatcher {
         is_in_batch: bool,
     ) -> Result<(Scope, impl Future<Output = Option<String>> + Send + 'static + use<>), RpcError> {
         self.check_lifecycle(&call.method)?;
-        let Some((scope, MethodCallback::Async(callback))) =
-            methods::scope(&call.method).zip(self.methods.method(&call.method).cloned())
+        let Some(((method, scope), MethodCallback::Async(callback))) =
+            methods::find(&call.method).zip(self.methods.method(&call.method).cloned())
         else {
-            return Err(RpcError::MethodNotFound { method: call.method });
+            let nearest = unknown::nearest(&call.method, methods::METHODS.iter().map(|(name, _)| *name));
+            return Err(RpcError::MethodNotFound { method: call.method, nearest });
         };
         let params = params_of(&call);
-        let named = Named::of(params)?;
+        let named = Named::of(params);
         // A shutdown has ended what runs. Nothing may refuse it after that.
         if call.method != "shutdown" {
             self.running.check_room(params.len())?;
@@ -199,7 +201,7 @@ impl Dispatcher {
         let concern = named.concern(&call.method, &self.server);
         let ticket = Ticket::take(&self.server, scope, named.session_id, concern);
         let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
-        let context = CallContext::new(server, cancel, ticket, pending, is_in_batch, id);
+        let context = CallContext::new(server, method, cancel, ticket, pending, is_in_batch, id);
         let written = context.reply();
         context.give_params(call.params);
         let mut extensions = Extensions::new();
@@ -225,7 +227,7 @@ impl Dispatcher {
         if self.server.is_shut_down() {
             return Err(RpcError::invalid_request("the server was shut down; only exit may follow"));
         }
-        if self.server.configuration().is_err() && !matches!(method, "initialize" | "rpc.discover") {
+        if self.server.configuration().is_err() && !matches!(method, "initialize" | "rpc.discover" | "ping") {
             return Err(RpcError::NotInitialized);
         }
         Ok(())

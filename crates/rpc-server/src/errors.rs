@@ -20,8 +20,8 @@ pub enum RpcError {
     Parse { message: String },
     #[error("{message}")]
     InvalidRequest { message: String },
-    #[error("there is no method {method}")]
-    MethodNotFound { method: String },
+    #[error("there is no method {method}{}", .nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default())]
+    MethodNotFound { method: String, nearest: Option<&'static str> },
     #[error("{path}: expected {expected}")]
     InvalidParams { path: String, expected: String },
     #[error("protocol version {version} is not supported; supported: 1")]
@@ -46,6 +46,8 @@ pub enum RpcError {
     SessionLocked { message: String, path: String, pid: Option<u32>, host: Option<String> },
     #[error("{path} is no session and was left untouched: {reason}")]
     NotASession { path: String, reason: String },
+    #[error("nothing was changed: {path} exists")]
+    FileExists { path: String },
     #[error("nothing was changed: {message}")]
     WriteFailed { message: String, path: Option<String> },
     #[error("the leaf is {}, not {}", id_or_root(.actual), id_or_root(.expected))]
@@ -115,9 +117,9 @@ kinds! {
     SessionLocked 1003 "sessionLocked"
         "Another process has the session open for writing; `pid` and `host` say which, if known.";
     NotASession 1004 "notASession"
-        "The file is no session; it was left untouched.";
+        "The file is no session; it was left untouched. `detail` says why.";
     WriteFailed 1005 "writeFailed"
-        "Writing failed; nothing was changed.";
+        "Writing failed, or the file exists; nothing was changed.";
     LeafMoved 1006 "leafMoved"
         "The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the result of a call that a compaction was to summarise came meanwhile.";
     ReadOnly 1007 "readOnly"
@@ -125,7 +127,7 @@ kinds! {
     ServerBusy 1008 "serverBusy"
         "Too many requests wait; send fewer at once.";
     SessionIdInUse 1009 "sessionIdInUse"
-        "Another open file has the same session id; `path` says which.";
+        "Another session has the same id; `path` says which, if it has a file.";
     NothingToCompact 1101 "nothingToCompact"
         "Everything would be kept, also because the result of `toolCallId` has not come, or compacting did not help; `reason` and the numbers say why.";
     AlreadyCompacted 1102 "alreadyCompacted"
@@ -133,9 +135,9 @@ kinds! {
     OperationInProgress 1103 "operationInProgress"
         "A compaction, navigation or fork runs on the session; `operationId` says which.";
     SummarizerFailed 1104 "summarizerFailed"
-        "The summarizer failed: `cause`, `retryable`, `attempts`.";
+        "The summarizer failed: `cause`, `attempts`.";
     SummaryRejected 1105 "summaryRejected"
-        "The summary is empty, cut off, or lacks what it must hold.";
+        "The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller (`reason` is `notSmaller`).";
     CancelledByHook 1106 "cancelledByHook"
         "A hook of the client cancelled the operation.";
     InvalidHookResult 1107 "invalidHookResult"
@@ -177,7 +179,7 @@ impl RpcError {
             Self::EntryNotFound { .. } => Kind::EntryNotFound,
             Self::SessionLocked { .. } => Kind::SessionLocked,
             Self::NotASession { .. } => Kind::NotASession,
-            Self::WriteFailed { .. } => Kind::WriteFailed,
+            Self::WriteFailed { .. } | Self::FileExists { .. } => Kind::WriteFailed,
             Self::LeafMoved { .. } => Kind::LeafMoved,
             Self::ReadOnly { .. } => Kind::ReadOnly,
             Self::ServerBusy { .. } | Self::BatchTooLarge => Kind::ServerBusy,
@@ -192,10 +194,44 @@ impl RpcError {
         self.kind().code()
     }
 
-    /// The error's `data`: its kind, and the ids and numbers needed to act.
+    /// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
+    pub fn nature(&self) -> (&'static str, bool) {
+        match self {
+            Self::Parse { .. } => ("notJson", false),
+            Self::InvalidRequest { .. } => ("invalidRequest", false),
+            Self::MethodNotFound { .. } => ("unknownMethod", false),
+            Self::InvalidParams { .. } => ("wrongParameter", false),
+            Self::UnsupportedVersion { .. } => ("unsupportedVersion", false),
+            Self::Internal { .. } => ("internal", false),
+            Self::BrokenEntry { .. } => ("brokenEntry", false),
+            Self::NotInitialized => ("notInitialized", false),
+            Self::Cancelled => ("cancelled", false),
+            Self::SessionNotOpen { .. } => ("notOpen", false),
+            Self::NoSessionAt { .. } => ("noFile", false),
+            Self::NothingToContinue { .. } => ("nothingToContinue", false),
+            Self::EntryNotFound { .. } => ("unknownEntry", false),
+            Self::SessionLocked { .. } => ("lockedByOther", true),
+            Self::NotASession { .. } => ("notASession", false),
+            Self::FileExists { .. } => ("fileExists", false),
+            Self::WriteFailed { .. } => ("writeFailed", true),
+            Self::LeafMoved { .. } => ("leafMoved", false),
+            Self::ReadOnly { .. } => ("readOnly", false),
+            Self::ServerBusy { .. } => ("tooManyRequests", true),
+            Self::BatchTooLarge => ("batchTooLarge", false),
+            Self::SessionIdInUse { .. } => ("sessionIdInUse", false),
+            Self::PinBudgetExceeded { .. } => ("pinBudgetExceeded", false),
+            Self::Engine(error) => engine::nature(error),
+        }
+    }
+
+    /// The error's `data`: its kind, its reason, whether it is worth another try, and the ids and numbers needed to
+    /// act.
     pub fn data(&self) -> Value {
         let mut data = self.details();
+        let (reason, is_retryable) = self.nature();
         data["kind"] = Value::from(self.kind().name());
+        data["reason"] = Value::from(reason);
+        data["retryable"] = Value::from(is_retryable);
         data
     }
 
@@ -208,7 +244,10 @@ impl RpcError {
             | Self::Cancelled
             | Self::BatchTooLarge
             | Self::ReadOnly { .. } => json!({}),
-            Self::MethodNotFound { method } => json!({ "method": method }),
+            Self::MethodNotFound { method, nearest } => match nearest {
+                Some(nearest) => json!({ "method": method, "nearest": nearest }),
+                None => json!({ "method": method }),
+            },
             Self::InvalidParams { path, expected } => json!({ "path": path, "expected": expected }),
             Self::PinBudgetExceeded { tokens, max_tokens, entry_tokens, pins } => {
                 json!({ "tokens": tokens, "maxTokens": max_tokens, "entryTokens": entry_tokens, "pins": pins })
@@ -224,8 +263,9 @@ impl RpcError {
                 json!({ "sessionId": session_id, "entryId": entry_id, "line": line })
             }
             Self::SessionLocked { path, pid, host, .. } => json!({ "path": path, "pid": pid, "host": host }),
-            Self::NotASession { path, reason } => json!({ "path": path, "reason": reason }),
+            Self::NotASession { path, reason } => json!({ "path": path, "detail": reason }),
             Self::WriteFailed { path, .. } => json!({ "path": path }),
+            Self::FileExists { path } => json!({ "path": path }),
             Self::LeafMoved { expected, actual } => json!({ "expectedLeafId": expected, "leafId": actual }),
             Self::ServerBusy { waiting, limit } => json!({ "waiting": waiting, "limit": limit }),
             Self::SessionIdInUse { session_id, path } => json!({ "sessionId": session_id, "path": path }),
@@ -263,8 +303,9 @@ impl RpcError {
             StoreError::ReadOnly { .. } | StoreError::LeaseLost { .. } => Self::ReadOnly { message },
             StoreError::InvalidSessionId { .. } => Self::invalid_params("sessionId", message),
             StoreError::InvalidEntry { reason } => Self::invalid_params("entry", reason.clone()),
-            StoreError::AlreadyExists { locator } => {
-                Self::WriteFailed { message: format!("{locator} exists"), path: Some(locator.to_string()) }
+            StoreError::AlreadyExists { locator } => Self::FileExists { path: locator.to_string() },
+            StoreError::SessionIdTaken { id, locator } => {
+                Self::SessionIdInUse { session_id: id.clone(), path: Some(locator.to_string()) }
             }
             StoreError::BrokenEntry { id, line, .. } => {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
@@ -290,7 +331,10 @@ mod tests {
     fn every_kind_has_its_code() {
         let error = RpcError::ServerBusy { waiting: 2, limit: 1 };
         assert_eq!((error.code(), error.kind()), (1008, Kind::ServerBusy));
-        assert_eq!(error.data(), json!({ "kind": "serverBusy", "waiting": 2, "limit": 1 }));
+        let expected = json!({
+            "kind": "serverBusy", "reason": "tooManyRequests", "retryable": true, "waiting": 2, "limit": 1,
+        });
+        assert_eq!(error.data(), expected);
         let unsupported = RpcError::UnsupportedVersion { version: 9 };
         assert_eq!((unsupported.code(), unsupported.data()["supportedVersions"].clone()), (-32602, json!([1])));
     }

@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::handlers::{
-    compact_messages, compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions, undo,
+    compact_messages, compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions,
+    status, undo,
 };
 pub use crate::scope::Scope;
 use crate::wire::*;
@@ -82,6 +83,12 @@ methods! {
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
         "Ends all operations and closes all sessions; the notification `exit` follows.",
         [];
+    "ping" status::ping, NoParams => Null, Free,
+        "Answers at once, before `initialize` too: the server is there.",
+        [];
+    "getStatus" status::get, NoParams => ServerStatus, Free,
+        "Tells the open sessions, running operations, memory and versions of the server.",
+        [];
     "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
         "The OpenRPC document of this server.",
         [];
@@ -101,9 +108,6 @@ methods! {
     "listSessions" sessions::list, ListSessionsParams => ListSessionsResult, Free,
         "Lists sessions, newest activity first.",
         [];
-    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
-        "Copies one branch of a session into a new file and opens it.",
-        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
     "setSessionName" sessions::set_name, SetSessionNameParams => AppendedResult, Write,
         "Names a session.",
         ["sessionNotFound", "writeFailed", "readOnly"];
@@ -189,6 +193,9 @@ methods! {
     "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
         "Moves the leaf to another place in the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
+    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
+        "Copies one branch of a session into a new file and opens it.",
+        ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }
 
 macro_rules! notifications {
@@ -210,6 +217,7 @@ macro_rules! notifications {
 notifications! {
     "entryAppended" EntryAppended, "An entry was written, whoever caused it.";
     "sessionChanged" SessionChanged, "Another program added entries to the file.";
+    "diagnostic" RequestDiagnostic, "A part of a request was passed over; the request is served all the same.";
     "leafChanged" LeafChanged, "A navigation moved the leaf.";
     "compactionStart" CompactionStart, "A compaction started.";
     "compactionProgress" OperationProgress, "A compaction goes on.";
@@ -265,9 +273,9 @@ pub fn names() -> Vec<&'static str> {
     METHODS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The scope of a method; `None` if there is no such method.
-pub fn scope(method: &str) -> Option<Scope> {
-    METHODS.iter().find_map(|(name, scope)| (*name == method).then_some(*scope))
+/// The name and scope of a method; `None` if there is no such method.
+pub fn find(method: &str) -> Option<(&'static str, Scope)> {
+    METHODS.iter().find(|(name, _)| *name == method).copied()
 }
 
 fn register_one<P, R, H, F>(

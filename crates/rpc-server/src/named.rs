@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use crate::arrivals::Concern;
-use crate::errors::RpcError;
 use crate::pending_operations::PendingOperation;
 use crate::server::Server;
 
@@ -19,8 +18,8 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Only what is certainly wrong is refused here, the method's own types check the rest.
-    pub(crate) fn of(params: &str) -> Result<Self, RpcError> {
+    /// What is wrong counts as missing here; the method's own types check it.
+    pub(crate) fn of(params: &str) -> Self {
         #[derive(Deserialize)]
         struct Members<'a> {
             #[serde(rename = "sessionId", borrow)]
@@ -31,20 +30,20 @@ impl Named {
             summarize: Option<&'a serde_json::value::RawValue>,
         }
         if !params.starts_with('{') {
-            return Err(RpcError::invalid_params("params", "an object"));
+            return Self::default();
         }
         let Ok(members) = serde_json::from_str::<Members<'_>>(params) else {
-            return Ok(Self::default());
+            return Self::default();
         };
-        Ok(Self {
+        Self {
             session_id: members.session_id.and_then(|id| compaction_core::json::decode_string(id.get())),
             path: members.path.and_then(|path| compaction_core::json::decode_string(path.get())),
             summarize: members.summarize.is_some_and(|summarize| summarize.get() == "true"),
-        })
+        }
     }
 
-    /// The sessions that may not be what they are until an opening call is done. A new session has an
-    /// id that nobody knows before the reply.
+    /// The sessions that may not be what they are until an opening call is done. A new session whose
+    /// id the client did not choose has one that nobody knows before the reply.
     pub(crate) fn concern(&self, method: &str, server: &Server) -> Option<Concern> {
         match method {
             "openSession" => {
@@ -52,7 +51,7 @@ impl Named {
                 Some(Concern::Named(locator.name()?.to_owned()))
             }
             "continueSession" => Some(Concern::AnyStored),
-            "forkSession" => self.session_id.clone().map(Concern::Session),
+            "createSession" | "forkSession" => self.session_id.clone().map(Concern::Session),
             _ => None,
         }
     }

@@ -6,16 +6,17 @@ use serde::Serialize;
 
 use crate::convert;
 use crate::errors::RpcError;
+use crate::lean::Wanted;
 use crate::wire;
 
-/// The notification that tells of an event.
+/// The notification that tells a client of an event as it wants it.
 ///
 /// # Errors
 /// When its parameters cannot be written.
-pub(crate) fn notification(event: Event) -> Result<String, serde_json::Error> {
+pub(crate) fn notification(event: Event, wanted: Wanted) -> Result<String, serde_json::Error> {
     match event {
         Event::EntryAppended { session_id, entry } => {
-            written("entryAppended", &wire::EntryAppended { session_id, entry: convert::entry(&entry) })
+            written("entryAppended", &wire::EntryAppended { session_id, entry: wanted.announced(&entry) })
         }
         Event::SessionChanged { session_id, entry_ids, leaf_id } => {
             let entry_ids = entry_ids.iter().map(ToString::to_string).collect();
@@ -32,7 +33,7 @@ pub(crate) fn notification(event: Event) -> Result<String, serde_json::Error> {
             let reason = reason.into();
             written("compactionStart", &wire::CompactionStart { session_id, operation_id, reason, tokens_before })
         }
-        Event::CompactionEnded(end) => written("compactionEnd", &compaction_end(*end)),
+        Event::CompactionEnded(end) => written("compactionEnd", &compaction_end(*end, wanted)),
         Event::NavigationStarted { session_id, operation_id, target_id, old_leaf_id, estimated_tokens } => {
             let (target_id, old_leaf_id) = (target_id.to_string(), convert::id(old_leaf_id.as_ref()));
             written(
@@ -57,7 +58,11 @@ pub(crate) fn notification(event: Event) -> Result<String, serde_json::Error> {
     }
 }
 
-fn written<P: Serialize>(method: &str, params: &P) -> Result<String, serde_json::Error> {
+/// A notification as it is sent.
+///
+/// # Errors
+/// When its parameters cannot be written.
+pub(crate) fn written<P: Serialize>(method: &str, params: &P) -> Result<String, serde_json::Error> {
     let params = serde_json::to_string(params)?;
     Ok(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}"))
 }
@@ -70,10 +75,10 @@ fn parted<T>(outcome: Result<T, EngineError>) -> (Option<T>, Option<wire::ErrorB
     }
 }
 
-fn compaction_end(end: CompactionEnd) -> wire::CompactionEnd {
+fn compaction_end(end: CompactionEnd, wanted: Wanted) -> wire::CompactionEnd {
     let (done, error) = parted(end.outcome);
     let (result, clipped) = match done {
-        Some(CompactionDone::Compacted(compaction)) => (Some(convert::compaction(&compaction)), Vec::new()),
+        Some(CompactionDone::Compacted(compaction)) => (Some(wanted.compaction(&compaction)), Vec::new()),
         Some(CompactionDone::Clipped(clipped)) => (None, clipped.iter().map(convert::clipped).collect()),
         None => (None, Vec::new()),
     };

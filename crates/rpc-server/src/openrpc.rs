@@ -21,6 +21,12 @@ pub fn document() -> Value {
     let client_methods = methods::describe_client_methods(&mut results, &mut generator);
     let mut schemas = generator.take_definitions(true);
     schemas.extend(results.take_definitions(true));
+    // Generators name types by their titles.
+    for (name, schema) in &mut schemas {
+        if let Some(schema) = schema.as_object_mut() {
+            schema.entry("title").or_insert_with(|| json!(name));
+        }
+    }
     let methods: Vec<Value> = descriptions.iter().map(|method| describe(method, &schemas)).collect();
     let notifications: Vec<Value> = notifications
         .iter()
@@ -70,6 +76,7 @@ fn describe(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
     json!({
         "name": method.name,
         "summary": method.summary,
+        "tags": [{ "name": task(method.name) }],
         "paramStructure": "by-name",
         "params": parameters(&method.params, schemas),
         "result": { "name": "result", "schema": method.result },
@@ -77,6 +84,34 @@ fn describe(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
         "x-params": method.params,
         "x-scope": method.scope.name(),
     })
+}
+
+/// What methods are for, in the order of the reference.
+const TASKS: &[(&str, &[&str])] = &[
+    ("Start, settings and end", &["initialize", "updateSettings", "ping", "getStatus", "rpc.discover", "shutdown"]),
+    (
+        "Sessions",
+        &[
+            "createSession",
+            "openSession",
+            "continueSession",
+            "closeSession",
+            "listSessions",
+            "setSessionName",
+            "getSessionStats",
+            "checkSession",
+        ],
+    ),
+    ("Writing", &["appendMessage", "appendEntry", "setLabel", "pinEntry"]),
+    ("Reading", &["getContext", "getEntry", "getEntries", "getBranch", "getTree", "getPins"]),
+    ("Finding", &["searchSession", "recall"]),
+    ("Tokens", &["getContextUsage", "estimateTokens", "serializeConversation"]),
+    ("Compaction", &["checkCompaction", "prepareCompaction", "compact", "abortCompaction", "undoCompaction"]),
+    ("Branches", &["prepareNavigation", "navigateTree", "forkSession"]),
+];
+
+fn task(method: &str) -> &'static str {
+    TASKS.iter().find(|(_, methods)| methods.contains(&method)).map_or("Other", |(task, _)| task)
 }
 
 /// An error of the table, as OpenRPC names it.
@@ -127,5 +162,9 @@ mod tests {
             assert!(schemas.contains_key(name), "no schema {name}");
         }
         assert!(!text.contains("\"format\":\"u"), "an integer format is left");
+        assert!(!text.contains("\"Other\""), "a method has no task");
+        let named = TASKS.iter().flat_map(|(_, methods)| *methods);
+        assert!(named.copied().all(|name| methods::find(name).is_some()), "a task names a method that is none");
+        assert!(schemas.iter().all(|(name, schema)| schema["title"] == json!(name)), "a schema has no title");
     }
 }

@@ -6,24 +6,71 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::errors::RpcError;
+use crate::unknown::MOST_TOLD;
 use strict::Strict;
 
 /// Reads the parameters of a call; missing ones count as an empty object.
 ///
 /// Fails with `invalidParams`, whose path leads to the wrong or missing member.
 pub(crate) fn parse<P: DeserializeOwned>(params: Option<&str>) -> Result<P, RpcError> {
-    let text = params.unwrap_or("{}");
-    if !text.trim_start().starts_with('{') {
-        return Err(RpcError::invalid_params("params", "an object"));
+    parse_and_note(params).map(|(params, _)| params)
+}
+
+/// The same, with the steps to each member that nothing reads.
+pub(crate) fn parse_and_note<P: DeserializeOwned>(params: Option<&str>) -> Result<(P, Vec<Vec<String>>), RpcError> {
+    let text = object_of(params)?;
+    let mut unread = Vec::new();
+    // Finding the path of an error costs time that only wrong parameters need to pay.
+    let read = read_and_note(text, |path| {
+        if unread.len() < MOST_TOLD {
+            unread.push(steps(path));
+        }
+    });
+    read.map(|params| (params, unread)).map_err(|error| explain::<P>(text, &error))
+}
+
+/// The text of parameters as an object. `null`, `[]` and `[null]`, which some clients send where there are none,
+/// count as an empty one.
+///
+/// Fails with `invalidParams` for anything else that is no object.
+pub(crate) fn object_of(params: Option<&str>) -> Result<&str, RpcError> {
+    let text = params.unwrap_or("{}").trim_ascii();
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).map_or(text, str::trim_ascii);
+    match inside {
+        "null" | "" => Ok("{}"),
+        _ if text.starts_with('{') => Ok(text),
+        _ => Err(RpcError::invalid_params("params", "an object")),
     }
-    // Finding the path costs time that only wrong parameters need to pay.
-    read(text).map_err(|error| explain::<P>(text, &error))
+}
+
+/// The names and numbers on the way to a value.
+fn steps(path: &serde_ignored::Path<'_>) -> Vec<String> {
+    use serde_ignored::Path;
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Seq { parent, index } => (parent, Some(index.to_string())),
+        Path::Map { parent, key } => (parent, Some(key.clone())),
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut steps = steps(parent);
+    steps.extend(step);
+    steps
 }
 
 /// Reads a value that is no parameter; the error is the path to what is wrong, empty for the value
 /// itself, and what was expected there.
 pub(crate) fn parse_value<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
     read(text).map_err(|error| locate::<T>(text, &error))
+}
+
+fn read_and_note<T: DeserializeOwned>(
+    text: &str,
+    note: impl FnMut(&serde_ignored::Path<'_>),
+) -> Result<T, serde_json::Error> {
+    let mut note = note;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = serde_ignored::deserialize(Strict(&mut deserializer), |path| note(&path))?;
+    deserializer.end().map(|()| value)
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
@@ -106,7 +153,12 @@ mod tests {
     fn errors_name_the_member() {
         const REQUIRED: &str = "a value: the member is required";
         check::<AppendMessageParams>("{}", "sessionId", REQUIRED);
-        check::<AppendMessageParams>("[]", "params", "an object");
+        for none in ["null", "[]", " [ null ] "] {
+            check::<AppendMessageParams>(none, "sessionId", REQUIRED);
+        }
+        for wrong in ["[1]", "[{}]", "5", "\"\"", "true", "[[]]"] {
+            check::<AppendMessageParams>(wrong, "params", "an object");
+        }
         check::<AppendMessageParams>(r#"{"sessionId":5,"message":{}}"#, "sessionId", "a string");
         let model = r#"{"sessionId":"s","model":{"provider":"p","id":"m"}}"#;
         check::<CheckCompactionParams>(model, "model.contextWindow", REQUIRED);

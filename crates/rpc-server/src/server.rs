@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{Engine, Settings, threads};
@@ -17,10 +17,13 @@ use crate::arrivals::Arrivals;
 use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::client_host::ClientHost;
 use crate::errors::RpcError;
+use crate::lean::Wanted;
+use crate::notifications;
 use crate::paths::check_path;
 use crate::pending_operations::PendingOperations;
 use crate::sessions::Sessions;
 use crate::transport::{Cork, Outbound};
+use crate::unknown::Told;
 use crate::wire::ClientCapabilities;
 
 /// After the end of input, requests that were read get this long to finish by themselves, and before a
@@ -46,6 +49,10 @@ pub struct Server {
     pub client_calls: Arc<ClientCalls>,
     /// What the server can do, for those who ask.
     pub(crate) catalog: Catalog,
+    /// When the server started.
+    pub(crate) started: Instant,
+    /// Names that the client has been told nothing reads.
+    pub(crate) told: Told,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Given, or made once, as it remembers what its lists learned.
@@ -91,6 +98,8 @@ pub struct Configuration {
     pub durability: Durability,
     /// Bytes of a line that the store holds at most, settled with it.
     pub max_line_bytes: usize,
+    /// What the client wants to be told in full.
+    pub(crate) wanted: Wanted,
     /// Hooks that the client answers.
     pub hooks: Vec<String>,
     /// Process id of the parent.
@@ -119,6 +128,8 @@ impl Server {
             pending_operations: Arc::default(),
             client_calls: Arc::default(),
             catalog,
+            started: Instant::now(),
+            told: Told::default(),
             outbound,
             configuration: OnceLock::new(),
             store,
@@ -193,6 +204,14 @@ impl Server {
         limit: Duration,
     ) -> Result<Box<RawValue>, ClientCallError> {
         self.client_calls.ask(&self.outbound, method, params, limit).await
+    }
+
+    /// Tells the client something that is no event of the engine.
+    pub(crate) fn notify<P: Serialize>(&self, method: &str, params: &P) {
+        match notifications::written(method, params) {
+            Ok(notification) => self.outbound.push(notification),
+            Err(error) => tracing::error!(%error, "a notification could not be written"),
+        }
     }
 
     /// Whether the client answers a hook.

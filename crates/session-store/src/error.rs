@@ -118,6 +118,14 @@ pub enum StoreError {
         /// What broke the connection.
         source: io::Error,
     },
+    /// A session of the directory has the id that was chosen for a new one; nothing was written.
+    #[error("create a session with the id {id}: {locator} has it")]
+    SessionIdTaken {
+        /// The id.
+        id: String,
+        /// The session that has it.
+        locator: Locator,
+    },
     /// The system failed to do something else than writing.
     #[error("{action} {}", shown(locator.as_ref()))]
     Io {

@@ -11,6 +11,11 @@ static KINDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../conformance/codes.json")).expect("codes.json maps codes to kinds")
 });
 
+/// The kinds of all errors.
+pub fn codes() -> Vec<String> {
+    KINDS.values().cloned().collect()
+}
+
 /// Whether a message (or each member of a batch) is one of JSON-RPC 2.0, and an error one of this protocol.
 pub(crate) fn check_message(value: &Value) -> Result<(), String> {
     match value {
@@ -31,7 +36,8 @@ fn check_single(value: &Value) -> Result<(), String> {
     value.get("error").map_or(Ok(()), check_error)
 }
 
-/// An error has a known code, a text for people, and the kind that belongs to the code.
+/// An error has a known code, a text for people, the kind that belongs to the code, a reason, and whether another try
+/// may help.
 fn check_error(error: &Value) -> Result<(), String> {
     let code = error.get("code").and_then(Value::as_i64).ok_or_else(|| format!("an error without code: {error}"))?;
     let kind =
@@ -39,9 +45,13 @@ fn check_error(error: &Value) -> Result<(), String> {
     if error.get("message").and_then(Value::as_str).is_none_or(str::is_empty) {
         return Err(format!("an error without message: {error}"));
     }
-    match error.pointer("/data/kind").and_then(Value::as_str) {
-        Some(found) if found == kind => Ok(()),
-        _ => Err(format!("an error whose data.kind is not {kind}: {error}")),
+    if error.pointer("/data/kind").and_then(Value::as_str) != Some(kind) {
+        return Err(format!("an error whose data.kind is not {kind}: {error}"));
+    }
+    let is_name = |reason: &str| !reason.is_empty() && reason.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match (error.pointer("/data/reason").and_then(Value::as_str), error.pointer("/data/retryable")) {
+        (Some(reason), Some(Value::Bool(_))) if is_name(reason) => Ok(()),
+        _ => Err(format!("an error without a data.reason for programs or without data.retryable: {error}")),
     }
 }
 

@@ -14,7 +14,7 @@ use super::invariants;
 use super::matching;
 use super::server::Server;
 use super::steps::{Action, Answer, Step};
-use super::transcript::Transcript;
+use super::transcript::{Exchanged, Transcript};
 use super::variables::{Variables, fill, fill_string};
 
 /// The longest that a step waits for something that must come.
@@ -37,6 +37,17 @@ pub(super) struct Player<'a> {
 pub(crate) fn play(binary: &Path, case: &Case, framing: Framing) -> Result<(), String> {
     let mut player = Player::new(binary, case, framing).map_err(|error| format!("  {error:#}"))?;
     player.run().map_err(|error| player.report(&error))
+}
+
+/// Plays `case` in lines and gives what went over the pipes, with the case's directory; the error is a report.
+///
+/// # Errors
+/// When the case does not go as it says.
+pub fn record(binary: &Path, case: &Case) -> Result<(Vec<Exchanged>, String), String> {
+    let mut player = Player::new(binary, case, Framing::Lines).map_err(|error| format!("  {error:#}"))?;
+    player.run().map_err(|error| player.report(&error))?;
+    let root = player.variables.get("dir").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok((std::mem::take(&mut player.transcript.exchanges), root))
 }
 
 /// What the server can do, as `requires` names it: `method:NAME`, `summarizer:NAME`, `hook:NAME`.

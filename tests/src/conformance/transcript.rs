@@ -7,17 +7,34 @@ const SHOWN: usize = 700;
 
 /// Lines in the order in which things happened.
 #[derive(Debug, Default)]
-pub(crate) struct Transcript(Vec<String>);
+pub(crate) struct Transcript {
+    lines: Vec<String>,
+    /// The same, whole and without the steps.
+    pub(crate) exchanges: Vec<Exchanged>,
+}
+
+/// A message that went over the pipes.
+#[derive(Debug, Clone)]
+pub struct Exchanged {
+    /// The name of the server.
+    pub server: String,
+    /// Whether the client sent it.
+    pub is_sent: bool,
+    /// Its text, with the framing that it was sent in.
+    pub text: String,
+}
 
 impl Transcript {
     /// A step begins.
     pub(crate) fn step(&mut self, index: usize, source: &serde_json::Value) {
-        self.0.push(format!("# step {index}: {}", shorten(&source.to_string(), 300)));
+        self.lines.push(format!("# step {index}: {}", shorten(&source.to_string(), 300)));
     }
 
     /// Bytes went to a server.
     pub(crate) fn sent(&mut self, server: &str, bytes: &[u8]) {
-        self.0.push(format!(
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        self.exchanges.push(Exchanged { server: server.to_owned(), is_sent: true, text });
+        self.lines.push(format!(
             "{server} <- {}",
             shorten(&String::from_utf8_lossy(bytes).escape_debug().to_string(), SHOWN)
         ));
@@ -25,12 +42,13 @@ impl Transcript {
 
     /// A message came from a server.
     pub(crate) fn received(&mut self, server: &str, text: &str) {
-        self.0.push(format!("{server} -> {}", shorten(text, SHOWN)));
+        self.exchanges.push(Exchanged { server: server.to_owned(), is_sent: false, text: text.to_owned() });
+        self.lines.push(format!("{server} -> {}", shorten(text, SHOWN)));
     }
 
     /// The whole of it.
     pub(crate) fn text(&self) -> String {
-        self.0.iter().fold(String::new(), |mut text, line| {
+        self.lines.iter().fold(String::new(), |mut text, line| {
             let _ = writeln!(text, "    {line}");
             text
         })

@@ -8,6 +8,8 @@ use serde_json::Value;
 pub(super) struct Document<'a> {
     pub(super) version: &'a str,
     pub(super) methods: Vec<Method<'a>>,
+    /// Requests that the server makes.
+    pub(super) client_methods: Vec<Method<'a>>,
     pub(super) notifications: Vec<Notification<'a>>,
     /// Notifications that the client sends.
     pub(super) client_notifications: Vec<Notification<'a>>,
@@ -26,6 +28,10 @@ pub(super) struct Method<'a> {
     pub(super) result: &'a Value,
     /// Codes of the errors that it may answer beside the general ones.
     pub(super) errors: Vec<i64>,
+    /// What it is for; empty if the document does not say.
+    pub(super) task: &'a str,
+    /// A recorded request and its reply, as OpenRPC pairs them.
+    pub(super) example: Option<&'a Value>,
 }
 
 /// A notification.
@@ -33,6 +39,8 @@ pub(super) struct Notification<'a> {
     pub(super) name: &'a str,
     pub(super) summary: &'a str,
     pub(super) params: &'a Value,
+    /// Recorded parameters.
+    pub(super) example: Option<&'a Value>,
 }
 
 /// A row of the error table.
@@ -40,6 +48,8 @@ pub(super) struct ErrorCode<'a> {
     pub(super) code: i64,
     pub(super) kind: &'a str,
     pub(super) description: &'a str,
+    /// A recorded request, and the error that came.
+    pub(super) example: Option<&'a Value>,
 }
 
 impl<'a> Document<'a> {
@@ -49,6 +59,7 @@ impl<'a> Document<'a> {
         Self {
             version: text(&openrpc["info"]["version"]),
             methods: list(&openrpc["methods"]).iter().map(method).collect(),
+            client_methods: list(&openrpc["x-clientMethods"]).iter().map(client_method).collect(),
             notifications: list(&openrpc["x-notifications"]).iter().map(notification).collect(),
             client_notifications: list(&openrpc["x-clientNotifications"]).iter().map(notification).collect(),
             errors: list(&openrpc["x-errors"]).iter().map(error_code).collect(),
@@ -92,7 +103,13 @@ fn method(value: &Value) -> Method<'_> {
         params: &value["x-params"],
         result: &value["result"]["schema"],
         errors: list(&value["errors"]).iter().filter_map(|error| error["code"].as_i64()).collect(),
+        task: text(&value["tags"][0]["name"]),
+        example: list(&value["examples"]).first(),
     }
+}
+
+fn client_method(value: &Value) -> Method<'_> {
+    Method { params: &value["params"], result: &value["result"], ..method(value) }
 }
 
 fn notification(value: &Value) -> Notification<'_> {
@@ -101,6 +118,7 @@ fn notification(value: &Value) -> Notification<'_> {
         summary: text(&value["summary"]),
         // A list of one parameter, as OpenRPC has it for methods, or its schema alone.
         params: list(&value["params"]).first().map_or(&value["params"], |only| &only["schema"]),
+        example: list(&value["examples"]).first(),
     }
 }
 
@@ -109,5 +127,6 @@ fn error_code(value: &Value) -> ErrorCode<'_> {
         code: value["code"].as_i64().unwrap_or_default(),
         kind: text(&value["kind"]),
         description: text(&value["description"]),
+        example: value.get("example"),
     }
 }

@@ -9,8 +9,15 @@ use super::text::capitalised;
 /// The whole page.
 pub(super) fn reference(document: &Document<'_>) -> String {
     let mut page = head(document);
-    page.push_str("\n## Methods\n");
-    page.extend(document.methods.iter().map(|method| method_section(document, method)));
+    for task in tasks(document) {
+        page.push_str(&format!("\n## {}\n", if task.is_empty() { "Methods" } else { task }));
+        let methods = document.methods.iter().filter(|method| method.task == task);
+        page.extend(methods.map(|method| method_section(document, method)));
+    }
+    if !document.client_methods.is_empty() {
+        page.push_str("\n## Requests of the server\n\nThe client answers them.\n");
+        page.extend(document.client_methods.iter().map(|method| method_section(document, method)));
+    }
     page.push_str("\n## Notifications\n");
     page.extend(document.notifications.iter().map(|notification| notification_section(document, notification)));
     page.push_str("\n## Notifications of the client\n");
@@ -18,7 +25,41 @@ pub(super) fn reference(document: &Document<'_>) -> String {
     page.push_str("\n## Types\n");
     page.extend(types_apart(document).iter().map(|name| type_section(document, name)));
     page.push_str(&error_table(document));
+    page.extend(document.errors.iter().filter_map(error_example));
     page
+}
+
+/// What methods are for, in the order in which the methods name it.
+fn tasks<'a>(document: &Document<'a>) -> Vec<&'a str> {
+    let mut tasks: Vec<&str> = Vec::new();
+    for method in &document.methods {
+        if !tasks.contains(&method.task) {
+            tasks.push(method.task);
+        }
+    }
+    tasks
+}
+
+/// A request and its reply, as they were recorded.
+fn method_example(example: Option<&Value>) -> String {
+    let Some(example) = example else {
+        return String::new();
+    };
+    let params = super::document::list(&example["params"]).iter();
+    let params: serde_json::Map<String, Value> =
+        params.filter_map(|param| Some((param["name"].as_str()?.to_owned(), param["value"].clone()))).collect();
+    let sent = if params.is_empty() { String::new() } else { format!("\n{}", block(&Value::Object(params))) };
+    format!("\nExample:\n{sent}\n{}", block(&example["result"]["value"]))
+}
+
+fn error_example(error: &super::document::ErrorCode<'_>) -> Option<String> {
+    let example = error.example?;
+    let kind = error.kind;
+    Some(format!("\n### {kind}\n\n{}\n{}", block(&example["request"]), block(&example["error"])))
+}
+
+fn block(value: &Value) -> String {
+    format!("```json\n{}\n```\n", super::text::shown_json(value))
 }
 
 fn head(document: &Document<'_>) -> String {
@@ -42,6 +83,7 @@ fn method_section(document: &Document<'_>, method: &Method<'_>) -> String {
     section.push_str(&format!("\nParameters:{}", body(document, method.params)));
     section.push_str(&format!("\nResult:{}", body(document, method.result)));
     section.push_str(&errors_of(document, method));
+    section.push_str(&method_example(method.example));
     section
 }
 
@@ -67,12 +109,15 @@ fn errors_of(document: &Document<'_>, method: &Method<'_>) -> String {
 
 fn notification_section(document: &Document<'_>, notification: &Notification<'_>) -> String {
     let body = body(document, notification.params);
-    format!("\n### {}\n\n{}\n\nParameters:{body}", notification.name, notification.summary)
+    let example = notification.example.filter(|params| !params.is_null());
+    let example = example.map(|params| format!("\nExample:\n\n{}", block(params))).unwrap_or_default();
+    format!("\n### {}\n\n{}\n\nParameters:{body}{example}", notification.name, notification.summary)
 }
 
 /// Types that are shown in sections of their own: all but the parameters of calls.
 fn types_apart<'a>(document: &Document<'a>) -> Vec<&'a str> {
-    let of_calls: Vec<Shape> = document.methods.iter().map(|method| Shape::read(method.params)).collect();
+    let methods = document.methods.iter().chain(&document.client_methods);
+    let of_calls: Vec<Shape> = methods.map(|method| Shape::read(method.params)).collect();
     let is_apart = |name: &&&str| !of_calls.contains(&Shape::Named((**name).to_string()));
     document.types.keys().filter(is_apart).copied().collect()
 }
@@ -142,7 +187,9 @@ fn expression(shape: &Shape) -> String {
 
 fn error_table(document: &Document<'_>) -> String {
     let head = "\n## Errors\n\n`data.kind` names the error; the other members of `data` are what a person needs to \
-                act.\n\n| code | kind | meaning |\n|---|---|---|\n";
+                act. \
+                `data.reason` tells errors of one kind apart, and `data.retryable` says whether the same call, sent \
+                again later, may succeed.\n\n| code | kind | meaning |\n|---|---|---|\n";
     let row = |error: &super::document::ErrorCode<'_>| {
         format!("| {} | `{}` | {} |\n", error.code, error.kind, cell(&capitalised(error.description)))
     };

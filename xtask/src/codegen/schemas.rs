@@ -10,7 +10,7 @@ const PREFIX: &str = "#/components/schemas/";
 
 /// Names and texts of all files.
 pub(super) fn files(document: &Document<'_>) -> Vec<(String, String)> {
-    let methods = document.methods.iter().flat_map(|method| {
+    let methods = document.methods.iter().chain(&document.client_methods).flat_map(|method| {
         let params = (format!("{}.params", method.name), method.params);
         [params, (format!("{}.result", method.name), method.result)]
     });

@@ -28,3 +28,49 @@ pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
+
+/// Columns that a line of shown JSON has at most, where it can be broken.
+const COLUMNS: usize = 110;
+
+/// JSON for readers: what fits stands on one line.
+pub(super) fn shown_json(value: &serde_json::Value) -> String {
+    shown_at(value, 0, 0)
+}
+
+fn shown_at(value: &serde_json::Value, depth: usize, before: usize) -> String {
+    use serde_json::Value;
+    let line = on_one_line(value);
+    if 2 * depth + before + line.chars().count() <= COLUMNS {
+        return line;
+    }
+    let (inner, outer) = ("  ".repeat(depth + 1), "  ".repeat(depth));
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            let items: Vec<String> = items.iter().map(|item| inner.clone() + &shown_at(item, depth + 1, 0)).collect();
+            format!("[\n{}\n{outer}]", items.join(",\n"))
+        }
+        Value::Object(members) if !members.is_empty() => {
+            let member = |(name, value): (&String, &Value)| {
+                let name = format!("{}: ", Value::from(name.as_str()));
+                let value = shown_at(value, depth + 1, name.chars().count());
+                format!("{inner}{name}{value}")
+            };
+            format!("{{\n{}\n{outer}}}", members.iter().map(member).collect::<Vec<_>>().join(",\n"))
+        }
+        _ => line,
+    }
+}
+
+fn on_one_line(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(on_one_line).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) if members.is_empty() => "{}".to_owned(),
+        Value::Object(members) => {
+            let member =
+                |(name, value): (&String, &Value)| format!("{}: {}", Value::from(name.as_str()), on_one_line(value));
+            format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}

@@ -41,9 +41,13 @@ Examples:
   compactd demo                               watch a sample session being compacted
   compactd compact session.jsonl --dry-run    what a compaction would do
   compactd compact session.jsonl              do it
+  compactd undo session.jsonl                 take it back
+  compactd show session.jsonl summary         read the last summary
   compactd tree session.jsonl                 draw the branches of a session
 
-Exit codes: 0 done, 1 the operation failed, 2 wrong usage.";
+FILE may be - for standard input, where nothing is written.
+
+Exit codes: 0 done, 1 the operation failed, 2 wrong usage, 3 nothing to do.";
 
 /// Keeps an agent's conversation tree on disk and compacts it.
 #[derive(Debug, Parser)]
@@ -138,8 +142,128 @@ pub(crate) enum Command {
     Demo(DemoOptions),
     /// Compact a session file, or say what would happen
     Compact(CompactOptions),
+    /// Take the last compaction of a session file back
+    Undo(UndoOptions),
+    /// Show the context, the last summary or an entry of a session file
+    Show(ShowOptions),
+    /// List the sessions of this directory, newest activity first
+    List(ListOptions),
+    /// Find entries by their words, in one session file or in all sessions
+    Search(SearchOptions),
+    /// Give back what compactions took out of the context
+    Recall(RecallOptions),
     /// Draw the tree of a session file
     Tree(TreeOptions),
+}
+
+impl Command {
+    /// Whether the output is for programs, so that a failure is JSON as well.
+    pub(crate) fn is_for_programs(&self) -> bool {
+        match self {
+            Self::Demo(_) => false,
+            Self::Compact(options) => options.json,
+            Self::Undo(options) => options.json,
+            Self::Show(options) => options.json,
+            Self::List(options) => options.json,
+            Self::Search(options) => options.json,
+            Self::Recall(options) => options.json,
+            Self::Tree(options) => options.json,
+        }
+    }
+}
+
+/// Options of `undo`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Brings back the context from before a compaction, with what came later, on a new branch. Nothing is\n\
+                  deleted."
+)]
+pub(crate) struct UndoOptions {
+    /// The session file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The compaction to undo, instead of the last one of the branch
+    #[arg(long, value_name = "ID")]
+    pub(crate) entry: Option<String>,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `show` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shown {
+    /// What the model sees
+    Context,
+    /// The summary of the last compaction
+    Summary,
+    /// One entry
+    Entry,
+}
+
+/// Options of `show`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct ShowOptions {
+    /// The session file, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What to show
+    #[arg(value_enum, default_value_t = Shown::Context, value_name = "WHAT")]
+    pub(crate) what: Shown,
+    /// The id of the entry, after `entry`
+    #[arg(value_name = "ID", required_if_eq("what", "entry"))]
+    pub(crate) entry: Option<String>,
+    /// Print it as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `list`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct ListOptions {
+    /// List the sessions of all directories
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Sessions at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: u64,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `search`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct SearchOptions {
+    /// Words that must all occur; a phrase in double quotes counts as one
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// The session file, or - for standard input; all sessions without it
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Hits at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: u64,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `recall`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct RecallOptions {
+    /// The session file, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What is looked for
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// Tokens that are given back at most
+    #[arg(long, value_name = "TOKENS", default_value_t = 2000)]
+    pub(crate) max_tokens: u64,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `demo`.
@@ -281,6 +405,8 @@ mod tests {
         check(&["--version"], 0);
         check(&["compact", "--help"], 0);
         check(&["compact"], 2);
+        check(&["show", "a.jsonl", "entry"], 2);
+        check(&["show", "a.jsonl", "everything"], 2);
         check(&["tree"], 2);
         check(&["tree", "a.jsonl", "--all", "--json"], 2);
         check(&["--framing", "morse"], 2);

@@ -10,41 +10,58 @@ use super::arguments::CompactOptions;
 use super::connection::Connection;
 use super::failure::{Failure, already_compacted, nothing_to_compact};
 use super::line_numbers::line_of;
+use super::looking::shown;
 use super::progress::Progress;
 use super::report::{Plan, compacted, last_evicted, planned};
-use super::terminal::Terminal;
+use super::source::Source;
+use super::terminal::{Terminal, one_line};
+use super::wrapped::wrapped_lines;
 
 /// Runs the command and writes its report to `output`.
 pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
-    let connection = Connection::start(&options.file)?;
-    let report = report(&connection, options, terminal).await;
+    let source = Source::of(&options.file, !options.dry_run)?;
+    let options = &CompactOptions { file: source.path().to_owned(), ..options.clone() };
+    let (connection, session) = source.open(options.dry_run).await?;
+    let report = report(&connection, &session, source.name(), options, terminal).await;
     // After a failure as well: a server that is killed leaves its lock behind.
     let ended = connection.shutdown().await;
     writeln!(output, "{}", report?.trim_end()).map_err(Failure::Output)?;
     ended.map(|_| ())
 }
 
-async fn report(connection: &Connection, options: &CompactOptions, terminal: Terminal) -> Result<String, Failure> {
-    connection.initialize(json!({})).await?;
-    let session = open(connection, options).await?;
-    let prepared = prepare(connection, &session, options).await?;
+async fn report(
+    connection: &Connection,
+    session: &Value,
+    name: &Path,
+    options: &CompactOptions,
+    terminal: Terminal,
+) -> Result<String, Failure> {
+    let prepared = prepare(connection, session, options).await?;
     if options.dry_run {
-        let plan = plan(connection, &session, &prepared, options).await?;
+        let plan = plan(connection, session, &prepared, name, options).await?;
         return Ok(if options.json { plan.to_json().to_string() } else { planned(&plan, terminal) });
     }
     if options.json {
-        return Ok(compact(connection, &session, options).await?.0.to_string());
+        return Ok(compact(connection, session, options).await?.0.to_string());
     }
-    let plan = plan(connection, &session, &prepared, options).await?;
-    let (result, took) = compact(connection, &session, options).await?;
-    Ok(compacted(&plan, &result, took, terminal))
+    let plan = plan(connection, session, &prepared, name, options).await?;
+    if let Some(warning) = migration(session, name) {
+        // Before it happens; where standard error is gone there is nobody to tell.
+        let _told = writeln!(std::io::stderr(), "{warning}");
+    }
+    let (result, took) = compact(connection, session, options).await?;
+    let summary = shown(result["summary"].as_str());
+    let report = compacted(&plan, &result, took, terminal);
+    Ok(format!("{}\n\n{}", report.trim_end(), wrapped_lines(&summary, terminal.columns())))
 }
 
-async fn open(connection: &Connection, options: &CompactOptions) -> Result<Value, Failure> {
-    let path = std::path::absolute(&options.file);
-    let path = path.map_err(|source| Failure::File { path: options.file.clone(), source })?;
-    let params = json!({ "path": path, "readOnly": options.dry_run });
-    connection.call("openSession", &params).await
+/// What is said before a file of an old version is written.
+fn migration(session: &Value, name: &Path) -> Option<String> {
+    let version = session["migratedFrom"].as_u64()?;
+    let name = one_line(&name.display().to_string());
+    Some(format!(
+        "{name} has version {version}: it is rewritten in the present one; the old file is kept as {name}.v{version}.bak"
+    ))
 }
 
 /// The preparation with ids in place of messages, for a dry run with the requests; refusals are failures.
@@ -54,8 +71,8 @@ async fn prepare(connection: &Connection, session: &Value, options: &CompactOpti
     let prepared = connection.call("prepareCompaction", &params).await?;
     match prepared["reason"].as_str() {
         None => Ok(prepared),
-        Some("alreadyCompacted") => Err(Failure::Refused(already_compacted(&prepared))),
-        Some(_) => Err(Failure::Refused(nothing_to_compact(&prepared))),
+        Some("alreadyCompacted") => Err(Failure::NothingToDo { text: already_compacted(&prepared), data: prepared }),
+        Some(_) => Err(Failure::NothingToDo { text: nothing_to_compact(&prepared), data: prepared }),
     }
 }
 
@@ -63,6 +80,7 @@ async fn plan(
     connection: &Connection,
     session: &Value,
     prepared: &Value,
+    name: &Path,
     options: &CompactOptions,
 ) -> Result<Plan, Failure> {
     let id = &session["sessionId"];
@@ -72,7 +90,7 @@ async fn plan(
         params["after"] = json!(last);
     }
     let context = connection.call("getContext", &params).await?;
-    let mut plan = Plan::new(session, prepared, &context, &options.file);
+    let mut plan = Plan::new(session, prepared, &context, name);
     if options.dry_run {
         let kept = json!({ "messages": plan.kept_messages(&context) });
         let estimate = connection.call("estimateTokens", &kept).await?;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use compactd_client::{ClientError, RpcError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::terminal::one_line;
 use super::text::{count, thousands};
@@ -31,9 +31,27 @@ pub(super) enum Failure {
         /// What the system says.
         source: io::Error,
     },
-    /// The server refused a call; the text says why and what to do.
+    /// What was asked for cannot be done; the text says why and what to do.
     #[error("{0}")]
     Refused(String),
+    /// The server refused a call.
+    #[error("{text}")]
+    Answered {
+        /// Why, and what to do.
+        text: String,
+        /// The code of the error.
+        code: i32,
+        /// Its data.
+        data: Value,
+    },
+    /// There was nothing to do; the text says why.
+    #[error("{text}")]
+    NothingToDo {
+        /// What a person reads.
+        text: String,
+        /// The numbers and ids behind it.
+        data: Value,
+    },
     /// The call got no answer.
     #[error("{method}: {source}")]
     Call {
@@ -48,9 +66,41 @@ impl Failure {
     /// A call that failed; refusals are explained with the file that they are about.
     pub(super) fn of_call(method: &'static str, source: ClientError, file: &Path) -> Self {
         match source.rpc() {
-            Some(error) => Self::Refused(explain(method, error, file)),
+            Some(error) => {
+                let text = explain(method, error, file);
+                let data = error.data.clone().unwrap_or(Value::Null);
+                match data["kind"].as_str() {
+                    Some("nothingToCompact" | "alreadyCompacted") => Self::NothingToDo { text, data },
+                    _ => Self::Answered { text, code: error.code, data },
+                }
+            }
             None => Self::Call { method, source },
         }
+    }
+
+    /// Nothing to do, for a reason that has no numbers.
+    pub(super) fn nothing(text: &str) -> Self {
+        Self::NothingToDo { text: text.to_owned(), data: Value::Null }
+    }
+
+    /// The exit code of a command that ends so.
+    pub(super) fn exit_code(&self) -> u8 {
+        match self {
+            Self::NothingToDo { .. } => 3,
+            _ => 1,
+        }
+    }
+
+    /// The failure for programs.
+    pub(super) fn to_json(&self) -> Value {
+        let mut error = json!({ "message": self.to_string() });
+        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } = self {
+            error["data"] = data.clone();
+        }
+        if let Self::Answered { code, .. } = self {
+            error["code"] = json!(code);
+        }
+        json!({ "error": error, "exitCode": self.exit_code() })
     }
 }
 

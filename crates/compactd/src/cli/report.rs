@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::terminal::{Terminal, cut, one_line};
 use super::text::{change, count, thousands, time};
+use super::wrapped::wrapped;
 
 /// Files of each kind that a report names; more are counted.
 const SHOWN_FILES: usize = 6;
@@ -162,6 +163,7 @@ impl Report {
     }
 
     fn line(&mut self, name: &str, value: &str) {
+        let value = wrapped(value, 14, self.terminal.columns());
         self.text += &format!("  {} {value}\n", self.terminal.cyan(&format!("{name:<11}")));
     }
 
@@ -180,7 +182,7 @@ impl Report {
     }
 
     fn closing(&mut self, sentence: &str) {
-        self.text += &format!("{}\n", self.terminal.dim(sentence));
+        self.text += &format!("{}\n", self.terminal.dim(&wrapped(sentence, 0, self.terminal.columns())));
     }
 }
 

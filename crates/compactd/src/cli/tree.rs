@@ -8,8 +8,8 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::arguments::TreeOptions;
-use super::connection::Connection;
 use super::failure::Failure;
+use super::source::Source;
 use super::terminal::{Terminal, one_line};
 use super::text::count;
 
@@ -17,10 +17,11 @@ pub(super) use outline::Outline;
 
 /// Runs the command and writes the drawing to `output`.
 pub(super) async fn run(options: &TreeOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
-    let connection = Connection::start(&options.file)?;
-    let read = read(&connection, options).await;
+    let source = Source::of(&options.file, false)?;
+    let (connection, session) = source.open(true).await?;
+    let tree = connection.call("getTree", &json!({ "sessionId": session["sessionId"] })).await;
     let ended = connection.shutdown().await;
-    let (session, tree) = read?;
+    let tree = tree?;
     let drawn = match options.json {
         true => writeln!(output, "{tree}"),
         false => draw(&session, &tree, options.all, terminal, output),
@@ -29,22 +30,15 @@ pub(super) async fn run(options: &TreeOptions, terminal: Terminal, output: &mut 
     ended.map(|_| ())
 }
 
-/// The results of `openSession` and `getTree`.
-async fn read(connection: &Connection, options: &TreeOptions) -> Result<(Value, Value), Failure> {
-    connection.initialize(json!({})).await?;
-    let path = std::path::absolute(&options.file);
-    let path = path.map_err(|source| Failure::File { path: options.file.clone(), source })?;
-    let session = connection.call("openSession", &json!({ "path": path, "readOnly": true })).await?;
-    let tree = connection.call("getTree", &json!({ "sessionId": session["sessionId"] })).await?;
-    Ok((session, tree))
-}
-
 /// Draws the result of `getTree`, with a title and what was odd about the file.
 fn draw(session: &Value, tree: &Value, all: bool, terminal: Terminal, output: &mut dyn Write) -> std::io::Result<()> {
     let outline = Outline::read(tree, all);
     writeln!(output, "{}", terminal.bold(&title(session, &outline)))?;
     for line in outline.lines() {
         writeln!(output, "{}", drawing::line(&line, terminal))?;
+    }
+    if outline.lines().iter().any(|line| matches!(line.shown, outline::Shown::Folded(_))) {
+        writeln!(output, "{}", terminal.dim("Entries without branches are folded; --all shows them."))?;
     }
     for diagnostic in session["diagnostics"].as_array().into_iter().flatten() {
         let line = diagnostic["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();

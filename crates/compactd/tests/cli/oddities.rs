@@ -16,11 +16,11 @@ const FIRST_VERSION: &str = concat!(
     "\n",
 );
 
-/// Runs a command that must fail on a file with this content, and leave it alone.
-fn check_refused(arguments: &[&str], content: &[u8], expected: Expect) {
+/// Runs a command that has nothing to do on a file with this content, and leave it alone.
+fn check_nothing_to_do(arguments: &[&str], content: &[u8], expected: Expect) {
     let place = Place::new();
     let file = place.file("work.jsonl", content);
-    let said = place.run(&[arguments, &["work.jsonl"]].concat()).failed(1);
+    let said = place.run(&[arguments, &["work.jsonl"]].concat()).failed(3);
     expected.assert_eq(&masked(&said, &place));
     assert_eq!(std::fs::read(&file).expect("readable"), content);
     assert_eq!(place.names(), ["work.jsonl"]);
@@ -52,7 +52,7 @@ fn a_short_session_has_nothing_to_compact() {
     let session = SAMPLE.split_inclusive(|byte| *byte == b'\n').take(6).collect::<Vec<_>>().concat();
     let place = Place::new();
     let file = place.file("work.jsonl", &session);
-    let said = place.run(&["compact", file.to_str().expect("UTF-8")]).failed(1);
+    let said = place.run(&["compact", file.to_str().expect("UTF-8")]).failed(3);
     assert!(said.starts_with("compactd: nothing to compact: the context has "), "{said}");
     assert!(said.contains("20,000 most recent"), "{said}");
     assert_eq!(std::fs::read(&file).expect("readable"), session);
@@ -127,7 +127,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 fn an_empty_file_is_a_session_without_messages() {
-    check_refused(
+    check_nothing_to_do(
         &["compact"],
         b"",
         expect![[r#"

@@ -62,11 +62,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::settings::layer_of_call;
 
     fn check(window: u64, of_call: Option<Value>, expected: Option<(u64, u64, u64)>) {
         let of_model = json!({ "compaction": { "modelOverrides": { "p/m": { "keepRecentTokens": 15_000 } } } });
+        let layer = of_call.clone().map(layer_of_call);
         let settings =
-            Settings::default().with(&of_model).and_then(|settings| settings.with_compaction(of_call.clone())).unwrap();
+            Settings::default().with(&of_model).and_then(|settings| settings.with_call(layer.as_ref())).unwrap();
         let model = AgentModel {
             provider: "p".to_owned(),
             id: "m".to_owned(),

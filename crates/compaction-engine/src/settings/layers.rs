@@ -111,6 +111,15 @@ impl SettingsLayers {
         state.unreadable.iter().chain(&state.ignored).cloned().collect()
     }
 
+    /// The layers that settings are merged from, each with its file, if it has one.
+    pub fn layers(&self) -> Vec<(Option<PathBuf>, Value)> {
+        let state = self.lock();
+        let files = self.files.iter().zip(&state.layers);
+        let of_files = files.filter_map(|(path, layer)| Some((Some(path.clone()), layer.clone()?)));
+        let given = self.given.iter().chain([&state.updates]).map(|layer| (None, layer.clone()));
+        of_files.chain(given).collect()
+    }
+
     fn read_again(&self, state: &mut State) {
         let (layers, mut unreadable) = read_all(&self.files);
         match merged(&self.files, &layers, self.given.as_ref(), &state.updates) {

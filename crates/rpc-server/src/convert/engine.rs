@@ -117,6 +117,7 @@ pub(crate) fn compaction(compaction: &Compaction) -> wire::CompactionResult {
         first_kept_entry_id: compaction.first_kept_entry_id.to_string(),
         tokens_before: compaction.tokens_before,
         tokens_after: compaction.tokens_after,
+        estimated_tokens_before: compaction.estimated_tokens_before,
         details: free(&compaction.details),
         usage: compaction.usage.as_deref().map(free),
         from_hook: compaction.from_hook,

@@ -50,6 +50,36 @@ pub(crate) fn failure(failure: &SummarizerFailure) -> wire::SummarizerFailure {
     }
 }
 
+/// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
+pub(super) fn nature(error: &EngineError) -> (&'static str, bool) {
+    match error {
+        // What the store says is told by the errors of the server.
+        EngineError::Internal { .. } | EngineError::Store { .. } => ("internal", false),
+        EngineError::Cancelled => ("cancelled", false),
+        EngineError::InvalidArgument { .. } => ("wrongParameter", false),
+        EngineError::SessionNotOpen { .. } => ("notOpen", false),
+        EngineError::EntryNotFound { .. } => ("unknownEntry", false),
+        EngineError::ReadOnly { .. } => ("readOnly", false),
+        EngineError::LeafMoved { .. } => ("leafMoved", false),
+        EngineError::ResultCame { .. } => ("resultCame", true),
+        EngineError::Refused(Refusal::NothingToCompact { .. }) => ("allRecent", false),
+        EngineError::Refused(Refusal::AwaitsResult { .. }) => ("awaitsResult", true),
+        EngineError::Refused(Refusal::AlreadyCompacted { .. }) => ("nothingFollows", false),
+        EngineError::StillTooLarge { .. } => ("overflowRecoveryTried", false),
+        EngineError::KeptTooLarge { .. } => ("keptTooLarge", false),
+        EngineError::NoGain { .. } => ("noGain", false),
+        EngineError::OperationInProgress { .. } => ("operationInProgress", true),
+        EngineError::SummarizerFailed { .. } => ("summarizerFailed", error.is_retryable()),
+        EngineError::EverySummarizerFailed { .. } => ("everySummarizerFailed", error.is_retryable()),
+        EngineError::DeadlinePassed { .. } => ("deadlinePassed", error.is_retryable()),
+        EngineError::SummaryRejected { .. } => ("unusableSummary", false),
+        EngineError::NotSmaller { .. } => ("notSmaller", false),
+        EngineError::CancelledByHook => ("cancelledByHook", false),
+        EngineError::InvalidHookResult { .. } => ("invalidHookResult", false),
+        EngineError::InvalidSettings { .. } => ("wrongSetting", false),
+    }
+}
+
 /// The ids and numbers needed to act.
 pub(super) fn details(error: &EngineError) -> Value {
     let leaves = |expected: &Option<EntryId>, actual: &Option<EntryId>| {
@@ -81,13 +111,11 @@ pub(super) fn details(error: &EngineError) -> Value {
         }
         EngineError::Refused(refusal) => refused(refusal),
         EngineError::StillTooLarge { context_tokens, threshold, .. } => json!({
-            "reason": "overflowRecoveryTried",
             "contextTokens": context_tokens,
             "threshold": threshold,
         }),
         EngineError::KeptTooLarge { kept_tokens, pinned_tokens, replaced_tokens, threshold, unestimated_tokens } => {
             json!({
-                "reason": "keptTooLarge",
                 "keptTokens": kept_tokens,
                 "pinnedTokens": pinned_tokens,
                 "replacedTokens": replaced_tokens,
@@ -96,7 +124,7 @@ pub(super) fn details(error: &EngineError) -> Value {
             })
         }
         EngineError::NoGain { replaced_tokens, pinned_tokens } => {
-            json!({ "reason": "noGain", "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
+            json!({ "replacedTokens": replaced_tokens, "pinnedTokens": pinned_tokens })
         }
         EngineError::OperationInProgress { operation_id } => json!({ "operationId": operation_id }),
         EngineError::SummarizerFailed { cause, .. } => failed(error, cause),
@@ -110,9 +138,9 @@ pub(super) fn details(error: &EngineError) -> Value {
             details["deadlineMs"] = json!(u64::try_from(*milliseconds).unwrap_or(u64::MAX));
             details
         }
-        EngineError::SummaryRejected { reason } => json!({ "reason": reason }),
+        EngineError::SummaryRejected { reason } => json!({ "detail": reason }),
         EngineError::NotSmaller { summary_tokens, replaced_tokens } => {
-            json!({ "reason": "notSmaller", "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
+            json!({ "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
         }
     }
 }
@@ -123,13 +151,11 @@ fn refused(refusal: &Refusal) -> Value {
             json!({ "compactionId": compaction_id.to_string(), "contextTokens": context_tokens })
         }
         Refusal::NothingToCompact { messages, context_tokens, keep_recent_tokens } => json!({
-            "reason": "allRecent",
             "messages": messages,
             "contextTokens": context_tokens,
             "keepRecentTokens": keep_recent_tokens,
         }),
         Refusal::AwaitsResult { call, messages, context_tokens, keep_recent_tokens } => json!({
-            "reason": "awaitsResult",
             "toolCallId": call.call_id,
             "entryId": call.entry_id.to_string(),
             "messages": messages,
@@ -140,5 +166,5 @@ fn refused(refusal: &Refusal) -> Value {
 }
 
 fn failed(error: &EngineError, cause: &str) -> Value {
-    json!({ "cause": cause, "retryable": error.is_retryable(), "attempts": error.attempts() })
+    json!({ "cause": cause, "attempts": error.attempts() })
 }

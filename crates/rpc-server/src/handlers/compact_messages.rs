@@ -155,7 +155,7 @@ impl Owned {
                 return Ok((session, Vec::new()));
             }
             let appended = session.append_all(&new, Parent::Leaf, &Precondition::None)?;
-            let ids = appended.entries().iter().skip(before).map(|entry| entry.id().clone()).collect();
+            let ids = appended.entries().skip(before).map(|entry| entry.id().clone()).collect();
             Ok((session, ids))
         };
         let created: Result<_, session_store::StoreError> = create();

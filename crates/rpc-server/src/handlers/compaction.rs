@@ -8,6 +8,7 @@ use compaction_core::{prompts, trigger};
 use compaction_engine::context::project;
 use compaction_engine::host::Compaction;
 use compaction_engine::session::AgentModel;
+use compaction_engine::settings::layer_of_call;
 use compaction_engine::{EngineError, Preview, Settings};
 use tokio::task::JoinHandle;
 
@@ -17,6 +18,7 @@ use crate::call::CallContext;
 use crate::convert;
 use crate::errors::RpcError;
 use crate::params::read_object;
+use crate::unknown;
 use crate::wire::{self, *};
 
 /// Decides whether a compaction is due.
@@ -53,11 +55,17 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
     }
 }
 
-/// The settings of a call: those of the server with the call's `compaction` members over them.
-pub(crate) async fn settings_of_call(call: &CallContext, settings: Option<&FreeObject>) -> Result<Settings, RpcError> {
-    let wrong = |expected| RpcError::invalid_params("settings", expected);
-    let given = settings.map(|settings| read_object(settings.get())).transpose().map_err(wrong)?;
-    Ok(call.server.settings_now().await?.with_compaction(given)?)
+/// The settings of a call: those of the server with the call's own over them.
+pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObject>) -> Result<Settings, RpcError> {
+    let settings = call.server.settings_now().await?;
+    let Some(given) = given else {
+        return Ok(settings.with_call(None)?);
+    };
+    let given = read_object(given.get()).map_err(|expected| RpcError::invalid_params("settings", expected))?;
+    let layer = layer_of_call(given);
+    let settings = settings.with_call(Some(&layer))?;
+    call.note_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
+    Ok(settings)
 }
 
 /// Tells what a compaction would do.
@@ -136,7 +144,7 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
     }
     // The task ends by itself when the call is cancelled, and has told of its end before it does.
     let compaction = ended_compaction(running).await?;
-    Ok(CompactResult::Done(Box::new(convert::compaction(&compaction))))
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.wanted.compaction(&compaction))))
 }
 
 /// What came of a compaction that runs.

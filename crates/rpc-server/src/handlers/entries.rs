@@ -189,15 +189,20 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
         return Err(RpcError::invalid_params("ids", "at most 1000 ids"));
     }
     call.read(move |session, open| {
-        let since = params.since.map(EntryId::new);
+        let since = params.cursor.or(params.since).map(EntryId::new);
         let limit = params.limit.map(|limit| limit as usize);
         let ids: Option<Vec<EntryId>> = params.ids.map(|ids| ids.into_iter().map(EntryId::new).collect());
+        let is_list = ids.is_none();
         let entries = match ids {
             Some(ids) => session.entries_by_id(&ids),
-            None => session.entries(since.as_ref(), limit),
+            // One more tells whether there are more.
+            None => session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1))),
         };
-        let entries = entries.map_err(|error| open.store_error(&error))?;
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect() })
+        let mut entries = entries.map_err(|error| open.store_error(&error))?;
+        let limit = limit.filter(|limit| is_list && entries.len() > *limit);
+        entries.truncate(limit.unwrap_or(entries.len()));
+        let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
     })
     .await
 }
@@ -207,7 +212,7 @@ pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Re
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect() })
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None })
     })
     .await
 }

@@ -13,27 +13,38 @@ use crate::client_host;
 use crate::convert;
 use crate::errors::RpcError;
 use crate::handlers::sessions::auto_model;
+use crate::lean::Wanted;
 use crate::params;
 use crate::paths::check_path;
 use crate::server::{Catalog, Configuration, Server};
 use crate::session::OpenSession;
+use crate::unknown::{self, MOST_TOLD};
 use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
 pub(crate) const PROTOCOL_VERSION: u64 = 1;
+/// Its minor version: it grows with what is added, see `protocol/CHANGELOG.md`.
+pub(crate) const PROTOCOL_MINOR_VERSION: u64 = 1;
+
+/// Who the server is.
+pub(crate) fn server_info() -> ServerInfo {
+    ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
 
 /// Starts the conversation with the server.
 pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> Result<InitializeResult, RpcError> {
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
+    let hooks = unknown_hooks(&params.capabilities.hooks);
     let server = Arc::clone(&call.server);
     let (configuration, settings) = blocking(move || configure(&server, &params)).await?;
-    let diagnostics = configuration.engine.layers().diagnostics();
+    let diagnostics = [call.unknown_members(), hooks, diagnostics(configuration.engine.layers())].concat();
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,
-        server_info: ServerInfo { name: "compactd".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        protocol_minor_version: PROTOCOL_MINOR_VERSION,
+        server_info: server_info(),
         capabilities: capabilities(call.server.catalog, &settings),
         settings: convert::free_object(settings.as_json()),
         diagnostics,
@@ -66,6 +77,7 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
     let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
+        wanted: Wanted::of(&params.capabilities),
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
@@ -104,7 +116,7 @@ pub(crate) async fn update_settings(
         }
         Ok(UpdateSettingsResult {
             settings: convert::free_object(settings.as_json()),
-            diagnostics: layers.diagnostics(),
+            diagnostics: [call.unknown_members(), diagnostics(layers)].concat(),
         })
     });
     let updated = updating.await?;
@@ -113,6 +125,26 @@ pub(crate) async fn update_settings(
         server.engine()?.check_size(&session).await;
     }
     Ok(updated)
+}
+
+/// What tells of files that could not be used, and of settings that nothing reads.
+fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
+    let unknown = layers.layers().into_iter().flat_map(|(path, layer)| {
+        let place = path.map_or_else(|| "settings".to_owned(), |path| path.display().to_string());
+        unknown::settings(&layer).into_iter().map(move |name| format!("{place}: {}", name.message("setting")))
+    });
+    layers.diagnostics().into_iter().chain(unknown).collect()
+}
+
+fn unknown_hooks(names: &[String]) -> Vec<String> {
+    let unknown = names.iter().filter(|name| !client_host::HOOKS.contains(&name.as_str())).take(MOST_TOLD);
+    let told = |name: &String| {
+        let hint = unknown::nearest(name, client_host::HOOKS.iter().copied());
+        let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
+        let shown: String = name.chars().take(80).collect();
+        format!("initialize: there is no hook {shown}, so it is never called{hint}")
+    };
+    unknown.map(told).collect()
 }
 
 fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {

@@ -13,4 +13,5 @@ pub(crate) mod pins;
 pub(crate) mod recall;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod status;
 pub(crate) mod undo;

@@ -12,12 +12,15 @@ use crate::wire::{self, *};
 
 const DEFAULT_LIMIT: u64 = 50;
 const MAX_LIMIT: u64 = 1000;
+/// Hits of earlier pages, which are found again for each page.
+const MAX_PASSED: usize = 100_000;
 
 /// Finds entries by their text.
 pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Result<SearchSessionResult, RpcError> {
     let query = SearchQuery::parse(&params.query);
     let query = query.ok_or_else(|| RpcError::invalid_params("query", "a text with at least one word"))?;
-    let limit = read_limit(params.limit)?;
+    let passed = params.cursor.as_deref().map_or(Ok(0), read_cursor)?;
+    let limit = read_limit(params.limit)?.saturating_add(passed);
     let found = match (params.session_id, params.all) {
         (Some(_), false) => search_one(&call, query, limit).await?,
         (None, true) => match search_all(&call, &query, limit).await? {
@@ -32,7 +35,17 @@ pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Re
             return Err(RpcError::invalid_params("sessionId", "the id of an open session, or `all` as true"));
         }
     };
-    Ok(SearchSessionResult { hits: found.hits.into_iter().map(hit).collect(), truncated: found.is_truncated })
+    Ok(SearchSessionResult {
+        hits: found.hits.into_iter().skip(passed).map(hit).collect(),
+        next_cursor: found.is_truncated.then(|| limit.to_string()),
+        truncated: found.is_truncated,
+    })
+}
+
+/// Hits that the pages before have given.
+fn read_cursor(cursor: &str) -> Result<usize, RpcError> {
+    let passed = cursor.parse().ok().filter(|passed| *passed <= MAX_PASSED);
+    passed.ok_or_else(|| RpcError::invalid_params("cursor", "a nextCursor of this method"))
 }
 
 fn read_limit(limit: Option<u64>) -> Result<usize, RpcError> {

@@ -28,9 +28,17 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         return Err(RpcError::invalid_params("path", "none where `ephemeral` is true: such a session has no file"));
     }
     params.parent_session.as_ref().map_or(Ok(()), |path| check_path("parentSession", path))?;
+    params.session_id.as_deref().map_or(Ok(()), check_new_id)?;
     let _turn = call.opening_turn().await?;
     let server = Arc::clone(&call.server);
     let model = auto_model(params.auto_compaction.as_ref())?;
+    if let Some(session_id) = &params.session_id
+        && !is_free_now(&call, session_id).await?
+    {
+        let open = server.sessions.get(session_id);
+        let path = open.and_then(|open| open.locator.as_ref().map(ToString::to_string));
+        return Err(RpcError::SessionIdInUse { session_id: session_id.clone(), path });
+    }
     let is_quick = params.ephemeral || server.is_store_quick();
     blocking_in(is_quick, move || {
         let messages = Given::list(params.messages, params.format)?.checked()?.into_messages();
@@ -42,7 +50,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
             locator: params.path.as_deref().map(|text| server.locate("path", text)).transpose()?,
             name: params.name,
             parent_session: params.parent_session,
-            id: None,
+            id: params.session_id,
         };
         let store = if params.ephemeral { server.memory() } else { server.store()? };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
@@ -67,6 +75,19 @@ fn begun_with(mut session: Session, messages: &[Converted]) -> Result<Session, R
     let error = RpcError::from_store(&error, &session.header().id);
     session.discard();
     Err(error)
+}
+
+/// Characters of an id that a client chooses: it becomes part of the file's name.
+const MAX_ID_LENGTH: usize = 128;
+
+fn check_new_id(id: &str) -> Result<(), RpcError> {
+    match id.len() <= MAX_ID_LENGTH && session_store::is_valid_session_id(id) {
+        true => Ok(()),
+        false => Err(RpcError::invalid_params(
+            "sessionId",
+            "letters, digits and, not at the ends, '.', '_' and '-', 128 characters at most",
+        )),
+    }
 }
 
 /// Opens a session file.

@@ -19,7 +19,7 @@ pub struct CheckCompactionParams {
     pub model: Model,
     /// The assistant message to judge; the last one of the context by default.
     pub message: Option<Message>,
-    /// Compaction settings for this call.
+    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     pub settings: Option<FreeObject>,
 }
 
@@ -141,7 +141,7 @@ pub struct PrepareCompactionParams {
     pub session_id: String,
     /// The end of the branch; the leaf by default.
     pub leaf_id: Option<String>,
-    /// Compaction settings for this call.
+    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     pub settings: Option<FreeObject>,
     /// What the summary should look at.
     #[serde(default, deserialize_with = "optional_text")]
@@ -301,7 +301,7 @@ pub struct CompactParams {
     /// What the summary should look at.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
-    /// Compaction settings for this call.
+    /// Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     pub settings: Option<FreeObject>,
     /// The summarizer for this call, instead of the configured one, or a list of them: the next one
     /// writes where one fails.
@@ -447,8 +447,11 @@ pub struct CompactionResult {
     pub first_kept_entry_id: String,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context after.
+    /// Tokens of the context after, estimated: no provider has counted it yet.
     pub tokens_after: u64,
+    /// Tokens of the context before in the measure of `tokensAfter`. `tokensBefore` is the provider's count, where
+    /// there is one.
+    pub estimated_tokens_before: u64,
     /// The entry's `details`. `readFiles` and `modifiedFiles` name at most 2,000 files
     /// together, whose paths have at most 256 KiB: modified files before those that were only read, and the ones
     /// touched last before the rest. `compactd.filesLeftOut` counts the others, where there are any; a file that was

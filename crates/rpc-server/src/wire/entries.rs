@@ -165,19 +165,26 @@ pub struct GetEntryResult {
 pub struct GetEntriesParams {
     /// The session.
     pub session_id: String,
-    /// The entry after which to start; the first one by default.
-    pub since: Option<String>,
-    /// Entries at most.
+    /// Entries per page; all by default.
     pub limit: Option<u64>,
+    /// Where the last page ended: its `nextCursor`, or the id of any entry. The first page by default.
+    pub cursor: Option<String>,
+    /// Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after which to start.
+    #[schemars(extend("deprecated" = true))]
+    pub since: Option<String>,
     /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
     pub ids: Option<Vec<String>>,
 }
 
 /// Result of `getEntries` and `getBranch`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct EntriesResult {
     /// The entries.
     pub entries: Vec<Entry>,
+    /// Present if there are more, in `getEntries` with a `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// Parameters of `getBranch`.

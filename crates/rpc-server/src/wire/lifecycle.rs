@@ -43,7 +43,7 @@ pub struct ClientInfo {
 
 /// What a client answers.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct ClientCapabilities {
     /// The client answers `summarize`.
     pub summarize: bool,
@@ -56,14 +56,22 @@ pub struct ClientCapabilities {
     pub hooks: Vec<String>,
     /// The client wants progress notifications. Default: true.
     pub progress: Option<bool>,
+    /// The client wants the whole entry in `entryAppended`, and not only its `type`, `id`, `parentId` and
+    /// `timestamp`. Default: true.
+    pub entry_bodies: Option<bool>,
+    /// The client wants `details.compactd.ledger` in the results of compactions. Default: true. The stored entry has
+    /// it anyway.
+    pub ledgers: Option<bool>,
 }
 
 /// Result of `initialize`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// Version of the protocol that is spoken.
+    /// Version of the protocol that is spoken: 1.
     pub protocol_version: u64,
+    /// Its minor version: 1. Every version 1 serves what earlier ones serve; 1.0 does not say this member.
+    pub protocol_minor_version: u64,
     /// Who the server is.
     pub server_info: ServerInfo,
     /// What the server does.
@@ -121,6 +129,64 @@ pub struct UpdateSettingsResult {
     pub settings: FreeObject,
     /// Settings files that cannot be used as they are.
     pub diagnostics: Vec<String>,
+}
+
+/// Result of `getStatus`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStatus {
+    /// Who the server is.
+    pub server_info: ServerInfo,
+    /// Version of the protocol that is spoken.
+    pub protocol_version: u64,
+    /// Its minor version.
+    pub protocol_minor_version: u64,
+    /// Process id of the server.
+    pub process_id: u32,
+    /// Milliseconds since the server started.
+    pub uptime_ms: u64,
+    /// Sessions that are open, by id.
+    pub sessions: Vec<OpenSessionStatus>,
+    /// Compactions, navigations and forks that run.
+    pub operations: Vec<OperationStatus>,
+    /// What the server takes.
+    pub memory: MemoryStatus,
+}
+
+/// A session that is open.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenSessionStatus {
+    /// The session.
+    pub session_id: String,
+    /// Path of the file; absent for sessions in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Whether it cannot be written.
+    pub read_only: bool,
+    /// Whether it is compacted by itself.
+    pub auto_compaction: bool,
+}
+
+/// An operation that runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OperationStatus {
+    /// The session.
+    pub session_id: String,
+    /// Names the operation.
+    pub operation_id: String,
+}
+
+/// What the server takes of the memory.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryStatus {
+    /// Bytes that lie in memory; null where the system does not tell.
+    pub resident_bytes: Option<u64>,
+    /// Bytes of address space that the process may have, where there is a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_bytes: Option<u64>,
 }
 
 /// Parameters of methods that take none.

@@ -29,6 +29,33 @@ pub struct SessionChanged {
     pub leaf_id: Option<String>,
 }
 
+/// `diagnostic`: a part of a request was passed over, and the request served all the same. Each part is told of
+/// once. `initialize` and `updateSettings` tell the same in the `diagnostics` of their results.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RequestDiagnostic {
+    /// What it is.
+    pub kind: DiagnosticKind,
+    /// The method of the request.
+    pub method: String,
+    /// Where it stands in the parameters.
+    pub path: String,
+    /// The known name that was probably meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+    /// What a person reads.
+    pub message: String,
+}
+
+/// What was passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DiagnosticKind {
+    /// A member that the method does not have.
+    UnknownMember,
+    /// A setting that does not exist.
+    UnknownSetting,
+}
+
 /// `leafChanged`: a navigation moved the leaf.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

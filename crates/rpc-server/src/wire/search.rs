@@ -15,16 +15,24 @@ pub struct SearchSessionParams {
     /// Words that must all occur, whatever their case; a phrase in double quotes counts as one word. Where no
     /// entry has all of three words or more, those that have the most of them are found.
     pub query: String,
-    /// Hits at most, from 1 to 1000; 50 by default.
+    /// Hits per page, from 1 to 1000; 50 by default.
     pub limit: Option<u64>,
+    /// Where the last page ended: its `nextCursor`. What is appended between two pages comes before both, so that a
+    /// hit may come twice then, and none is left out.
+    pub cursor: Option<String>,
 }
 
 /// Result of `searchSession`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SearchSessionResult {
     /// Entries whose text has all words, newest first; where there are none, those that answer best.
     pub hits: Vec<SearchHit>,
-    /// Whether there are more.
+    /// Present if there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Deprecated since 1.1 in favour of `nextCursor`: whether there are more.
+    #[schemars(extend("deprecated" = true))]
     pub truncated: bool,
 }
 

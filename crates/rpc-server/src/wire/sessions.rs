@@ -15,6 +15,9 @@ pub struct CreateSessionParams {
     pub cwd: Option<String>,
     /// A flat directory for the file.
     pub session_dir: Option<String>,
+    /// Id of the session, instead of one that is made up: letters, digits and, not at its ends, `.`, `_` and `-`,
+    /// 128 at most. One that another session of the directory, or an open one, has is refused (1009).
+    pub session_id: Option<String>,
     /// Path of the file, instead of one that is made up; it must not exist.
     pub path: Option<String>,
     /// Name of the session.

@@ -146,6 +146,9 @@ impl SessionStore for FileStore {
         let header = options.header()?;
         let path = self.new_path(options, &header);
         create_directory_of(&path)?;
+        if let Some(id) = options.id.as_deref().filter(|_| options.locator.is_none()) {
+            check_id_is_free(&path, id)?;
+        }
         let opened = FileLog::create(&path, &format!("{}\n", header.raw.get()), self.durability)?;
         let made = open(opened, self.options()).and_then(|mut session| {
             if let Some(name) = options.name.as_deref().and_then(clean_name) {
@@ -195,6 +198,22 @@ impl SessionStore for FileStore {
     fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
         self.open_read_only(locator.as_path(), self.options())?.check()
     }
+}
+
+/// Whether no session beside `path` has this id, as the names of the files tell.
+fn check_id_is_free(path: &Path, id: &str) -> Result<(), StoreError> {
+    let directory = path.parent().unwrap_or(path);
+    let failed = |source| StoreError::io("list", Some(directory), source);
+    let end = format!("_{id}.jsonl");
+    for item in fs::read_dir(directory).map_err(failed)? {
+        let path = item.map_err(failed)?.path();
+        // The time before the id holds no `_`.
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(&end));
+        if name.is_some_and(|time| !time.contains('_')) {
+            return Err(StoreError::SessionIdTaken { id: id.to_owned(), locator: Locator::from(&path) });
+        }
+    }
+    Ok(())
 }
 
 /// The session in a file that was opened; it tells what was odd about that.

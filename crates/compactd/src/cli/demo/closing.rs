@@ -9,6 +9,8 @@ use crate::cli::text::{change, count, thousands};
 
 /// Columns for the word at the start of a line.
 const NAME_COLUMNS: usize = 10;
+/// Lines of the summary that are shown, so that the demo stays short.
+const SUMMARY_LINES: usize = 8;
 
 /// What the calls gave.
 #[derive(Debug)]
@@ -98,16 +100,12 @@ fn on_disk(added: &[u8]) -> String {
 fn excerpt(outcome: &Outcome, terminal: Terminal) -> String {
     let summary = outcome.compacted["summary"].as_str().unwrap_or_default();
     let columns = terminal.columns().saturating_sub(4);
-    let mut text = String::new();
-    for heading in ["## Goal", "## Constraints & Preferences", "### Blocked", "## Next Steps"] {
-        let section = summary.lines().skip_while(|line| *line != heading).skip(1);
-        let Some(item) = section.map(str::trim).find(|line| !line.is_empty()) else { continue };
-        if !item.starts_with('#') {
-            let line = format!("{}: {}", heading.trim_start_matches(['#', ' ']), item.trim_start_matches("- "));
-            text += &format!("  {}\n", terminal.dim(&format!("│ {}", cut(&one_line(&line), columns))));
-        }
-    }
-    text
+    let lines: Vec<&str> = summary.lines().filter(|line| !line.trim().is_empty()).collect();
+    let shown = lines.iter().take(SUMMARY_LINES).map(|line| cut(&one_line(line), columns));
+    let more = lines.len().saturating_sub(SUMMARY_LINES);
+    let rest =
+        (more > 0).then(|| format!("… {}; compactd show FILE summary shows all", count(more as u64, "more line")));
+    shown.chain(rest).map(|line| format!("  {}\n", terminal.dim(&format!("│ {line}")))).collect()
 }
 
 fn length(value: &Value) -> u64 {
@@ -147,9 +145,15 @@ mod tests {
               summary    Goal 2, Done 1, Blocked 1, Next Steps 2
               branch     a summary of 401 tokens came along; this context has 38,000
               on disk    2 lines added; the BYTES bytes that were there are unchanged
-              │ Goal: one
-              │ Blocked: ssh fails
-              │ Next Steps: 1. b
+              │ ## Goal
+              │ - one
+              │ - two
+              │ ## Progress
+              │ ### Done
+              │ - [x] a
+              │ ### Blocked
+              │ - ssh fails
+              │ … 3 more lines; compactd show FILE summary shows all
             Now yours: compactd tree FILE, compactd compact FILE --dry-run, or compactd as a server.
         "#]]
         .assert_eq(&text.replace(&bytes, "BYTES"));

@@ -42,7 +42,8 @@ fn a_dry_run_says_what_would_happen() {
         &planned(&plan(), Terminal::plain(100)),
         expect![[r#"
             A compaction of work.jsonl (388 entries) would
-              summarise   5 messages, 2 of them the start of a turn that is cut, and the previous summary, about 23,242 tokens
+              summarise   5 messages, 2 of them the start of a turn that is cut, and the previous summary, about
+                          23,242 tokens
               keep        4 messages, 20,310 tokens, from entry 0a1b2c3d (line 231)
               read        1 file: a.md
               modified    2 files: b.rs, c.rs

@@ -1,0 +1,274 @@
+//! Names that nothing reads: members of parameters, settings, hooks and methods. A call that holds one is served
+//! all the same, and its client is told what was probably meant.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::wire::{DiagnosticKind, RequestDiagnostic};
+
+/// Characters of a name that are shown and compared; clients choose names as long as they like.
+const NAME_CHARACTERS: usize = 80;
+/// Names that are told of for one call.
+pub(crate) const MOST_TOLD: usize = 12;
+/// Names that are remembered as told, so that a client that always sends one hears of it once.
+const MOST_REMEMBERED: usize = 256;
+
+/// A name that nothing reads, by the way to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownName {
+    /// The names of the objects around it, and its own, joined by dots.
+    pub(crate) path: String,
+    /// The known name that it was probably meant to be.
+    pub(crate) nearest: Option<String>,
+}
+
+impl UnknownName {
+    fn new<'a>(steps: &[String], known: impl IntoIterator<Item = &'a str>) -> Self {
+        let steps: Vec<String> = steps.iter().map(|step| start_of(step)).collect();
+        let nearest = steps.last().and_then(|name| nearest(name, known)).map(str::to_owned);
+        Self { path: steps.join("."), nearest }
+    }
+
+    /// What a person reads, `what` being a member or a setting.
+    pub(crate) fn message(&self, what: &str) -> String {
+        let hint = self.nearest.as_ref().map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
+        format!("there is no {what} {}, so it was passed over{hint}", self.path)
+    }
+}
+
+/// The known name that `name` was probably meant to be: the one with the fewest typing errors, at most one in
+/// three characters. Case does not count.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = start_of(name).to_lowercase();
+    let most = (wanted.chars().count() / 3).max(1);
+    let distance = |candidate: &&'a str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
+    let ranked = known.into_iter().map(|candidate| (distance(&candidate), candidate));
+    ranked.filter(|(distance, _)| *distance <= most).min().map(|(_, candidate)| candidate)
+}
+
+fn start_of(name: &str) -> String {
+    name.chars().take(NAME_CHARACTERS).collect()
+}
+
+/// The members of parameters of type `P` that are unknown, by the steps to each.
+pub(crate) fn members<P: JsonSchema>(paths: &[Vec<String>]) -> Vec<UnknownName> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<P>();
+    let told = paths.iter().take(MOST_TOLD).filter_map(|steps| {
+        let (_, around) = steps.split_last()?;
+        let mut known = BTreeSet::new();
+        known_members(schema.as_value(), around, &mut known);
+        Some(UnknownName::new(steps, known))
+    });
+    told.collect()
+}
+
+/// Collects the members of the objects to which `steps` lead.
+fn known_members<'s>(schema: &'s Value, steps: &[String], known: &mut BTreeSet<&'s str>) {
+    for choice in ["anyOf", "oneOf", "allOf"] {
+        schema[choice].as_array().into_iter().flatten().for_each(|schema| known_members(schema, steps, known));
+    }
+    match steps.split_first() {
+        None => known.extend(schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str())),
+        Some((step, rest)) => {
+            for inner in [&schema["properties"][step.as_str()], &schema["items"]] {
+                known_members(inner, rest, known);
+            }
+        }
+    }
+}
+
+/// Every setting, as the README tells of them. `*` stands for a name that somebody chooses, `**` for all below.
+const SETTINGS: &[&str] = &[
+    "sessionDir",
+    "compaction.enabled",
+    "compaction.reserveTokens",
+    "compaction.keepRecentTokens",
+    "compaction.thresholdPercent",
+    "compaction.citations",
+    "compaction.modelOverrides.*.reserveTokens",
+    "compaction.modelOverrides.*.keepRecentTokens",
+    "compaction.modelOverrides.*.thresholdPercent",
+    "branchSummary.reserveTokens",
+    "branchSummary.skipPrompt",
+    "retry.enabled",
+    "retry.maxRetries",
+    "retry.baseDelayMs",
+    "retry.maxDelayMs",
+    "retry.provider.**",
+    "compactd.durability",
+    "compactd.summarizer",
+    "compactd.deadlineMs",
+    "compactd.ledger.maxBytes",
+    "compactd.repair.enabled",
+    "compactd.repair.maxTokens",
+    "compactd.summaryRequest",
+    "compactd.summarizeThinking",
+    "compactd.summarize.timeoutMs",
+    "compactd.summarize.contextWindow",
+    "compactd.summarizers.**",
+    "compactd.hooks.timeoutMs",
+    "compactd.pins.maxTokens",
+    "compactd.fileTools.read",
+    "compactd.fileTools.write",
+    "compactd.fileTools.edit",
+    "compactd.fileTools.pathArguments",
+    "compactd.redaction.enabled",
+    "compactd.redaction.rules.disable",
+    "compactd.redaction.rules.extra",
+    "compactd.maxLineBytes",
+    "compactd.trustProject",
+    "compactd.prompts.system",
+    "compactd.prompts.history",
+    "compactd.prompts.update",
+    "compactd.prompts.turnPrefix",
+    "compactd.prompts.branch",
+    "compactd.prompts.continued",
+];
+
+/// The settings of a layer that are unknown. At the top only those count that look like a known name: settings
+/// files are shared with other programs.
+pub(crate) fn settings(layer: &Value) -> Vec<UnknownName> {
+    let known: Vec<Vec<&str>> = SETTINGS.iter().map(|path| path.split('.').collect()).collect();
+    let mut found = Vec::new();
+    unknown_settings(layer, &known, &mut Vec::new(), &mut found);
+    found
+}
+
+fn unknown_settings(layer: &Value, known: &[Vec<&str>], steps: &mut Vec<String>, found: &mut Vec<UnknownName>) {
+    for (name, value) in layer.as_object().into_iter().flatten() {
+        steps.push(name.clone());
+        let inner: Vec<Vec<&str>> = known
+            .iter()
+            .filter(|path| path.first().is_some_and(|first| *first == name || *first == "*"))
+            .map(|path| path[1..].to_vec())
+            .collect();
+        if inner.is_empty() {
+            let unknown = UnknownName::new(steps, known.iter().filter_map(|path| path.first().copied()));
+            found.extend(Some(unknown).filter(|unknown| steps.len() > 1 || unknown.nearest.is_some()));
+        } else if !inner.iter().any(|path| path.first() == Some(&"**")) {
+            unknown_settings(value, &inner, steps, found);
+        }
+        steps.pop();
+        if found.len() >= MOST_TOLD {
+            return;
+        }
+    }
+}
+
+/// What a client has been told of already.
+#[derive(Debug, Default)]
+pub(crate) struct Told(Mutex<HashSet<(&'static str, String)>>);
+
+impl Told {
+    /// The diagnostics of a call that are new.
+    pub(crate) fn news(
+        &self,
+        method: &'static str,
+        kind: DiagnosticKind,
+        names: Vec<UnknownName>,
+    ) -> Vec<RequestDiagnostic> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |name: &UnknownName| told.len() < MOST_REMEMBERED && told.insert((method, name.path.clone()));
+        let what = match kind {
+            DiagnosticKind::UnknownMember => "member",
+            DiagnosticKind::UnknownSetting => "setting",
+        };
+        let diagnostic = |name: UnknownName| RequestDiagnostic {
+            kind,
+            method: method.to_owned(),
+            message: format!("{method}: {}", name.message(what)),
+            path: name.path,
+            nearest: name.nearest,
+        };
+        names.into_iter().filter(is_new).map(diagnostic).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::{CompactParams, InitializeParams};
+
+    #[test]
+    fn the_nearest_name_is_that_with_the_fewest_typing_errors() {
+        let known = ["keepRecentTokens", "reserveTokens", "enabled"];
+        for (name, expected) in [
+            ("keepRecentToken", Some("keepRecentTokens")),
+            ("keeprecenttokens", Some("keepRecentTokens")),
+            ("reservedTokens", Some("reserveTokens")),
+            ("enable", Some("enabled")),
+            ("theme", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(name, known), expected, "{name}");
+        }
+        assert_eq!(nearest(&"k".repeat(1 << 20), known), None);
+    }
+
+    #[test]
+    fn members_are_compared_with_those_of_the_object_around_them() {
+        let steps = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
+        let check = |found: &[UnknownName], expected: Option<&str>| {
+            assert_eq!(found[0].nearest.as_deref(), expected, "{found:?}");
+        };
+        check(&members::<InitializeParams>(&[steps("capabilities.summarise")]), Some("summarize"));
+        check(&members::<InitializeParams>(&[steps("summarise")]), None);
+        check(&members::<CompactParams>(&[steps("firstKeptEntryID")]), Some("firstKeptEntryId"));
+        check(&members::<CompactParams>(&[steps("summary.detail")]), Some("details"));
+    }
+
+    #[test]
+    fn unknown_settings_are_found_at_every_depth() {
+        let check = |layer: Value, expected: &[(&str, Option<&str>)]| {
+            let found = settings(&layer);
+            let found: Vec<_> = found.iter().map(|name| (name.path.as_str(), name.nearest.as_deref())).collect();
+            assert_eq!(found, expected);
+        };
+        check(
+            json!({ "compaction": { "keepRecentToken": 1 } }),
+            &[("compaction.keepRecentToken", Some("keepRecentTokens"))],
+        );
+        check(json!({ "theme": "dark", "compation": {} }), &[("compation", Some("compaction"))]);
+        let overrides = json!({ "compaction": { "modelOverrides": { "a/b.c": { "reservTokens": 1 } } } });
+        check(overrides, &[("compaction.modelOverrides.a/b.c.reservTokens", Some("reserveTokens"))]);
+        check(
+            json!({ "compactd": { "summarizers": { "mine": { "anything": 1 } }, "zzz": 1 } }),
+            &[("compactd.zzz", None)],
+        );
+    }
+
+    #[test]
+    fn every_setting_of_the_readme_is_known() {
+        let readme = include_str!("../../../README.md");
+        let documented = readme.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let of_ours = |path: &&str| {
+            ["compaction.", "branchSummary.", "retry.", "compactd."].iter().any(|root| path.starts_with(root))
+        };
+        let mut count = 0;
+        for path in documented.filter(of_ours) {
+            count += 1;
+            let layer = path.rsplit('.').fold(json!({}), |inner, name| json!({ name: inner }));
+            assert_eq!(settings(&layer), [], "{path}");
+        }
+        assert!(count > 20, "the README lists the settings");
+    }
+
+    #[test]
+    fn a_name_is_told_of_once() {
+        let told = Told::default();
+        let name = || vec![UnknownName { path: "x".to_owned(), nearest: None }];
+        assert_eq!(told.news("compact", DiagnosticKind::UnknownMember, name()).len(), 1);
+        assert!(told.news("compact", DiagnosticKind::UnknownMember, name()).is_empty());
+        assert_eq!(told.news("recall", DiagnosticKind::UnknownMember, name()).len(), 1);
+    }
+}
