@@ -102,11 +102,14 @@ const TASKS: &[(&str, &[&str])] = &[
             "checkSession",
         ],
     ),
-    ("Writing", &["appendMessage", "appendEntry", "setLabel", "pinEntry"]),
+    ("Writing", &["appendMessage", "appendMessages", "appendEntry", "setLabel", "pinEntry"]),
     ("Reading", &["getContext", "getEntry", "getEntries", "getBranch", "getTree", "getPins"]),
     ("Finding", &["searchSession", "recall"]),
     ("Tokens", &["getContextUsage", "estimateTokens", "serializeConversation"]),
-    ("Compaction", &["checkCompaction", "prepareCompaction", "compact", "abortCompaction", "undoCompaction"]),
+    (
+        "Compaction",
+        &["checkCompaction", "prepareCompaction", "compact", "compactMessages", "abortCompaction", "undoCompaction"],
+    ),
     ("Branches", &["prepareNavigation", "navigateTree", "forkSession"]),
 ];
 
