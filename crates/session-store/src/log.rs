@@ -201,12 +201,6 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
 
     /// Gives up the lease; reading goes on.
     fn release(&mut self);
-
-    /// Removes the log of a session that was just created and could not be begun. Logs that end with their
-    /// holder have nothing to remove.
-    fn discard(&mut self) {
-        self.release();
-    }
 }
 
 /// Reads ranges of a log one after the other.

@@ -184,6 +184,10 @@ impl SessionStore for MemoryStore {
         Ok(session)
     }
 
+    fn discard(&self, session: Session) {
+        drop(session);
+    }
+
     fn open(&self, locator: &Locator, _options: &OpenOptions) -> Result<Session, StoreError> {
         Err(StoreError::SessionNotFound { locator: locator.clone() })
     }

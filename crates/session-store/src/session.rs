@@ -227,14 +227,6 @@ impl Session {
         outcome
     }
 
-    /// Removes a session that was just created and could not be begun as it was to be.
-    pub fn discard(mut self) {
-        if let Err(error) = self.close() {
-            tracing::warn!(%error, session = self.header().id, "closing a session that is removed failed");
-        }
-        self.log.discard();
-    }
-
     /// Adds to what was odd about the session, as whoever opened the log knows more of it.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         if let Some(index) = self.known.get_mut() {

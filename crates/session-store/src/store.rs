@@ -47,6 +47,10 @@ pub trait SessionStore: Send + Sync + std::fmt::Debug {
     /// Fails with `InvalidSessionId`, `AlreadyExists` or `WriteFailed`.
     fn create(&self, options: &CreateOptions) -> Result<Session, StoreError>;
 
+    /// Removes a session that this store just made, and that could not be begun as it was to be. What fails is
+    /// logged, because the caller already has an error to report.
+    fn discard(&self, session: Session);
+
     /// Opens the session at `locator`. It is not written to.
     ///
     /// Fails with `SessionNotFound`, `NotASession`, `Locked` or `Io`.

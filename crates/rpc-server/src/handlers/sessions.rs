@@ -54,7 +54,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         };
         let store = if params.ephemeral { server.memory() } else { server.store()? };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
-        let session = begun_with(session, &messages)?;
+        let session = begun_with(&**store, session, &messages)?;
         let opened = add(&server, store, session, None)?;
         compact_by_itself(&server, &opened, model);
         Ok(opened)
@@ -63,7 +63,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
 }
 
 /// A new session with its first messages. Where they cannot be written, there is no session.
-fn begun_with(mut session: Session, messages: &[Converted]) -> Result<Session, RpcError> {
+fn begun_with(store: &dyn SessionStore, mut session: Session, messages: &[Converted]) -> Result<Session, RpcError> {
     if messages.is_empty() {
         return Ok(session);
     }
@@ -73,7 +73,7 @@ fn begun_with(mut session: Session, messages: &[Converted]) -> Result<Session, R
         return Ok(session);
     };
     let error = RpcError::from_store(&error, &session.header().id);
-    session.discard();
+    store.discard(session);
     Err(error)
 }
 

@@ -201,11 +201,6 @@ impl SessionLog for FileLog {
         }
         self.is_writable = false;
     }
-
-    fn discard(&mut self) {
-        self.release();
-        replace::take_back(self.locator.as_path());
-    }
 }
 
 /// What an error of the system says of the log.

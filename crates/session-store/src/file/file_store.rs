@@ -159,6 +159,15 @@ impl SessionStore for FileStore {
         made.inspect_err(|_| replace::take_back(&path))
     }
 
+    fn discard(&self, mut session: Session) {
+        if let Err(error) = session.close() {
+            tracing::warn!(%error, locator = ?session.locator(), "closing a session that is removed failed");
+        }
+        if let Some(locator) = session.locator() {
+            replace::take_back(locator.as_path());
+        }
+    }
+
     fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError> {
         let path = locator.as_path();
         let header = CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() }.header()?;

@@ -331,6 +331,14 @@ impl SessionStore for RemoteStore {
         Ok(session)
     }
 
+    fn discard(&self, session: Session) {
+        if let Some(locator) = session.locator() {
+            let address = locator.to_string();
+            // Nobody is told of what is left behind a network that is down.
+            let _removed = self.connection.call(|sessions| drop(sessions.remove(&address)));
+        }
+    }
+
     fn open(&self, locator: &Locator, options: &OpenOptions) -> Result<Session, StoreError> {
         let header = CreateOptions { cwd: options.cwd.clone(), ..CreateOptions::default() }.header()?;
         let session_options = SessionOptions {

@@ -31,6 +31,20 @@ fn of(cwd: &str) -> CreateOptions {
 }
 
 #[test]
+fn what_could_not_be_begun_is_removed() {
+    over_every_store(|store, place| {
+        let options = CreateOptions { locator: Some(store.locate(place).unwrap()), ..of("/w") };
+        for text in ["first", "second"] {
+            let mut session = store.create(&options).unwrap();
+            say(&mut session, text);
+            store.discard(session);
+            assert_eq!(store.canonical(options.locator.as_ref().unwrap()), None);
+            assert_eq!(store.list(&ListOptions { all: true, ..ListOptions::default() }).unwrap().sessions, []);
+        }
+    });
+}
+
+#[test]
 fn what_was_created_is_found_listed_and_searched() {
     over_every_store(|store, place| {
         let locator = store.locate(place).unwrap();
