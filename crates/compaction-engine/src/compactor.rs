@@ -1,4 +1,4 @@
-//! A compaction from the order to its entry (compaction spec, Preparation and Summaries).
+//! A compaction from the order to its entry (docs/preparation.md; docs/summaries.md).
 //!
 //! Preparing and committing happen in the session's turn; between them, while the summary is
 //! written, the session is free and appends go on. What is appended meanwhile lies after the cut
@@ -173,7 +173,7 @@ fn is_wanted(error: &EngineError) -> bool {
 }
 
 /// Keeps in mind that a recovery from an overflow has failed: there is one for each request of a
-/// person (compaction spec, Triggers, Guards). One that the host ended, or that had to wait for
+/// person (docs/triggers.md, "Guards"). One that the host ended, or that had to wait for
 /// another operation, was none.
 pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<&EngineError>) {
     let was_tried = |error: &EngineError| !is_wanted(error) && error.kind() != ErrorKind::OperationInProgress;
@@ -183,7 +183,7 @@ pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<
 }
 
 /// Whether the agent has work left when a compaction ends that the server began, so that the host
-/// resumes it (field bug 131). Who ends a compaction does not ask for more.
+/// resumes it (docs/triggers.md, "Recovery"). Who ends a compaction does not ask for more.
 async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool {
     if order.reason == CompactionReason::Manual {
         return false;

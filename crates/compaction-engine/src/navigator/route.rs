@@ -12,8 +12,8 @@ use crate::context::project;
 use crate::error::EngineError;
 use crate::session::OpenSession;
 
-/// Custom type of the entries by which a navigation without a summary is kept (session spec,
-/// Writing).
+/// Custom type of the entries by which a navigation without a summary is kept (docs/session-format.md,
+/// "Entries of our own").
 const NAVIGATION: &str = "compactd.navigation";
 
 /// A navigation as it would go from a leaf to a target.

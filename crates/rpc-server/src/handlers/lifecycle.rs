@@ -89,7 +89,7 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
     Ok((configuration, first))
 }
 
-/// Whether the environment switches automatic compaction off (compaction spec, Triggers).
+/// Whether the environment switches automatic compaction off (docs/triggers.md, "Guards").
 fn is_switched_off() -> bool {
     std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
