@@ -168,7 +168,9 @@ fn a_session_lives_through_calls_of_twenty_milliseconds_that_are_lost() {
     client.call("closeSession", json!({ "sessionId": session }));
     let listed = client.call("listSessions", json!({}));
     let named: Vec<_> = listed["sessions"].as_array().unwrap().iter().filter(|one| one["name"] == "mine").collect();
-    assert_eq!((listed["sessions"].as_array().unwrap().len(), named[0]["path"].as_str()), (2, Some("remote://s")));
+    // The fork has the name too, and may be as new.
+    assert_eq!((listed["sessions"].as_array().unwrap().len(), named.len()), (2, 2));
+    assert!(named.iter().any(|one| one["path"] == "remote://s"), "{listed}");
     let checked = client.call("checkSession", json!({ "path": "remote://s" }));
     assert_eq!(checked["diagnostics"], json!([]));
     let again = client.call("openSession", json!({ "path": "remote://s" }));

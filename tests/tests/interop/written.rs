@@ -70,9 +70,11 @@ fn change(session: &mut Session<'_>, random: &mut Random) -> anyhow::Result<&'st
 
 const DETAILS: &str = r#"{"readFiles":["a.txt"],"modifiedFiles":["b.txt"]}"#;
 
-/// Whether the server said that there is nothing to do, or that the entry cannot be edited.
+/// Whether the server said that there is nothing to do, that the entry cannot be edited, or that no context would
+/// show a block of this type.
 fn is_refusal(error: &str) -> bool {
-    ["nothingToCompact", "alreadyCompacted", "\"path\":\"entry.targetId\""].iter().any(|kind| error.contains(kind))
+    let refusals = ["nothingToCompact", "alreadyCompacted", "\"path\":\"entry.targetId\"", "found `future`"];
+    refusals.iter().any(|refusal| error.contains(refusal))
 }
 
 fn entry(random: &mut Random, target: &str) -> String {
