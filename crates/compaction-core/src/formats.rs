@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::json::{self, Json};
+use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 use node::Node;
 use original::Unit;
@@ -212,7 +212,13 @@ pub fn read(
 fn read_pi(messages: &[&str]) -> Result<Vec<Converted>, FormatError> {
     let read = |(source, text): (usize, &&str)| {
         let tree = parse(source, text)?;
-        pi::check(text, source)?;
+        let members = RawObject::parse(text).map_err(|_| FormatError {
+            index: source,
+            path: String::new(),
+            expected: "an object with a string role".to_owned(),
+            found: "nothing".to_owned(),
+        })?;
+        pi::check(&members, source)?;
         let message = Message::from_json(text);
         let message = message.map_err(|_| Node::message(&tree, source).error("an object with a string role"))?;
         Ok(Converted { message, source })

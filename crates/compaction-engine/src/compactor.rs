@@ -275,7 +275,7 @@ fn commit(
     // What is hidden is pinned no more.
     let pinned = pins.ids().into_iter().filter(|id| !hidden.contains(id)).collect();
     written.details = with_path_state(access, &written.details, parent_id.as_ref(), pinned)?;
-    let time = epoch_milliseconds();
+    let time = session_store::now();
     let system_message = system_message(access, time)?;
     let members = members(plan, &written, system_message.as_ref());
     let compaction = NewEntry { timestamp: Some(time), ..NewEntry::new("compaction", &members) };
@@ -345,10 +345,4 @@ fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Writt
         redactions: written.redactions,
         account,
     })
-}
-
-/// The present time in epoch milliseconds.
-fn epoch_milliseconds() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -48,7 +48,7 @@ pub use header::SessionHeader;
 pub use index::labels::Label;
 pub use locator::Locator;
 pub use memory::{MemoryLog, MemoryStore};
-pub use new_ids::is_valid_session_id;
+pub use new_ids::{is_valid_session_id, now};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
 pub use session::branch::{SessionBranch, TreeNode};

@@ -50,7 +50,7 @@ pub(crate) fn long_entry_id() -> EntryId {
 }
 
 /// The present time in epoch milliseconds.
-pub(crate) fn now() -> i64 {
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

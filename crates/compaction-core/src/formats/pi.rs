@@ -15,12 +15,11 @@ const BLOCKS: &str = "`text` or `image`; what models shall see of anything else 
 /// and so is each block, at a place where it is read. What a file holds already is not asked.
 ///
 /// `index` is the position of the message among those that were given; the error names it.
-pub fn check(json: &str, index: usize) -> Result<(), FormatError> {
+pub fn check(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
     let problem = |path: String, expected: &str, found: &str| {
         let found = if found.is_empty() { "nothing".to_owned() } else { format!("`{found}`") };
         FormatError { index, path, expected: expected.to_owned(), found }
     };
-    let message = RawObject::parse(json).map_err(|_| problem(String::new(), "an object with a string role", ""))?;
     let role = message.string("role").unwrap_or_default();
     let (kinds, expected): (&[&str], &str) = match role.as_str() {
         "assistant" => (&["text", "thinking", "toolCall", "image"], ANSWER_BLOCKS),

@@ -17,7 +17,7 @@ use session_store::{CreateOptions, MemoryStore, NewEntry, Parent, Precondition, 
 
 use super::compaction::{ended_compaction, settings_of_call};
 use super::entries::message_members;
-use super::formats::{format_of, now, owned_context};
+use super::formats::{format_of, owned_context};
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::RpcError;
@@ -191,7 +191,7 @@ fn converted(
         let rest = rest.into_iter().map(|one| Converted { source: one.source + 1, ..one });
         return Ok(std::iter::once(Converted { message: first, source: 0 }).chain(rest).collect());
     }
-    formats::read(format, &texts, &mut Calls::default(), Some(now())).map_err(wrong)
+    formats::read(format, &texts, &mut Calls::default(), Some(session_store::now())).map_err(wrong)
 }
 
 /// Takes the summary, which the messages begin with, out of them: it stands in an entry of its own.

@@ -1,10 +1,10 @@
 //! Messages in the shapes of other interfaces, on their way in and out.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use compaction_core::conversation::LlmContext;
 use compaction_core::formats::{self, Calls, Converted, Format, FormatError, Written};
+use compaction_core::json::RawObject;
 use compaction_core::message::Message;
 use compaction_core::projection::Projection;
 use compaction_engine::context::project;
@@ -67,7 +67,7 @@ impl Given {
 
     fn convert(&self, calls: &mut Calls) -> Result<Vec<Converted>, RpcError> {
         let texts: Vec<&str> = self.messages.iter().map(AnyMessage::get).collect();
-        formats::read(self.format, &texts, calls, Some(now())).map_err(|error| self.wrong(&error))
+        formats::read(self.format, &texts, calls, Some(session_store::now())).map_err(|error| self.wrong(&error))
     }
 
     /// The messages as they are stored. They may be large, so that they are not held twice.
@@ -80,8 +80,12 @@ impl Given {
                 let expected = "a stored role; summaries are entries of their own";
                 return Err(RpcError::invalid_params(format!("{path}.role"), expected));
             }
-            new_entries::check_message(&message, &path)?;
-            formats::check_pi(message.raw().get(), source).map_err(|error| self.wrong(&error))?;
+            // Read once for both checks: the text may be long.
+            let members = RawObject::parse(message.raw().get());
+            let members = members.map_err(|_| RpcError::invalid_params(path.as_str(), "an object"))?;
+            new_entries::check_message(message.role(), &members, &path)?;
+            formats::check_pi(&members, source).map_err(|error| self.wrong(&error))?;
+            drop(members);
             Ok(Converted { message, source })
         };
         messages.into_iter().enumerate().map(check).collect()
@@ -122,12 +126,6 @@ impl Checked {
         let context = project(access.session(), access.open(), access.session().leaf_id())?;
         self.given.convert(&mut Calls::of(context.messages()))
     }
-}
-
-/// The present time in epoch milliseconds.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// A shape, as the core knows it.

@@ -3,7 +3,6 @@
 
 use compaction_core::entry::EntryKind;
 use compaction_core::json::RawObject;
-use compaction_core::message::Message;
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
@@ -17,10 +16,8 @@ const ROLES_WITH_CONTENT: [&str; 5] = ["user", "assistant", "toolResult", "custo
 
 /// Checks content and time of a message that a client wants to append; `path` names it. Whether roles and
 /// blocks are known is asked elsewhere.
-pub(super) fn check_message(message: &Message, path: &str) -> Result<(), RpcError> {
-    let members = RawObject::parse(message.raw().get());
-    let members = members.map_err(|_| RpcError::invalid_params(path, "an object"))?;
-    if let Some(content) = members.get("content").filter(|_| ROLES_WITH_CONTENT.contains(&message.role())) {
+pub(super) fn check_message(role: &str, members: &RawObject<'_>, path: &str) -> Result<(), RpcError> {
+    if let Some(content) = members.get("content").filter(|_| ROLES_WITH_CONTENT.contains(&role)) {
         content_of(&format!("{path}.content"), content)?;
     }
     let time = members.get("timestamp");
@@ -105,11 +102,15 @@ fn expect(path: &str, expected: &str, is_right: bool) -> Result<(), RpcError> {
 
 #[cfg(test)]
 mod tests {
+    use compaction_core::message::Message;
+
     use super::*;
 
     #[track_caller]
     fn check(message: &str, path: Option<&str>) {
-        let checked = check_message(&Message::from_json(message).expect("a message"), "message");
+        let read = Message::from_json(message).expect("a message");
+        let members = RawObject::parse(read.raw().get()).expect("an object");
+        let checked = check_message(read.role(), &members, "message");
         let found = checked.err().map(|error| error.data()["path"].as_str().map(str::to_owned).unwrap_or_default());
         assert_eq!(found.as_deref(), path, "{message}");
     }

@@ -191,17 +191,20 @@ pub(super) struct Tool<'m> {
     pub(super) parameters: Option<&'m Json<'static>>,
 }
 
-/// The tools of a conversation, those without a name left out.
-pub(super) fn tools(prefix: &Prefix) -> impl Iterator<Item = Tool<'_>> {
+/// The tools of a conversation as a JSON list, each as `write` writes it; those without a name are left out.
+/// `None` if there are none.
+pub(super) fn tool_list(prefix: &Prefix, write: impl Fn(&Tool<'_>) -> String) -> Option<String> {
     let tools = prefix.system.iter().flat_map(|system| &system.tools);
-    tools.filter_map(|tool| {
+    let tools = tools.filter_map(|tool| {
         let text = |key| tool.get(key).and_then(Json::as_str);
-        Some(Tool {
+        Some(write(&Tool {
             name: encode_string(text("name")?),
             description: encode_string(text("description").unwrap_or_default()),
             parameters: tool.get("parameters"),
-        })
-    })
+        }))
+    });
+    let tools: Vec<String> = tools.collect();
+    (!tools.is_empty()).then(|| list(&tools))
 }
 
 /// A JSON list.

@@ -4,7 +4,6 @@
 //! answers, each with one further try if it was cut off, are asked for in vain.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use compaction_core::conversation::{Prefix, Redact};
 use compaction_core::fitting::RequestPlan;
@@ -120,7 +119,7 @@ impl Run<'_> {
                 window,
                 price,
                 has_missed,
-                now: now(),
+                now: session_store::now(),
             };
             let report = RequestReport {
                 kind: job.kind,
@@ -235,10 +234,4 @@ impl Run<'_> {
             self.summarizer.missed_caches.note(&self.summarizer.name);
         }
     }
-}
-
-/// The present time in epoch milliseconds.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,7 @@ use compaction_core::conversation::Prefix;
 use compaction_core::json::encode_string;
 
 use super::super::conversation::{
-    Part, TextResults, data_url, joined, list, object_or_empty, system_text, tools, with_text_results,
+    self, Part, TextResults, data_url, joined, list, object_or_empty, system_text, with_text_results,
 };
 
 /// Members in which servers send thinking, and take it back.
@@ -41,16 +41,13 @@ pub(super) fn messages(prefix: &Prefix, instruction: &str) -> String {
 
 /// The tools.
 pub(super) fn tool_list(prefix: &Prefix) -> Option<String> {
-    let tools: Vec<String> = tools(prefix)
-        .map(|tool| {
-            let parameters = object_or_empty(tool.parameters);
-            format!(
-                r#"{{"type":"function","function":{{"name":{},"description":{},"parameters":{parameters}}}}}"#,
-                tool.name, tool.description
-            )
-        })
-        .collect();
-    (!tools.is_empty()).then(|| list(&tools))
+    conversation::tool_list(prefix, |tool| {
+        let parameters = object_or_empty(tool.parameters);
+        format!(
+            r#"{{"type":"function","function":{{"name":{},"description":{},"parameters":{parameters}}}}}"#,
+            tool.name, tool.description
+        )
+    })
 }
 
 fn by_user(parts: &[Part<'_>]) -> Option<String> {

@@ -3,7 +3,7 @@
 use compaction_core::conversation::Prefix;
 use compaction_core::json::{Json, encode_string};
 
-use super::super::conversation::{ONLY_IMAGES, Part, Said, has_image, joined, list, object_or_empty, said, tools};
+use super::super::conversation::{self, ONLY_IMAGES, Part, Said, has_image, joined, list, object_or_empty, said};
 
 /// A mark behind which the provider looks for what it keeps, and keeps it.
 const MARK: &str = r#"{"type":"ephemeral"}"#;
@@ -24,19 +24,16 @@ pub(super) fn system(text: &str) -> String {
 
 /// The tools.
 pub(super) fn tool_list(prefix: &Prefix) -> Option<String> {
-    let tools: Vec<String> = tools(prefix)
-        .map(|tool| {
-            let member = |key: &str| tool.parameters.and_then(|parameters| parameters.get(key));
-            let required = member("required").map_or_else(|| "[]".to_owned(), Json::to_compact);
-            format!(
-                r#"{{"name":{},"description":{},"input_schema":{{"type":"object","properties":{},"required":{required}}}}}"#,
-                tool.name,
-                tool.description,
-                object_or_empty(member("properties")),
-            )
-        })
-        .collect();
-    (!tools.is_empty()).then(|| list(&tools))
+    conversation::tool_list(prefix, |tool| {
+        let member = |key: &str| tool.parameters.and_then(|parameters| parameters.get(key));
+        let required = member("required").map_or_else(|| "[]".to_owned(), Json::to_compact);
+        format!(
+            r#"{{"name":{},"description":{},"input_schema":{{"type":"object","properties":{},"required":{required}}}}}"#,
+            tool.name,
+            tool.description,
+            object_or_empty(member("properties")),
+        )
+    })
 }
 
 /// One message.

@@ -4,7 +4,7 @@ use compaction_core::conversation::Prefix;
 use compaction_core::json::{Json, encode_string};
 
 use super::super::conversation::{
-    Part, TextResults, data_url, list, object_or_empty, system_text, tools, with_text_results,
+    self, Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results,
 };
 
 /// Families of models whose prompt has the older role.
@@ -44,16 +44,13 @@ pub(super) fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
 
 /// The tools.
 pub(super) fn tool_list(prefix: &Prefix) -> Option<String> {
-    let tools: Vec<String> = tools(prefix)
-        .map(|tool| {
-            let parameters = object_or_empty(tool.parameters);
-            format!(
-                r#"{{"type":"function","name":{},"description":{},"parameters":{parameters},"strict":false}}"#,
-                tool.name, tool.description
-            )
-        })
-        .collect();
-    (!tools.is_empty()).then(|| list(&tools))
+    conversation::tool_list(prefix, |tool| {
+        let parameters = object_or_empty(tool.parameters);
+        format!(
+            r#"{{"type":"function","name":{},"description":{},"parameters":{parameters},"strict":false}}"#,
+            tool.name, tool.description
+        )
+    })
 }
 
 fn by_user(parts: Vec<String>) -> Option<String> {
