@@ -44,9 +44,13 @@ impl UnknownName {
 /// three characters. Case does not count.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = start_of(name).to_lowercase();
-    let most = (wanted.chars().count() / 3).max(1);
+    let length = wanted.chars().count();
+    let most = (length / 3).max(1);
+    // Each is compared once, and only those that can be near.
+    let known: BTreeSet<&'a str> = known.into_iter().collect();
+    let known = known.into_iter().filter(|candidate| candidate.chars().count().abs_diff(length) <= most);
     let distance = |candidate: &&'a str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
-    let ranked = known.into_iter().map(|candidate| (distance(&candidate), candidate));
+    let ranked = known.map(|candidate| (distance(&candidate), candidate));
     ranked.filter(|(distance, _)| *distance <= most).min().map(|(_, candidate)| candidate)
 }
 

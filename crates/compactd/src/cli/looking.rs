@@ -91,7 +91,8 @@ pub(super) fn shown(text: Option<&str>) -> String {
         let bare = line.trim_start_matches(' ');
         format!("{}{}", &line[..line.len() - bare.len()], one_line(bare))
     };
-    text.unwrap_or_default().lines().map(line).collect::<Vec<_>>().join("\n")
+    // What indents code stays an indent.
+    text.unwrap_or_default().replace('\t', "    ").lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Lists sessions, newest activity first.

@@ -30,6 +30,10 @@ impl Source {
         if file != Path::new(STANDARD_INPUT) {
             let path = std::path::absolute(file);
             let path = path.map_err(|source| Failure::File { path: file.to_owned(), source })?;
+            if path.to_str().is_none() {
+                let text = format!("{}: the protocol takes names of files in UTF-8 alone", file.display());
+                return Err(Failure::Refused(text));
+            }
             return Ok(Self { path, name: file.to_owned(), _directory: None });
         }
         if writes {

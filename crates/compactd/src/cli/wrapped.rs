@@ -33,7 +33,8 @@ pub(super) fn wrapped_lines(text: &str, columns: usize) -> String {
     let line = |line: &str| {
         let bare = line.trim_start_matches([' ', '-', '*', '#']);
         let start = &line[..line.len() - bare.len()];
-        format!("{start}{}", wrapped(bare, width(start), columns))
+        // A start that is longer than the line is not repeated before every word.
+        format!("{start}{}", wrapped(bare, width(start).min(columns / 2), columns))
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,7 @@
 //! `compactMessages`, and `compact` without writing: the same operation, on a session in memory that one
 //! call has for itself.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use compaction_core::conversation;
@@ -9,6 +10,7 @@ use compaction_core::formats::{self, Calls, Converted, Format, FormatError};
 use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Block, Body, Content, Message};
 use compaction_engine::context::project;
+use compaction_engine::host::Compaction;
 use compaction_engine::session::AgentModel;
 use compaction_engine::summarizers::Chain;
 use compaction_engine::{CompactionRequest, Settings};
@@ -49,20 +51,21 @@ pub(crate) async fn compact_messages(
     };
     let open = Arc::new(OpenSession::private(session));
     open.auto_compaction.set(params.model.map(AgentModel::from));
-    let report = run(&call, &open, request, &settings, chain).await?;
+    let compaction = run(&call, &open, request, &settings, chain).await?;
+    let wanted = call.server.configuration()?.wanted;
     let slot = Arc::clone(&open.slot).read_owned().await;
     blocking(move || {
         let session = open.opened(slot.as_ref())?;
         let projection = project(session, &open, session.leaf_id())?;
         let written = owned_context(&projection, format);
-        let kept = ids.iter().position(|id| id.as_str() == report.first_kept_entry_id);
+        let kept = ids.iter().position(|id| *id == compaction.first_kept_entry_id);
         let kept_from = kept.and_then(|kept| sources.get(kept)).map_or(0, |source| source + led_by.len());
         Ok(CompactMessagesResult {
             messages: led_by.into_iter().chain(written.messages.into_iter().map(AnyMessage::from)).collect(),
             system: written.system,
             kept_from: kept_from as u64,
-            previous: Previous::of(&report).to_wire()?,
-            report,
+            previous: Previous::of(&compaction).to_wire()?,
+            report: wanted.compaction(&compaction),
         })
     })
     .await
@@ -87,8 +90,8 @@ pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Re
     let (copy, model) = copying.await?;
     let open = Arc::new(OpenSession::private(copy));
     open.auto_compaction.set(model);
-    let result = run(&call, &open, params.into(), &settings, chain).await?;
-    Ok(CompactResult::Done(Box::new(result)))
+    let compaction = run(&call, &open, params.into(), &settings, chain).await?;
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.wanted.compaction(&compaction))))
 }
 
 /// The summarizers that a call names, or else the settings.
@@ -103,7 +106,7 @@ async fn run(
     request: CompactionRequest,
     settings: &Settings,
     chain: Chain,
-) -> Result<CompactionResult, RpcError> {
+) -> Result<Arc<Compaction>, RpcError> {
     let engine = Arc::clone(call.server.engine()?);
     let guard = Arc::clone(&open.slot).write_owned().await;
     let turn = (Arc::clone(open), guard);
@@ -111,8 +114,16 @@ async fn run(
     if call.was_aborted() {
         begun.cancel();
     }
-    let compaction = ended_compaction(engine.start_compaction(begun)).await?;
-    Ok(convert::compaction(&compaction))
+    let mut running = pin!(ended_compaction(engine.start_compaction(begun)));
+    // No list of sessions holds this one, so that a server that ends cannot end its operation by that.
+    tokio::select! {
+        biased;
+        ended = &mut running => ended,
+        () = call.server.closing.cancelled() => {
+            open.abort_operation();
+            running.await
+        }
+    }
 }
 
 /// Messages of a caller, in a session of their own.
@@ -237,9 +248,9 @@ struct Previous {
 }
 
 impl Previous {
-    fn of(report: &CompactionResult) -> Self {
-        let details = report.details.get().to_owned();
-        Self { summary: report.summary.clone(), tokens_before: report.tokens_before, details }
+    fn of(compaction: &Compaction) -> Self {
+        let details = compaction.details.get().to_owned();
+        Self { summary: compaction.summary.clone(), tokens_before: compaction.tokens_before, details }
     }
 
     fn read(previous: &FreeObject) -> Result<Self, RpcError> {

@@ -148,7 +148,6 @@ impl Run<'_> {
     ) -> Result<String, Stop> {
         let kind = considered.instruction.kind.summary_kind();
         let first = self.continued_answer(considered, conversation, considered.instruction.clone()).await?;
-        self.note_cache(considered);
         let (first, missing) = with_missing_headings(first, kind).await.map_err(|failure| self.stopped(failure))?;
         if missing.is_empty() {
             return Ok(first);
@@ -184,6 +183,8 @@ impl Run<'_> {
             }))
         };
         let mut answer = self.answer(&question(asked)).await.map_err(|failure| self.stopped(failure))?;
+        // Whatever becomes of the answer: the cache was there for this request or it was not.
+        self.note_cache(considered);
         if answer.stop == StopReason::Length && larger > asked {
             self.occasion.progress.add_requests(1);
             answer = self.answer(&question(larger)).await.map_err(|failure| self.stopped(failure))?;
