@@ -20,6 +20,9 @@ const MIN_LINKED: usize = 64;
 const TEXT: &str = "$text";
 /// The same for a string that is the JSON text of a value of our messages.
 const JSON: &str = "$json";
+/// Bytes of the longest name in the place of a linked string, and members of the widest object around one.
+const LONGEST_STEP: usize = 128;
+const MOST_MEMBERS: usize = 256;
 /// What stands before the linked string.
 const BEFORE: &str = "before";
 
@@ -64,7 +67,10 @@ impl Unit<'_> {
     /// Name and JSON of what is kept; `None` where our messages alone give the unit back.
     fn residue(&self, speech: &[Speech], bodies: &[Json<'static>]) -> Option<(&'static str, String)> {
         let originals: Vec<String> = self.texts.iter().map(|text| without_spaces(text)).collect();
-        let as_stored = with_origin(speech, self.format);
+        // What a stored message does not tell again counts as lost.
+        let read_back = |body: &Json<'_>| Speech::of_message(&Message::from_json(&body.to_compact()).ok()?);
+        let back: Vec<Speech> = bodies.iter().filter_map(read_back).collect();
+        let as_stored = with_origin(&back, self.format);
         let written = self.format.write_all(&as_stored, &Ids::of(&as_stored));
         if written.iter().map(Json::to_compact).eq(originals.iter().cloned()) {
             return None;
@@ -73,7 +79,13 @@ impl Unit<'_> {
         if self.originals.iter().zip(&originals).all(is_plain) {
             let links = Links::to(bodies);
             let linked = Json::Array(self.originals.iter().map(|original| links.replace(original)).collect());
-            return Some(("linked", linked.to_compact()));
+            let linked = linked.to_compact();
+            // Links at the depth at which values stay texts are not found again.
+            let found = Json::parse(&linked).ok().map(Json::into_owned);
+            let found = found.and_then(|linked| resolved(&linked, bodies, &mut most_resolved(bodies)));
+            if found.is_some_and(|found| found == Json::Array(self.originals.to_vec())) {
+                return Some(("linked", linked));
+            }
         }
         Some(("original", format!("[{}]", originals.join(","))))
     }
@@ -125,7 +137,9 @@ impl Links {
                 }
             }
             Json::Object(members) => {
-                for (key, value) in members.iter().filter(|(key, _)| !key.contains('/')) {
+                // A long key would be part of every place below it, and a wide object is looked through for each.
+                let can_lead = |key: &str| !key.contains('/') && key.len() <= LONGEST_STEP;
+                for (key, value) in members.iter().filter(|(key, _)| can_lead(key) && members.len() <= MOST_MEMBERS) {
                     let place = format!("{place}/{key}");
                     if key == "arguments" {
                         self.texts.entry(value.to_compact()).or_insert_with(|| place.clone());
@@ -162,22 +176,35 @@ impl Links {
     }
 }
 
-/// The value of `linked` with the strings in the place of links to them; `None` if one leads nowhere.
-fn resolved(json: &Json<'static>, messages: &[Json<'static>]) -> Option<Json<'static>> {
+/// Times the size of our messages that links may come to: a string stands in an original more than once at times.
+const MOST_COPIES: usize = 16;
+
+/// Bytes that the links of an original may come to. A file may hold any links, also a thousand to one long string.
+fn most_resolved(messages: &[Json<'static>]) -> usize {
+    messages.iter().map(|message| message.to_compact().len()).sum::<usize>().saturating_mul(MOST_COPIES)
+}
+
+/// The value of `linked` with the strings in the place of links to them; `None` if one leads nowhere, or if they
+/// come to more than `left` bytes.
+fn resolved(json: &Json<'static>, messages: &[Json<'static>], left: &mut usize) -> Option<Json<'static>> {
     match json {
         Json::Array(items) => {
-            Some(Json::Array(items.iter().map(|item| resolved(item, messages)).collect::<Option<_>>()?))
+            Some(Json::Array(items.iter().map(|item| resolved(item, messages, left)).collect::<Option<_>>()?))
         }
         Json::Object(members) => {
             if let Some(place) = json.get(TEXT).and_then(Json::as_str) {
                 let before = json.get(BEFORE).and_then(Json::as_str).unwrap_or_default();
-                return Some(string(format!("{before}{}", value_at(messages, place)?.as_str()?)));
+                let text = value_at(messages, place)?.as_str()?;
+                *left = left.checked_sub(before.len() + text.len())?;
+                return Some(string(format!("{before}{text}")));
             }
             if let Some(place) = json.get(JSON).and_then(Json::as_str) {
-                return Some(string(value_at(messages, place)?.to_compact()));
+                let text = value_at(messages, place)?.to_compact();
+                *left = left.checked_sub(text.len())?;
+                return Some(string(text));
             }
-            let member = |(key, value): &(_, _)| Some((Clone::clone(key), resolved(value, messages)?));
-            Some(Json::Object(members.iter().map(member).collect::<Option<_>>()?))
+            let mut member = |(key, value): &(_, _)| Some((Clone::clone(key), resolved(value, messages, left)?));
+            Some(Json::Object(members.iter().map(&mut member).collect::<Option<_>>()?))
         }
         other => Some(other.clone()),
     }
@@ -234,7 +261,7 @@ fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> O
     }
     if let Some(linked) = mark.get("linked") {
         let linked = Json::parse(linked).ok()?.into_owned();
-        let Json::Array(items) = resolved(&linked, trees)? else {
+        let Json::Array(items) = resolved(&linked, trees, &mut most_resolved(trees))? else {
             return None;
         };
         return Some(items.iter().map(Json::to_compact).collect());

@@ -5,6 +5,8 @@ use serde_json::value::RawValue;
 use super::FormatError;
 use crate::json::RawObject;
 
+/// Characters of a name that an error repeats.
+const SHOWN: usize = 60;
 const ROLES: &str = "`user`, `assistant`, `toolResult`, `bashExecution`, `custom` or `system`; messages of another \
                      interface are taken with `format`, data that no model shall see as an entry of type `custom`";
 const ANSWER_BLOCKS: &str =
@@ -17,6 +19,7 @@ const BLOCKS: &str = "`text` or `image`; what models shall see of anything else 
 /// `index` is the position of the message among those that were given; the error names it.
 pub fn check(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
     let problem = |path: String, expected: &str, found: &str| {
+        let found: String = found.chars().take(SHOWN).collect();
         let found = if found.is_empty() { "nothing".to_owned() } else { format!("`{found}`") };
         FormatError { index, path, expected: expected.to_owned(), found }
     };
@@ -27,7 +30,11 @@ pub fn check(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
         "bashExecution" => return Ok(()),
         role => return Err(problem("role".to_owned(), ROLES, role)),
     };
-    let content = message.get("content").filter(|content| content.starts_with('['));
+    let content = message.get("content");
+    if content.is_some_and(|content| !content.starts_with(['"', '[']) && content != "null") {
+        return Err(problem("content".to_owned(), "a string or a list of blocks", "another value"));
+    }
+    let content = content.filter(|content| content.starts_with('['));
     let blocks: Vec<&RawValue> = content.and_then(|content| serde_json::from_str(content).ok()).unwrap_or_default();
     for (at, block) in blocks.iter().enumerate() {
         let kind = RawObject::parse(block.get()).ok().and_then(|block| block.string("type")).unwrap_or_default();

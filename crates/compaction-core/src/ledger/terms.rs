@@ -20,7 +20,8 @@ impl Hasher for HashedAlready {
     }
 
     fn finish(&self) -> u64 {
-        self.0
+        // The upper bits of a product are the better ones, and tables look at the lower ones.
+        self.0 ^ (self.0 >> 32)
     }
 }
 
