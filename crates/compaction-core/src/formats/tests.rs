@@ -507,3 +507,29 @@ mod generated {
         }
     }
 }
+
+#[test]
+fn an_image_without_a_type_comes_back_without_one() {
+    let message = r#"{"role":"user","content":[{"type":"image","image":"iVBORw0KGgo="}]}"#.to_owned();
+    let ours = read_all(Format::AiSdk, std::slice::from_ref(&message));
+    assert_eq!(texts(&write(Format::AiSdk, &ours)), [message]);
+}
+
+#[test]
+fn links_in_a_file_come_to_no_more_than_a_few_times_the_message() {
+    let long = "x".repeat(1 << 20);
+    let links = vec![r#"{"$text":"0/content"}"#; 4000].join(",");
+    let stored = format!(
+        r#"{{"role":"user","content":"{long}","compactd":{{"format":"openai","linked":[{{"role":"user","content":[{links}]}}]}}}}"#
+    );
+    let ours = [Arc::new(Message::from_json(&stored).unwrap())];
+    let written = texts(&write(Format::OpenAi, &ours));
+    assert_eq!(written, [format!(r#"{{"role":"user","content":"{long}"}}"#)]);
+}
+
+#[test]
+fn content_is_a_text_or_a_list() {
+    let one = r#"{"role":"user","content":{"type":"text","text":"hi"}}"#;
+    let error = read(Format::Pi, &[one], &mut Calls::default(), None).unwrap_err();
+    assert_eq!((error.path.as_str(), error.index), ("content", 0));
+}
