@@ -236,6 +236,10 @@ impl PendingSync {
             // The session was closed; nobody else waits.
             let outcome = sync();
             state.sync = Some(sync);
+            // A system tells an error of writing once; whoever waits next must hear of it too.
+            if let Err(error) = &outcome {
+                state.failure = Some(Failure(error.kind(), error.to_string()));
+            }
             drop(state);
             return done(outcome);
         }
