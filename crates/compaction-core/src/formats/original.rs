@@ -37,7 +37,7 @@ impl Unit<'_> {
     /// Our messages for what the unit says, marked so that it can be given back.
     pub(super) fn stored(&self, speech: &[Speech], timestamp: Option<i64>) -> Result<Vec<Message>, serde_json::Error> {
         let bodies: Vec<Json<'static>> = speech.iter().map(Speech::to_message).collect();
-        let residue = self.residue(speech, &bodies);
+        let residue = self.residue(&bodies);
         let mut messages = Vec::with_capacity(bodies.len());
         for (part, body) in bodies.iter().enumerate() {
             let mark = self.mark(part, bodies.len(), residue.as_ref().filter(|_| part == 0));
@@ -65,7 +65,7 @@ impl Unit<'_> {
     }
 
     /// Name and JSON of what is kept; `None` where our messages alone give the unit back.
-    fn residue(&self, speech: &[Speech], bodies: &[Json<'static>]) -> Option<(&'static str, String)> {
+    fn residue(&self, bodies: &[Json<'static>]) -> Option<(&'static str, String)> {
         let originals: Vec<String> = self.texts.iter().map(|text| without_spaces(text)).collect();
         // What a stored message does not tell again counts as lost.
         let read_back = |body: &Json<'_>| Speech::of_message(&Message::from_json(&body.to_compact()).ok()?);
