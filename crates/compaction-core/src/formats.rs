@@ -10,7 +10,7 @@ mod ai_sdk;
 mod anthropic;
 mod calls;
 mod gemini;
-mod node;
+pub(crate) mod node;
 mod openai;
 mod original;
 mod parts;
@@ -28,6 +28,7 @@ use crate::message::Message;
 use node::Node;
 use original::Unit;
 use parts::Speech;
+pub(crate) use parts::media_block;
 
 pub use calls::Calls;
 use calls::Ids;

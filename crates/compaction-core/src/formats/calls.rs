@@ -50,7 +50,7 @@ impl Calls {
         calls
     }
 
-    pub(super) fn add(&mut self, id: &str, name: &str) {
+    pub(crate) fn add(&mut self, id: &str, name: &str) {
         self.calls.push(Made { id: id.to_owned(), name: name.to_owned(), is_answered: false });
     }
 
@@ -77,7 +77,7 @@ impl Calls {
     }
 
     /// The tool that the latest call with this id names.
-    pub(super) fn name_of(&mut self, id: &str) -> Option<&str> {
+    pub(crate) fn name_of(&mut self, id: &str) -> Option<&str> {
         let call = self.calls.iter().rev().find(|call| call.id == id);
         self.has_gaps |= call.is_none();
         call.map(|call| call.name.as_str())

@@ -107,17 +107,17 @@ fn described(json: &Json<'_>) -> String {
 }
 
 /// A string.
-pub(super) fn string(text: impl Into<String>) -> Json<'static> {
+pub(crate) fn string(text: impl Into<String>) -> Json<'static> {
     Json::String(text.into().into())
 }
 
 /// An object with these members.
-pub(super) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]) -> Json<'static> {
+pub(crate) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]) -> Json<'static> {
     Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
 /// The object `json` with one more member, if there is a value for it.
-pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
+pub(crate) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
     match (json, value) {
         (Json::Object(mut members), Some(value)) => {
             members.push((key.into(), value));
@@ -129,7 +129,7 @@ pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'s
 
 /// The members of an object as an object; arguments that are none are put into one, since every tool
 /// takes an object.
-pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
+pub(crate) fn arguments_object(json: Json<'static>) -> Json<'static> {
     match json {
         Json::Object(_) => json,
         Json::Null => Json::Object(Vec::new()),
@@ -139,7 +139,7 @@ pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
 
 /// Arguments that are written as a JSON text. A text that is no JSON object is kept as the one argument
 /// `input`.
-pub(super) fn arguments_of_text(text: &str) -> Json<'static> {
+pub(crate) fn arguments_of_text(text: &str) -> Json<'static> {
     if text.trim().is_empty() {
         return Json::Object(Vec::new());
     }
@@ -149,7 +149,7 @@ pub(super) fn arguments_of_text(text: &str) -> Json<'static> {
 
 /// A JSON text without the white space between its values; strings and numbers stay as they are
 /// written.
-pub(super) fn without_spaces(text: &str) -> String {
+pub(crate) fn without_spaces(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);
     for character in text.chars() {

@@ -224,6 +224,13 @@ impl Media {
     }
 }
 
+/// The block of our own messages for what is at `url`: an image with its data where the address holds it, else
+/// a text that names it.
+pub(crate) fn media_block(url: &str, mime_type: Option<&str>, name: Option<&str>) -> Json<'static> {
+    let name = name.filter(|_| !url.starts_with("data:image/"));
+    Media::at(url, mime_type, name).to_block(false)
+}
+
 /// Type and data of an address that holds them in base64.
 pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
