@@ -225,7 +225,11 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
         Agent::Cursor if markdown::detect(&String::from_utf8_lossy(head)).is_some() => {}
         _ => {
             let head = Head::of(head);
-            source.shape = head.shape;
+            source.shape = match agent {
+                Agent::ClaudeCode | Agent::Codex | Agent::Pi => Shape::Lines,
+                Agent::OpenCode => Shape::Document,
+                _ => head.shape,
+            };
             for value in head.all() {
                 let (id, cwd, time) = match agent {
                     Agent::ClaudeCode => claude_code::identify(value),
@@ -435,6 +439,9 @@ impl Import {
         self.tree.report.records += 1;
         if record.is_partial {
             self.tree.keep(&record);
+            if self.cutter.is_torn() {
+                self.tree.problem("the transcript ends before it is complete");
+            }
             return Ok(());
         }
         self.records = record.number;

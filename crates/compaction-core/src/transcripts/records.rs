@@ -195,6 +195,11 @@ impl Cutter {
         Some(Record { is_partial: !is_complete_line, ..record })
     }
 
+    /// Whether the transcript ended inside a line or inside its document.
+    pub(super) fn is_torn(&self) -> bool {
+        self.cut == Cut::Lines || self.scan.depth > 0 || self.scan.in_string
+    }
+
     fn record(&mut self, bytes: &[u8], before: usize) -> Record {
         self.number += 1;
         let end = match self.cut {

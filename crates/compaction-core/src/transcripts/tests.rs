@@ -178,6 +178,20 @@ fn another_transcript_is_not_taken_for_a_longer_one() {
 }
 
 #[test]
+fn what_is_cut_off_is_kept_and_told() {
+    let check = |name: &str, length: usize| {
+        let bytes = bytes_of(name);
+        let (entries, report, _) = imported(&source_of(name, &bytes), &bytes[..length], Known::default());
+        assert_eq!(original_of(&entries), &bytes[..length], "{name}");
+        let found = report.problems.last().map(|(_, problem)| problem.as_str());
+        assert_eq!(found, Some("the transcript ends before it is complete"), "{name}");
+    };
+    check("codex", 900);
+    check("opencode", 3000);
+    check("openhands", 3000);
+}
+
+#[test]
 fn what_is_no_transcript_is_not_detected() {
     for text in [
         "",
