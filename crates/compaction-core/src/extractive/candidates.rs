@@ -181,8 +181,10 @@ impl<'a> Builder<'a> {
         let mut last: HashMap<String, &Statement> = HashMap::new();
         for statement in milestones {
             let command = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
-            let purpose = command
-                .map_or_else(|| statement.text.clone(), |(command, _)| purposes(command).pop().unwrap_or_default());
+            let purpose = match command {
+                Some((command, _)) => purposes(command).pop().unwrap_or_default(),
+                None => amended(&statement.text),
+            };
             if !purpose.is_empty() {
                 last.insert(purpose, statement);
             }
@@ -289,6 +291,13 @@ impl<'a> Builder<'a> {
         let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
+}
+
+/// A milestone without the hash of a commit. A commit with the same message on the same branch usually
+/// replaces the earlier one.
+fn amended(milestone: &str) -> String {
+    let commit = milestone.strip_prefix(COMMITTED).and_then(|rest| rest.split_once(" on "));
+    commit.map_or_else(|| milestone.to_owned(), |(_, rest)| format!("{COMMITTED}{rest}"))
 }
 
 /// Most files that are named as changed since the last commit.

@@ -872,7 +872,7 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
     for line in [
         "- Latest request: Store the sessions somewhere safe",
         "- The user then wrote: continuez",
-        "- User: User has answered your questions: \"Which database?\"=\"SQLite\".",
+        "- User: \"Which database?\"=\"SQLite\".",
         "- keep the old file",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");

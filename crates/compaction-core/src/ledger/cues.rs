@@ -84,6 +84,9 @@ const CHOOSING_UNSPACED: &[&str] = &[
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
+/// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
+/// says that something was decided.
+const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
 const MUSINGS: &[&str] = &[
     "let me",
@@ -399,7 +402,9 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     }
     let words = normalised(sentence);
     let chooses = has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
-        || !sentence.is_ascii() && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
+        || !sentence.is_ascii()
+            && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word))
+            && words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
     if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
         return None;
     }
