@@ -1,9 +1,9 @@
-//! Transcripts of other agents, read into entries of a session (docs/transcripts.md).
+//! Reads transcripts of other agents into session entries (docs/transcripts.md).
 //!
-//! [`detect`] tells from the first bytes which agent wrote a transcript, and [`identify`] which session it is.
-//! An [`Import`] takes the bytes as they come and gives the entries. Every record of the transcript (a line, an
-//! element of a document, a file) is kept in a `custom` entry, from which [`original`] gives its bytes back. The
-//! messages that it holds follow it. What is not understood is kept all the same.
+//! [`detect`] finds the agent from the first bytes of a transcript. [`identify`] finds the conversation. An
+//! [`Import`] takes the bytes in pieces and returns entries. A `custom` entry keeps every record of the transcript (a
+//! line, an element of a document, or a file), and [`original`] returns the bytes of the record. The messages of a
+//! record follow it. Records that this version does not understand are kept too.
 
 mod claude_code;
 mod codex;
@@ -31,13 +31,13 @@ pub use records::original;
 pub const RECORD_TYPE: &str = "compactd.transcript";
 /// `customType` of the entry that ends an import.
 pub const IMPORT_TYPE: &str = "compactd.import";
-/// Bytes of the start of a transcript that [`detect`] and [`identify`] look at.
+/// Number of bytes at the start of a transcript that [`detect`] and [`identify`] read.
 pub const HEAD_BYTES: usize = 1 << 20;
-/// Bytes of the longest record that is read.
+/// Maximum bytes of a record.
 const MAX_RECORD: usize = 192 << 20;
-/// Records at the start that are looked at to tell what a transcript is.
+/// Number of records that detection reads.
 const FIRST_RECORDS: usize = 64;
-/// Of which ids of sessions are derived.
+/// Namespace of session ids (UUIDv5).
 const NAMESPACE: Uuid = Uuid::from_u128(0x7d0c_5f3e_94a1_4b6b_8f27_31c2_e0a8_5d49);
 
 /// An agent whose transcripts are read.
@@ -87,7 +87,7 @@ impl Agent {
     }
 }
 
-/// What a transcript is made of.
+/// The physical form of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Lines of JSON.
@@ -100,23 +100,23 @@ pub enum Shape {
     Files,
 }
 
-/// Which conversation a transcript holds.
+/// The conversation of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The agent that wrote it.
     pub agent: Agent,
-    /// What it is made of.
+    /// Its physical form.
     pub shape: Shape,
-    /// What the agent calls the conversation.
+    /// The agent's own id for the conversation.
     pub id: String,
-    /// The working directory that it names.
+    /// The working directory that the transcript names.
     pub cwd: Option<String>,
-    /// When it began, in epoch milliseconds.
+    /// Start of the conversation in epoch milliseconds.
     pub time: Option<i64>,
 }
 
 impl Source {
-    /// The id of the session that it becomes, the same for every import.
+    /// The id of the session for this conversation. Every import gives the same id.
     pub fn session_id(&self) -> String {
         self.uuid().to_string()
     }
@@ -126,10 +126,10 @@ impl Source {
     }
 }
 
-/// The first records of a transcript, as far as they are JSON objects.
+/// The JSON objects among the first records of a transcript.
 struct Head {
     values: Vec<Json<'static>>,
-    /// The document around the elements, without them.
+    /// The document without the elements of its list.
     document: Option<Json<'static>>,
     /// Whether the document is a list.
     is_list: bool,
@@ -153,13 +153,13 @@ impl Head {
         let values: Vec<Json<'static>> = first.iter().chain(&rest.collect::<Vec<_>>()).filter_map(object_of).collect();
         let document = first.and_then(|record| String::from_utf8(record.before).ok());
         let is_list = document.as_ref().is_some_and(|before| before.trim() == "[");
-        // What precedes the first element is an object once the list and the object are closed.
+        // The text before the first element is a complete object once its list and the object are closed.
         let document = document.or_else(|| std::str::from_utf8(head).ok().map(str::to_owned));
         let closed = |text: &String| [format!("{text}]}}"), text.clone()].iter().find_map(|text| parse(text));
         Self { values, document: document.as_ref().and_then(closed), is_list, shape: Shape::Document }
     }
 
-    /// The objects, that of the document first.
+    /// The document, if there is one, and the records.
     fn all(&self) -> impl Iterator<Item = &Json<'static>> {
         self.document.iter().chain(&self.values)
     }
@@ -178,7 +178,7 @@ fn has_lists(value: &Json<'_>) -> bool {
     is_list("messages") || is_list("conversation") || is_list("bubbles") || is_list("trajectory") || is_list("history")
 }
 
-/// Which agent wrote a transcript that begins with `head`, of which [`HEAD_BYTES`] suffice.
+/// Finds the agent that wrote a transcript. `head` is the start of the transcript, [`HEAD_BYTES`] at most.
 pub fn detect(head: &[u8]) -> Option<Agent> {
     let text = String::from_utf8_lossy(&head[..head.len().min(HEAD_BYTES)]);
     if let Some(agent) = markdown::detect(&text) {
@@ -214,10 +214,10 @@ fn is_pi(value: &Json<'_>) -> bool {
     text_at(value, &["type"]) == Some("session") && value.get("id").is_some() && value.get("cwd").is_some()
 }
 
-/// Which conversation the transcript holds that begins with `head`.
+/// Finds the conversation of a transcript that begins with `head`.
 ///
-/// `name` is the name of its file without an extension: some agents name the conversation only there.
-/// `directory` is where the file is, which is the working directory of agents that keep transcripts there.
+/// `name` is the file name without its extension. Some agents name the conversation only there. `directory` is the
+/// directory of the file. Some agents keep the transcript in the working directory.
 pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Source {
     let mut source = Source { agent, shape: Shape::Text, id: String::new(), cwd: None, time: None };
     match agent {
@@ -256,12 +256,12 @@ pub fn identify(agent: Agent, head: &[u8], name: &str, directory: &str) -> Sourc
     source
 }
 
-/// An entry that a transcript became.
+/// A session entry that an import produced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// Its id, the same for every import.
+    /// Its id. Every import gives the same id.
     pub id: EntryId,
-    /// The entry that it hangs on; `None` for a root.
+    /// Its parent; `None` for a root.
     pub parent: Option<EntryId>,
     /// Its type.
     pub kind: &'static str,
@@ -271,7 +271,7 @@ pub struct Imported {
     pub timestamp: i64,
 }
 
-/// What was read, counted.
+/// Counts of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Records: lines, elements of a document, or files.
@@ -286,52 +286,52 @@ pub struct Report {
     pub tool_results: u64,
     /// Compactions of the agent.
     pub compactions: u64,
-    /// Times that the conversation went on from an earlier place.
+    /// Branches: the conversation continued from an earlier entry.
     pub branches: u64,
-    /// Records of subagents that the transcript holds among its own.
+    /// Records of subagents inside the transcript of their parent.
     pub sidechains: u64,
-    /// Records that could not be read; they are kept.
+    /// Records that could not be parsed. They are kept.
     pub unreadable: u64,
-    /// Records of kinds that are not known, by kind; they are kept.
+    /// Records of unknown kinds, by kind. They are kept.
     pub unknown: BTreeMap<String, u64>,
-    /// Records whose parent is not in the transcript; they follow the record before them.
+    /// Records whose parent is missing from the transcript. They follow the previous record.
     pub missing_parents: u64,
-    /// The first records that could not be read, and why.
+    /// Record numbers and reasons of the first records that could not be parsed.
     pub problems: Vec<(u64, String)>,
 }
 
-/// An import of the past, as its last entry tells.
+/// An earlier import, read from the entry that ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Earlier {
-    /// Records that the transcript had.
+    /// Number of complete records of the transcript.
     pub records: u64,
     /// Digest of their contents.
     pub digest: u64,
-    /// Whether the last of them had no line end yet.
+    /// Whether the last record had no line end yet.
     pub is_unended: bool,
 }
 
-/// What a session that is updated holds already.
+/// The imported contents of a session that is updated.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct Existing {
     /// Ids of its entries.
     pub ids: HashSet<String>,
-    /// The imports that made it, oldest first.
+    /// Earlier imports into it, oldest first.
     pub imports: Vec<Earlier>,
 }
 
 /// Why a transcript cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TranscriptError {
-    /// A record is longer than any session line may be.
+    /// A record exceeds the maximum length of a session line.
     #[error("record {record} has more than {limit} bytes")]
     TooLong {
         /// The record, counted from 1.
         record: u64,
-        /// Bytes that it may have.
+        /// Maximum bytes of a record.
         limit: usize,
     },
-    /// The transcript is not the one that was imported with something added to its end.
+    /// The transcript does not begin with the records that were imported before.
     #[error("one of the first {records} records is not what it was when they were imported")]
     Changed {
         /// Records that were imported.
@@ -349,10 +349,10 @@ pub enum TranscriptError {
 
 /// Reads the records of one agent.
 trait Reader: std::fmt::Debug + Send {
-    /// Takes the next record. It keeps the record and adds the messages that are complete.
+    /// Takes the next record, keeps it, and adds the messages that are complete.
     fn read(&mut self, record: Record, tree: &mut Tree);
 
-    /// Adds what waited for the next record.
+    /// Adds the message that is still waiting for records.
     fn flush(&mut self, tree: &mut Tree);
 }
 
@@ -363,21 +363,21 @@ pub struct Import {
     cutter: Cutter,
     tree: Tree,
     earlier: VecDeque<Earlier>,
-    /// The last of the earlier imports.
+    /// The most recent earlier import.
     last: Option<Earlier>,
     digest: Digest,
-    /// Complete records.
+    /// Number of complete records so far.
     records: u64,
     is_unended: bool,
     is_text: bool,
 }
 
 impl Import {
-    /// An import of `source`. `time`, in epoch milliseconds, is that of records before the first that has one.
-    /// `known` is what the session holds already.
+    /// Starts an import of `source`. Records before the first timestamp get `time`, in epoch milliseconds.
+    /// `existing` describes the session that is updated.
     ///
     /// Returns `None` for [`Agent::Pi`], whose files are sessions.
-    pub fn new(source: &Source, time: i64, known: Known) -> Option<Self> {
+    pub fn new(source: &Source, time: i64, existing: Existing) -> Option<Self> {
         let reader: Box<dyn Reader> = match (source.agent, source.shape) {
             (Agent::ClaudeCode, _) => Box::new(claude_code::ClaudeCode::new(&source.id)),
             (Agent::Codex, _) => Box::new(codex::Codex::default()),
@@ -392,9 +392,9 @@ impl Import {
         Some(Self {
             reader,
             cutter: Cutter::new(cut),
-            tree: Tree::new(source.uuid(), known.ids, source.time.unwrap_or(time)),
-            last: known.imports.last().copied(),
-            earlier: known.imports.into(),
+            tree: Tree::new(source.uuid(), existing.ids, source.time.unwrap_or(time)),
+            last: existing.imports.last().copied(),
+            earlier: existing.imports.into(),
             digest: Digest::default(),
             records: 0,
             is_unended: false,
@@ -420,7 +420,7 @@ impl Import {
         self.record(Record { number, lines: 1, file: Some(name.to_owned()), content, ..Record::default() })
     }
 
-    /// Takes note that the transcript ends. Fails if it is not what was imported before and more.
+    /// Ends the transcript. Fails if the transcript has fewer records than an earlier import.
     pub fn end(&mut self) -> Result<(), TranscriptError> {
         if let Some(record) = self.cutter.end(self.is_text) {
             self.record(record)?;
@@ -456,7 +456,7 @@ impl Import {
         Ok(())
     }
 
-    /// Ends what an earlier import ended here, so that the same entries have the same ids.
+    /// Repeats the end of an earlier import at this record, so that all entries get the same ids again.
     fn end_earlier(&mut self, earlier: Earlier, end: &[u8]) -> Result<(), TranscriptError> {
         self.reader.flush(&mut self.tree);
         if earlier.records == self.records && earlier.digest != self.digest.0 {
@@ -469,17 +469,17 @@ impl Import {
         Ok(())
     }
 
-    /// The entries that were made since the last call and that the session does not hold yet.
+    /// Takes the new entries since the last call. Entries that the session already holds are left out.
     pub fn take(&mut self) -> Vec<Imported> {
         self.tree.take()
     }
 
-    /// What was read so far.
+    /// The counts so far.
     pub fn report(&self) -> &Report {
         &self.tree.report
     }
 
-    /// The entry that ends this import; the next one begins with it.
+    /// The entry that ends this import. The next import reads it with [`earlier_import`].
     pub fn mark(&mut self) -> Imported {
         let tip = self.tree.tip().map_or_else(|| "null".to_owned(), |id| json::encode_string(id.as_str()));
         let members = format!(
@@ -491,7 +491,7 @@ impl Import {
     }
 }
 
-/// What the last entry of an import tells, with the entry that it followed. `data` is its member `data`.
+/// Reads the entry that ended an import. Returns the import and its last entry. `data` is the member `data`.
 pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
     let data = Json::parse(data).ok()?;
     let earlier = Earlier {
@@ -502,7 +502,7 @@ pub fn earlier_import(data: &str) -> Option<(Earlier, Option<EntryId>)> {
     Some((earlier, text_at(&data, &["tip"]).map(EntryId::new)))
 }
 
-/// A digest of the records so far (FNV-1a), the same in every version of this program.
+/// A digest of the records so far (FNV-1a). Sessions store it, so the algorithm must not change.
 #[derive(Debug, Clone, Copy)]
 struct Digest(u64);
 
@@ -514,7 +514,7 @@ impl Default for Digest {
 
 impl Digest {
     fn add(&mut self, bytes: &[u8]) {
-        // A length in front, so that records that are cut otherwise differ.
+        // The length separates the records: other cuts of the same bytes give another digest.
         for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

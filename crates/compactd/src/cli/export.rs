@@ -18,12 +18,12 @@ use super::connection::Connection;
 use super::failure::Failure;
 use super::source::Source;
 
-/// Messages that are sent at once: `appendMessages` takes no more.
+/// Messages of one call of `appendMessages`.
 const AT_ONCE: usize = 1000;
-/// Bytes of messages that are sent at once.
+/// Bytes of messages of one call of `appendMessages`.
 const BYTES_AT_ONCE: usize = 8 << 20;
 
-/// Runs the command and writes the messages to `output` or to the file that is named.
+/// Runs the command and writes the messages to `output` or to the named file.
 pub(super) async fn run(options: &ExportOptions, output: &mut dyn Write) -> Result<(), Failure> {
     let source = Source::of(&options.file, false)?;
     let name = match options.format {
@@ -36,7 +36,7 @@ pub(super) async fn run(options: &ExportOptions, output: &mut dyn Write) -> Resu
     };
     let (connection, session) = source.open(true).await?;
     let found = messages(&connection, &session, name, options).await;
-    // After a failure as well: a server that is killed leaves its lock behind.
+    // A killed server leaves its lock behind, so it is shut down after a failure too.
     let ended = connection.shutdown().await;
     let exported = found?;
     with_output(options, output, |out| {
@@ -46,7 +46,7 @@ pub(super) async fn run(options: &ExportOptions, output: &mut dyn Write) -> Resu
     ended.map(|_| ())
 }
 
-/// The messages that are printed, each as the server wrote it.
+/// The output. Each message keeps the text that the server wrote.
 #[derive(Debug, Serialize, Deserialize)]
 struct Exported {
     #[serde(default)]
@@ -91,7 +91,7 @@ fn with_output(
     file.flush().map_err(failed)
 }
 
-/// The messages, and the instructions where the interface takes them beside the messages.
+/// Reads the messages in the format.
 async fn messages(
     connection: &Connection,
     session: &Value,
@@ -110,7 +110,7 @@ async fn messages(
     Ok(Exported { format: format.to_owned(), ..context })
 }
 
-/// A session in memory with all messages of a branch: no compaction takes any out of its context.
+/// Creates a session in memory with all messages of a branch and without its compactions. Returns its id.
 async fn whole_branch(connection: &Connection, id: &Value, leaf: Option<&str>) -> Result<Value, Failure> {
     let mut params = json!({ "sessionId": id });
     if let Some(leaf) = leaf {
@@ -140,14 +140,14 @@ async fn append(connection: &Connection, session: &Value, messages: &[Box<RawVal
     connection.call_for::<IgnoredAny>("appendMessages", &batch).await.map(|_| ())
 }
 
-/// Writes the transcript that a session was imported from.
+/// Writes the transcript from which a session was imported.
 fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> {
     let failed = |error: &StoreError| Failure::Refused(format!("{}: failed to {error}", path.display()));
     let store = FileStore::new(PathBuf::new(), Durability::None);
     let options = OpenOptions { read_only: true, ..OpenOptions::default() };
     let session = store.open(&Locator::from(&path.to_owned()), &options).map_err(|error| failed(&error))?;
     let (mut has_records, mut outcome) = (false, Ok(()));
-    // A record that was not complete is there again when it was; only the last one is not.
+    // A partial record appears again once it is complete. Only the last record can still be partial.
     let mut partial = None;
     let visit = |entry: Result<&Entry, &StoreError>| {
         let record = match entry {
@@ -178,7 +178,7 @@ fn write_transcript(path: &Path, output: &mut dyn Write) -> Result<(), Failure> 
     output.write_all(&partial.unwrap_or_default()).map_err(Failure::Output)
 }
 
-/// A record that an entry keeps.
+/// A record in an entry.
 struct Kept {
     bytes: Vec<u8>,
     is_partial: bool,

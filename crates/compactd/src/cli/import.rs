@@ -1,7 +1,9 @@
 //! `compactd import FILE|DIR`: sessions of the transcripts of other agents (docs/transcripts.md).
 //!
-//! The server makes the session, so that ids and places are as everywhere. The entries are appended by the store:
-//! they have parents, ids and times of their own, which no call of the protocol sets.
+//! The server creates the session, so ids and paths follow the same settings as always. The store appends the entries,
+//! because no call of the protocol sets parents, ids and times.
+
+mod sources;
 
 use std::io::{self, BufRead as _, Read, Seek as _, Write};
 use std::ops::ControlFlow;
@@ -11,7 +13,7 @@ use std::time::UNIX_EPOCH;
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::json::RawObject;
 use compaction_core::transcripts::{
-    self, Agent, HEAD_BYTES, IMPORT_TYPE, Import, Imported, Known, Report, Shape, Source, TranscriptError,
+    self, Agent, Existing, HEAD_BYTES, IMPORT_TYPE, Import, Imported, Report, Shape, Source, TranscriptError,
     earlier_import,
 };
 use serde_json::{Value, json};
@@ -21,21 +23,20 @@ use session_store::{
     StoreError, open_regular_file,
 };
 
+use self::sources::{Transcript, transcript_at, transcripts_in};
 use super::arguments::ImportOptions;
 use super::connection::Connection;
 use super::failure::Failure;
 use super::terminal::{Terminal, one_line};
 use super::text::count;
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const CHUNK: usize = 256 << 10;
-/// Bytes of entries that are written at once.
+/// Bytes of entries in one write.
 const BATCH: usize = 4 << 20;
-/// Directories below the one that is imported.
-const MAX_DEPTH: usize = 12;
-/// Unreadable records that are described for people.
+/// Number of unreadable records that the text report describes.
 const SHOWN_PROBLEMS: usize = 3;
-/// Bytes of a file of a transcript that is many files.
+/// Maximum bytes of a file, for a transcript of many files.
 const MAX_FILE: u64 = 192 << 20;
 
 /// Runs the command and writes its report to `output`.
@@ -46,7 +47,7 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
     let (found, skipped) = if metadata.is_dir() { transcripts_in(&path)? } else { (vec![transcript_at(&path)], 0) };
     let connection = Connection::start(&options.path)?;
     let outcome = import_all(&connection, &found, options, metadata.is_dir()).await;
-    // After a failure as well: a server that is killed leaves its locks behind.
+    // A killed server leaves its locks behind, so it is shut down after a failure too.
     let ended = connection.shutdown().await;
     let outcomes = outcome?;
     let skipped = skipped + outcomes.iter().filter(|outcome| outcome["status"] == "skipped").count();
@@ -75,7 +76,7 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
     if failed > 0 { Err(failure(Value::Null)) } else { Ok(()) }
 }
 
-/// Imports each transcript. In a directory, one that fails does not stop the others.
+/// Imports each transcript. In a directory, a failure does not stop the other imports.
 async fn import_all(
     connection: &Connection,
     found: &[Transcript],
@@ -94,7 +95,7 @@ async fn import_all(
     Ok(outcomes)
 }
 
-/// What a failure is in the report about a directory.
+/// The failure of one transcript in the report about a directory.
 fn outcome_of(failure: &Failure, transcript: &Transcript) -> Value {
     let error = failure.to_json()["error"].clone();
     let status = match error["data"]["kind"].as_str() {
@@ -105,101 +106,7 @@ fn outcome_of(failure: &Failure, transcript: &Transcript) -> Value {
     json!({ "source": transcript.path, "status": status, "error": error })
 }
 
-/// A transcript: a file, or the files that it is made of.
-#[derive(Debug)]
-struct Transcript {
-    path: PathBuf,
-    /// The files, and their names in the transcript.
-    files: Option<(Agent, Vec<(String, PathBuf)>)>,
-}
-
-/// The transcript that a path names. A session of opencode's storage is many files.
-fn transcript_at(path: &Path) -> Transcript {
-    let storage = path.ancestors().nth(3).filter(|root| path.starts_with(root.join("session")));
-    let files = storage.and_then(|root| opencode_files(root, path)).map(|files| (Agent::OpenCode, files));
-    Transcript { path: path.to_owned(), files }
-}
-
-/// The transcripts below a directory, and how many files are none by their names.
-fn transcripts_in(directory: &Path) -> Result<(Vec<Transcript>, usize), Failure> {
-    let (mut found, mut skipped) = (Vec::new(), 0);
-    let mut waiting = vec![(directory.to_owned(), 0)];
-    while let Some((directory, depth)) = waiting.pop() {
-        let names = sorted(&directory)?;
-        let has = |name: &str| names.iter().any(|path| path.file_name().is_some_and(|found| found == name));
-        if has("session") && has("message") {
-            let projects = sorted(&directory.join("session"))?;
-            for project in projects.iter().filter(|path| is_directory(path)) {
-                found.extend(sorted(project)?.iter().map(|path| transcript_at(path)));
-            }
-            continue;
-        }
-        if let Some(files) = events_in(&directory, &names)? {
-            found.push(Transcript { path: directory, files: Some((Agent::OpenHands, files)) });
-            continue;
-        }
-        for path in names {
-            let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-            if is_directory(&path) {
-                if depth < MAX_DEPTH {
-                    waiting.push((path, depth + 1));
-                }
-            } else if matches!(extension, "jsonl" | "json" | "md") {
-                found.push(Transcript { path, files: None });
-            } else {
-                skipped += 1;
-            }
-        }
-    }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok((found, skipped))
-}
-
-/// Whether a path is a directory itself: links are not followed, since they may lead in circles.
-fn is_directory(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
-}
-
-fn sorted(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::File { path: directory.to_owned(), source };
-    let entries = std::fs::read_dir(directory).map_err(failed)?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(failed)?;
-    paths.sort();
-    Ok(paths)
-}
-
-/// The files of a session of opencode's storage: its own, and those of its messages and their parts.
-fn opencode_files(root: &Path, session: &Path) -> Option<Vec<(String, PathBuf)>> {
-    let id = session.file_stem()?;
-    let messages = sorted(&root.join("message").join(id)).ok()?;
-    let mut files = vec![session.to_owned()];
-    for message in messages {
-        let parts = message.file_stem().map(|id| root.join("part").join(id));
-        files.push(message);
-        files.extend(parts.and_then(|parts| sorted(&parts).ok()).unwrap_or_default());
-    }
-    let named = |path: PathBuf| Some((path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/"), path));
-    Some(files.into_iter().filter_map(named).collect())
-}
-
-/// The events of a conversation of OpenHands, in order, if the directory holds one.
-fn events_in(directory: &Path, names: &[PathBuf]) -> Result<Option<Vec<(String, PathBuf)>>, Failure> {
-    let events = directory.join("events");
-    let names = if is_directory(&events) { &sorted(&events)? } else { names };
-    let number = |path: &PathBuf| {
-        let stem = path.file_stem()?.to_str()?;
-        let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
-        digits.parse::<u64>().ok().filter(|_| path.extension().is_some_and(|extension| extension == "json"))
-    };
-    let mut numbered: Vec<(u64, &PathBuf)> = names.iter().filter_map(|path| Some((number(path)?, path))).collect();
-    numbered.sort();
-    let name = |path: &Path| path.file_name().map(|name| format!("events/{}", name.to_string_lossy()));
-    let files = numbered.into_iter().filter_map(|(_, path)| Some((name(path)?, path.clone())));
-    let files: Vec<(String, PathBuf)> = files.collect();
-    Ok(Some(files).filter(|files| !files.is_empty()))
-}
-
-/// Imports one transcript, and tells what it became.
+/// Imports one transcript. Returns its part of the report.
 async fn import_one(
     connection: &Connection,
     transcript: &Transcript,
@@ -232,7 +139,7 @@ async fn import_one(
         _ => write_session(&target, &source, &file, transcript, time),
     };
     if written.is_err() && target.is_new {
-        // The session was made for this import, and holds nothing else.
+        // This import created the session, so the file holds nothing else.
         let _removed = std::fs::remove_file(&target.path);
     }
     let (report, added) = written?;
@@ -266,14 +173,14 @@ async fn import_one(
     }))
 }
 
-/// The session file that is written.
+/// The session file of an import.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
     is_new: bool,
 }
 
-/// Makes the session, or finds the one that an earlier import made.
+/// Creates the session, or finds the session of an earlier import.
 async fn target(
     connection: &Connection,
     transcript: &Transcript,
@@ -305,7 +212,7 @@ async fn target(
     }
 }
 
-/// The session that is there already, which only `--update` writes to.
+/// Accepts an existing session with `--update` only.
 fn existing(path: PathBuf, transcript: &Transcript, id: &str, options: &ImportOptions) -> Result<Target, Failure> {
     if options.update {
         return Ok(Target { path, is_new: false });
@@ -315,7 +222,7 @@ fn existing(path: PathBuf, transcript: &Transcript, id: &str, options: &ImportOp
     Err(Failure::Transcript { text: format!("{}: {text}", shown(&transcript.path)), data })
 }
 
-/// Writes the session, and waits for the disk. Returns what was read, and how many entries were added.
+/// Writes the session and syncs it. Returns the counts and the number of added entries.
 fn write_session(
     target: &Target,
     source: &Source,
@@ -324,7 +231,7 @@ fn write_session(
     time: i64,
 ) -> Result<(Report, u64), Failure> {
     let failed = |error: StoreError| failure_of_store(&transcript.path, &error);
-    // One wait at the end, instead of one for each branch.
+    // One sync at the end is enough. Each branch would cause its own.
     let store = FileStore::new(PathBuf::new(), Durability::None);
     let mut session = store.open(&Locator::from(target.path.clone()), &OpenOptions::default()).map_err(failed)?;
     let written = check_id(&session, &source.session_id(), transcript)
@@ -344,7 +251,7 @@ fn check_id(session: &Session, id: &str, transcript: &Transcript) -> Result<(), 
     Err(Failure::Transcript { text, data })
 }
 
-/// Writes what the session does not hold yet. Returns what was read, and how many entries were added.
+/// Writes the missing entries. Returns the counts and the number of added entries.
 fn write(
     session: &mut Session,
     source: &Source,
@@ -352,9 +259,9 @@ fn write(
     transcript: &Transcript,
     time: i64,
 ) -> Result<(Report, u64), Failure> {
-    let (known, tip) = known(session, transcript)?;
-    let is_update = !known.imports.is_empty();
-    let mut import = Import::new(source, time, known).ok_or_else(|| not_a_transcript(&transcript.path))?;
+    let (existing, tip) = existing_entries(session, transcript)?;
+    let is_update = !existing.imports.is_empty();
+    let mut import = Import::new(source, time, existing).ok_or_else(|| not_a_transcript(&transcript.path))?;
     let mut writer = Writer { session, transcript, tip, batch: Vec::new(), bytes: 0, added: 0 };
     let failed = |error| failure_of_transcript(&transcript.path, source, &error);
     match &transcript.files {
@@ -390,21 +297,21 @@ fn write(
     Ok((import.report().clone(), writer.added))
 }
 
-/// What the session holds, and the last entry that the last import made.
-fn known(session: &Session, transcript: &Transcript) -> Result<(Known, Option<EntryId>), Failure> {
-    let (mut known, mut tip) = (Known::default(), None);
+/// Reads the ids and imports of the session. Also returns the last entry of the last import.
+fn existing_entries(session: &Session, transcript: &Transcript) -> Result<(Existing, Option<EntryId>), Failure> {
+    let (mut existing, mut tip) = (Existing::default(), None);
     let visit = |entry: Result<&Entry, &StoreError>| {
         if let Ok(entry) = entry {
-            known.ids.insert(entry.id().as_str().to_owned());
+            existing.ids.insert(entry.id().as_str().to_owned());
             if let Some((earlier, end)) = import_of(entry) {
-                known.imports.push(earlier);
+                existing.imports.push(earlier);
                 tip = end;
             }
         }
         ControlFlow::Continue(())
     };
     session.for_each_entry(visit).map_err(|error| failure_of_store(&transcript.path, &error))?;
-    Ok((known, tip))
+    Ok((existing, tip))
 }
 
 fn import_of(entry: &Entry) -> Option<(transcripts::Earlier, Option<EntryId>)> {
@@ -421,7 +328,7 @@ fn import_of(entry: &Entry) -> Option<(transcripts::Earlier, Option<EntryId>)> {
 struct Writer<'a> {
     session: &'a mut Session,
     transcript: &'a Transcript,
-    /// The last entry of the import before this one.
+    /// The last entry of the previous import.
     tip: Option<EntryId>,
     batch: Vec<Imported>,
     bytes: usize,
@@ -448,7 +355,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the entries: each run of entries that hang on each other with one write.
+    /// Writes the entries. One write holds a run of entries in which each is the parent of the next.
     fn flush(&mut self) -> Result<(), Failure> {
         let batch = std::mem::take(&mut self.batch);
         self.bytes = 0;
@@ -471,8 +378,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The entry that a run hangs on. What continues the last import continues the session: it follows what was
-    /// appended to it since, a compaction for instance.
+    /// The parent of a run. A run that continues the previous import follows the entries that were appended since,
+    /// such as a compaction.
     fn parent_of(&mut self, first: &Imported) -> Result<Option<EntryId>, StoreError> {
         if let Some(tip) = self.tip.take_if(|tip| first.parent.as_ref() == Some(tip))
             && let Some(leaf) = self.session.leaf_id()
@@ -484,7 +391,7 @@ impl Writer<'_> {
     }
 }
 
-/// What a session file of pi holds, as the server counts it.
+/// Counts the contents of a session file of pi.
 async fn report_of(connection: &Connection, path: &Path) -> Result<Report, Failure> {
     let session = connection.call("openSession", &json!({ "path": path, "readOnly": true })).await?;
     let id = json!({ "sessionId": session["sessionId"] });
@@ -510,12 +417,11 @@ async fn report_of(connection: &Connection, path: &Path) -> Result<Report, Failu
     })
 }
 
-/// Copies the lines of a session file of pi, byte for byte, behind those that the target has already. Returns how
-/// many lines were added.
+/// Copies the missing lines of a session file of pi, byte for byte. Returns the number of added lines.
 fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Result<u64, Failure> {
     let failed = |source| Failure::File { path: transcript.path.clone(), source };
     if target.is_new {
-        // The file that was made holds another header.
+        // The created file has a header of its own, so the copy replaces it.
         let directory = target.path.parent().unwrap_or(Path::new("/"));
         let mut beside = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
         io::copy(&mut file, &mut beside).map_err(failed)?;
@@ -524,7 +430,7 @@ fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Re
         return lines_of(&target.path).map_err(failed);
     }
     let failed_store = |error: StoreError| failure_of_store(&transcript.path, &error);
-    // The lock comes first, so that nobody writes between the comparison and the append.
+    // The lock comes first. No other program writes between the comparison and the append.
     let mut log = FileLog::open(&target.path).map_err(failed_store)?.log;
     let held = open_regular_file(&target.path).map_err(failed)?;
     let mut reader = io::BufReader::with_capacity(CHUNK, file);
@@ -535,7 +441,7 @@ fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Re
     }
     let (mut added, mut line) = (0, String::new());
     while reader.read_line(&mut line).map_err(failed)? > 0 {
-        // A line without an end is still being written.
+        // A line without a line end is incomplete.
         let Some(complete) = line.strip_suffix('\n') else { break };
         let batch = Batch { lines: complete, expected_end: log.length(), sync: false };
         log.append(batch).map_err(|error| failed(io::Error::other(error)))?;
@@ -547,7 +453,7 @@ fn copy(mut file: std::fs::File, target: &Target, transcript: &Transcript) -> Re
     Ok(added)
 }
 
-/// Whether what `whole` gives begins with all of `start`, which is then read from it.
+/// Whether `whole` begins with the contents of `start`. Consumes these bytes.
 fn begins_with(whole: &mut impl Read, start: std::fs::File) -> io::Result<bool> {
     let mut start = io::BufReader::with_capacity(CHUNK, start);
     let mut found = Vec::new();
@@ -621,7 +527,7 @@ fn shown(path: &Path) -> String {
     one_line(&path.display().to_string())
 }
 
-/// An outcome for people.
+/// One part of the report as text.
 fn described(outcome: &Value, terminal: Terminal) -> String {
     let text = |key: &str| one_line(outcome[key].as_str().unwrap_or_default());
     let number = |key: &str| outcome[key].as_u64().unwrap_or_default();

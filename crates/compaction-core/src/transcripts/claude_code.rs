@@ -1,7 +1,7 @@
 //! Transcripts of Claude Code: lines of JSON in `~/.claude/projects/<directory>/<session>.jsonl`.
 //!
-//! Lines name their parents, so that a transcript is a tree. An answer is one line for each of its blocks, and
-//! results of calls that were made at once hang on different lines of it; both are put together again.
+//! A transcript is a tree: lines name their parents. Each block of an answer has its own line, and the results of
+//! parallel calls have different lines as parents. The reader joins these lines to one answer with its results.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,7 +12,7 @@ use super::tree::{Group, Tree, count_at, items, text_at, time_of, value_at};
 use crate::formats::Format;
 use crate::json::{self, Json, RawObject};
 
-/// Types of lines that hold no message.
+/// Types of lines without a message.
 const WITHOUT_MESSAGE: [&str; 24] = [
     "agent-color",
     "agent-name",
@@ -40,7 +40,7 @@ const WITHOUT_MESSAGE: [&str; 24] = [
     "result",
 ];
 
-/// Whether a line is one of these transcripts.
+/// Whether a line is from Claude Code.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
     let kind = text_at(value, &["type"]).unwrap_or_default();
     let is_message = matches!(kind, "user" | "assistant" | "system") && value.get("uuid").is_some();
@@ -50,7 +50,7 @@ pub(super) fn is_line(value: &Json<'_>) -> bool {
 /// Id, working directory and time that a line names.
 pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Option<i64>) {
     let text = |key: &str| text_at(value, &[key]).map(str::to_owned);
-    // The transcript of a subagent names the session that started it.
+    // In the transcript of a subagent, `sessionId` is the parent's session.
     let agent = text("agentId").filter(|_| is_sidechain(value)).map(|agent| format!("agent-{agent}"));
     (agent.or(text("sessionId")), text("cwd"), time_of(value.get("timestamp")))
 }
@@ -63,14 +63,14 @@ fn is_true(line: &Json<'_>, key: &str) -> bool {
     line.get(key).and_then(Json::as_bool).unwrap_or(false)
 }
 
-/// Names of lines are compared by their hash: a long transcript has many.
+/// Hash of a line's id. A long transcript has many lines, so the reader keeps hashes instead of ids.
 fn hash(uuid: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     uuid.hash(&mut hasher);
     hasher.finish()
 }
 
-/// An answer whose lines still come.
+/// An answer that may have more lines.
 #[derive(Debug)]
 struct Pending {
     /// The provider's id of the answer.
@@ -79,42 +79,42 @@ struct Pending {
     record: u64,
     /// The blocks so far, each a JSON text.
     blocks: Vec<String>,
-    /// The last line's message, without content: it has the final usage and stop reason.
+    /// The message of the last line, without its content. It has the final usage and stop reason.
     message: String,
     error: Option<String>,
     /// Whether an earlier entry holds the start of the answer.
     is_continued: bool,
 }
 
-/// What is known of a compaction whose summary comes next.
+/// A compaction boundary. The line with the summary follows it.
 #[derive(Debug, Default)]
 struct Boundary {
     tokens: u64,
-    /// Where the messages begin that it kept.
+    /// The group of the first message that the compaction kept.
     head: Option<Group>,
-    /// The last line that it kept.
+    /// Hash of the last line that the compaction kept.
     tail: Option<u64>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeCode {
-    /// Where the conversation goes on behind each line.
+    /// The group of each line, by the hash of its id.
     groups: HashMap<u64, Group>,
     pending: Option<Pending>,
-    /// The last answer, with its group.
+    /// Id and group of the last answer.
     last_answer: Option<(String, Group)>,
     boundary: Option<Boundary>,
-    /// Whether the transcript is that of a subagent, all of whose lines are marked as such.
+    /// Whether the transcript belongs to a subagent. All of its lines are marked as sidechain.
     is_subagent: bool,
 }
 
 impl ClaudeCode {
-    /// A reader of the transcript that is called `id`.
+    /// Creates a reader for the conversation `id`.
     pub(super) fn new(id: &str) -> Self {
         Self { is_subagent: id.starts_with("agent-"), ..Self::default() }
     }
 
-    /// Goes to the place behind which the line belongs.
+    /// Moves to the group of the line's parent.
     fn place(&mut self, line: &Json<'_>, tree: &mut Tree) {
         let parent = ["parentUuid", "logicalParentUuid"].into_iter().find_map(|key| text_at(line, &[key]));
         match parent.map(|parent| self.groups.get(&hash(parent)).copied()) {
@@ -123,7 +123,7 @@ impl ClaudeCode {
                 tree.go_to(group);
             }
             Some(Some(_)) => {}
-            // The line before it is the best guess.
+            // The line stays after the previous line.
             Some(None) => tree.report.missing_parents += 1,
             None => {
                 let is_message = matches!(text_at(line, &["type"]), Some("user" | "assistant"));
@@ -161,7 +161,7 @@ impl ClaudeCode {
             let boundary = self.boundary.take().unwrap_or_default();
             let first_kept = boundary.head.and_then(|group| tree.start_of(group).cloned());
             tree.add_compaction(&summary, first_kept, boundary.tokens);
-            // What was kept comes before the summary here; the conversation goes on behind it.
+            // Later lines may name the last kept line as their parent. They belong after the compaction.
             self.groups.extend(boundary.tail.map(|tail| (tail, tree.group())));
             return;
         }

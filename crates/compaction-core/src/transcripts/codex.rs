@@ -1,7 +1,7 @@
 //! Transcripts of Codex: rollouts, lines of JSON in `~/.codex/sessions/<year>/<month>/<day>/rollout-*.jsonl`.
 //!
-//! Items of the `responses` interface are the conversation; events tell of it once more and are only kept, but
-//! for usage, names and rollbacks.
+//! The conversation is in items of the `responses` interface. Events repeat it. The reader uses events for usage, names
+//! and rollbacks only.
 
 use super::Reader;
 use super::claude_code::text_of;
@@ -23,10 +23,10 @@ const OF_ANSWER: [&str; 10] = [
     "tool_search_call",
     "mcp_call",
 ];
-/// Items that hold no message.
+/// Items without a message.
 const WITHOUT_MESSAGE: [&str; 4] = ["ghost_snapshot", "compaction", "compaction_summary", "context_compaction"];
 
-/// Whether a line is one of these transcripts.
+/// Whether a line is from Codex.
 pub(super) fn is_line(value: &Json<'_>) -> bool {
     match text_at(value, &["type"]) {
         Some("session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted") => {
@@ -49,21 +49,21 @@ pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Opt
 
 #[derive(Debug, Default)]
 pub(super) struct Codex {
-    /// The first line of an answer whose items still come, and the items.
+    /// The items of an answer that may have more items, with the number of its first line.
     pending: Option<(u64, Vec<String>)>,
     usage: Option<Tokens>,
     provider: Option<String>,
     model: Option<String>,
     /// Tokens of the context when the last answer was complete.
     context_tokens: u64,
-    /// Where the tree was before each turn, for rollbacks.
+    /// The group before each turn, for rollbacks.
     turns: Vec<Group>,
-    /// Where the tree was before the last message of the person.
+    /// The group before the last user message.
     before_user: Option<Group>,
 }
 
 impl Codex {
-    /// Takes an item of the conversation. `item` is its text.
+    /// Reads an item. `item` is its JSON text.
     fn item(&mut self, record: &Record, value: &Json<'static>, item: &str, tree: &mut Tree) {
         let role = text_at(value, &["role"]);
         let kind = text_at(value, &["type"]).unwrap_or(if role.is_some() { "message" } else { "" });
@@ -83,7 +83,7 @@ impl Codex {
         tree.keep(record);
         match kind {
             "message" => tree.add_read(Format::OpenAiResponses, &[item], |_| ()),
-            _ if kind.ends_with("_output") => tree.add_read(Format::OpenAiResponses, &[item], |_| ()),
+            _ if kind.ends_with("_output") => add_result(value, item, tree),
             _ if WITHOUT_MESSAGE.contains(&kind) => {}
             _ => tree.unknown(kind),
         }
@@ -101,7 +101,7 @@ impl Codex {
                     self.usage = Some(usage);
                 }
                 tree.keep(record);
-                // The answer is complete when its usage is known.
+                // Codex writes the usage after the last item of an answer.
                 self.flush(tree);
                 self.usage = None;
             }
@@ -128,12 +128,12 @@ impl Codex {
         }
     }
 
-    /// A compaction whose summary can be read. What the agent kept of the person's words follows it.
+    /// Reads a compaction. The user messages that Codex kept follow it.
     fn compacted(&mut self, record: &Record, payload: &Json<'static>, tree: &mut Tree) {
         self.flush(tree);
         let summary = text_at(payload, &["message"]).unwrap_or_default();
         if summary.is_empty() {
-            // It is encrypted. The context stays whole.
+            // The summary is encrypted, so the context stays whole.
             tree.keep(record);
             return;
         }
@@ -147,6 +147,24 @@ impl Codex {
             }
         }
     }
+}
+
+/// Adds a tool result. An output may be an object with a text and an exit code, or the JSON text of such an object.
+fn add_result(value: &Json<'static>, item: &str, tree: &mut Tree) {
+    let output = value.get("output");
+    let parsed = output.and_then(Json::as_str).and_then(|text| Json::parse(text).ok()).map(Json::into_owned);
+    let result = output.filter(|output| output.as_object().is_some()).or(parsed.as_ref());
+    let exit_code = result.and_then(|result| value_at(result, &["metadata", "exit_code"])).and_then(Json::as_f64);
+    let mut object = RawObject::parse(item).map(RawObject::into_owned).unwrap_or_default();
+    if let Some(text) = output.and_then(|output| text_at(output, &["output"]).or_else(|| text_at(output, &["content"])))
+    {
+        object.set("output", json::encode_string(text));
+    }
+    tree.add_read(Format::OpenAiResponses, &[&object.to_json()], |message| {
+        if exit_code.is_some_and(|code| code != 0.0) {
+            message.set("isError", "true");
+        }
+    });
 }
 
 impl Reader for Codex {

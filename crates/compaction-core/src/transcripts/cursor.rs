@@ -1,5 +1,5 @@
-//! Transcripts of Cursor in JSON: a composer with its bubbles, as exporters write it, or the lines of an agent's
-//! transcript (`~/.cursor/projects/<project>/agent-transcripts`). Exported Markdown is read in `markdown`.
+//! Transcripts of Cursor in JSON: an exported composer with its bubbles, or the lines of an agent's transcript
+//! (`~/.cursor/projects/<project>/agent-transcripts`). The module `markdown` reads exported Markdown.
 
 use super::Reader;
 use super::claude_code::text_of;
@@ -31,7 +31,7 @@ pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Opt
 pub(super) struct Cursor;
 
 impl Cursor {
-    /// A bubble of a composer: text, reasoning, or one call with its result.
+    /// Reads a bubble of a composer: text, reasoning, or one call with its result.
     fn bubble(value: &Json<'static>, number: u64, tree: &mut Tree) {
         let content = ["text", "content", "markdown"].into_iter().find_map(|key| value.get(key)).map(text_of);
         let said = content.unwrap_or_default();
@@ -64,7 +64,7 @@ impl Cursor {
         }
     }
 
-    /// A line of an agent's transcript. Calls have no ids there, and results are not written.
+    /// Reads a line of an agent's transcript. Its calls have no ids and no results.
     fn line(value: &Json<'static>, number: u64, tree: &mut Tree) {
         let Some(message) = value.get("message") else { return };
         let mut blocks = Vec::new();
@@ -104,7 +104,7 @@ fn arguments_of(tool: &Json<'static>) -> Json<'static> {
     }
 }
 
-/// The result as text. Cursor writes most results as JSON.
+/// The result of a call as text. Most results are JSON.
 fn result_of(tool: &Json<'_>) -> Option<String> {
     match tool.get("result")? {
         Json::Null => None,

@@ -1,4 +1,4 @@
-//! Transcripts in Markdown: aider's `.aider.chat.history.md`, and chats that Cursor or SpecStory exported.
+//! Transcripts in Markdown: aider's `.aider.chat.history.md`, and chats exported by Cursor or SpecStory.
 
 use super::records::Record;
 use super::tree::{Answer, Group, Tree, text_block};
@@ -7,11 +7,11 @@ use crate::entry::epoch_milliseconds;
 use crate::formats::node::string;
 
 const AIDER: &str = "# aider chat started at ";
-/// Lines at the start in which an export names its program.
+/// Number of lines at the start that may name the program.
 const FIRST_LINES: usize = 8;
 const RULE: &str = "---";
 
-/// Which agent wrote a text that begins so.
+/// Finds the agent that wrote a text with this start.
 pub(super) fn detect(head: &str) -> Option<Agent> {
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES);
     lines.find_map(|line| {
@@ -21,7 +21,7 @@ pub(super) fn detect(head: &str) -> Option<Agent> {
     })
 }
 
-/// A history of aider is named by its directory and its first chat.
+/// Identifies a history of aider by its directory and the time of its first chat.
 pub(super) fn identify_aider(head: &str, directory: &str, source: &mut Source) {
     let started = head.lines().find_map(|line| line.strip_prefix(AIDER));
     source.id = started.map(|started| format!("{directory}@{}", started.trim())).unwrap_or_default();
@@ -29,22 +29,22 @@ pub(super) fn identify_aider(head: &str, directory: &str, source: &mut Source) {
     source.time = started.and_then(started_at);
 }
 
-/// The time of a heading. aider writes the local time without a zone; it is taken for UTC.
+/// The time in a heading. aider writes local time without a zone. The reader takes it for UTC.
 fn started_at(text: &str) -> Option<i64> {
     epoch_milliseconds(&format!("{}Z", text.trim().replacen(' ', "T", 1)))
 }
 
-/// What lines are.
+/// The author of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Kind {
-    /// Headings, and what the program says.
+    /// The program: headings and notices.
     #[default]
     Other,
     User,
     Assistant,
 }
 
-/// A rule for lines.
+/// The rules that tell the authors of lines apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Aider,
@@ -57,7 +57,7 @@ pub(super) struct Markdown {
     kind: Kind,
     /// The lines since the last message, as one record.
     block: Option<Record>,
-    /// The text of the message that they are.
+    /// The text of these lines, without marks.
     text: String,
     /// The last line that is not blank.
     last: String,
@@ -79,11 +79,11 @@ impl Markdown {
         Self { dialect, kind: Kind::Other, block: None, text, last, is_blank: false, is_named: false }
     }
 
-    /// aider marks a person's lines with `####` and its own with `>`; all others are the model's.
+    /// aider marks user lines with `####` and its own lines with `>`. All other lines are the model's.
     fn aider_line(&mut self, line: &str, tree: &mut Tree) {
         let (kind, text) = if let Some(time) = line.strip_prefix(AIDER) {
             self.flush(tree);
-            // A chat knows nothing of the chats before it.
+            // A chat does not see the chats before it.
             tree.go_to(Group::ROOT);
             tree.begin_group();
             tree.time = started_at(time).unwrap_or(tree.time);
@@ -97,7 +97,7 @@ impl Markdown {
         } else {
             (Kind::Assistant, line)
         };
-        // A blank line in a person's words is marked too: one that is not ends them.
+        // aider also marks blank lines of a user message. A blank line without the mark ends the message.
         let is_next = kind == Kind::User && self.is_blank && !line.trim().is_empty();
         if kind != self.kind || is_next {
             self.flush(tree);
@@ -106,7 +106,7 @@ impl Markdown {
         self.push(text);
     }
 
-    /// A line that names a speaker begins a message. In Cursor's exports a rule precedes it.
+    /// A line with the name of a speaker begins a message. In Cursor's own exports, a rule precedes that line.
     fn cursor_line(&mut self, line: &str, tree: &mut Tree) {
         if let Some(kind) = speaker(line).filter(|_| line.starts_with('_') || self.last == RULE) {
             self.flush(tree);
@@ -121,7 +121,7 @@ impl Markdown {
         self.text.push('\n');
     }
 
-    /// Drops the rule that ends a message in exports.
+    /// Drops the rule at the end of an exported message.
     fn trim_rule(&mut self) {
         if self.dialect == Dialect::Aider {
             return;
@@ -132,7 +132,7 @@ impl Markdown {
     }
 }
 
-/// Who speaks after a line.
+/// The author that a line names.
 fn speaker(line: &str) -> Option<Kind> {
     let line = line.trim();
     let name = line.strip_prefix("_**").and_then(|line| line.strip_suffix("**_"));

@@ -13,11 +13,11 @@ use crate::formats::node::arguments_object;
 use crate::json::Json;
 
 const API: &str = "opencode";
-/// Parts that hold nothing of the conversation.
+/// Parts without content of the conversation.
 const WITHOUT_CONTENT: [&str; 8] =
     ["step-start", "snapshot", "patch", "agent", "subtask", "retry", "compaction", "step-finish"];
 
-/// Whether a document, without its messages, is such an export.
+/// Whether a document, without its messages, is an export of opencode.
 pub(super) fn is_document(document: &Json<'_>) -> bool {
     document.get("info").is_some() && document.get("messages").is_some()
 }
@@ -39,11 +39,11 @@ pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Opt
 
 #[derive(Debug, Default)]
 pub(super) struct OpenCode {
-    /// A message whose parts still come.
+    /// A message that may have more parts.
     pending: Option<(Record, Json<'static>, Vec<Json<'static>>)>,
-    /// Where each message is.
+    /// The group of each message.
     messages: HashMap<String, Group>,
-    /// The first message that the coming compaction keeps.
+    /// The first message that the next compaction keeps.
     tail: Option<String>,
     /// Tokens of the context when the last answer was complete.
     context_tokens: u64,
@@ -92,7 +92,7 @@ impl OpenCode {
         }
     }
 
-    /// Adds an answer. Its calls are followed by their results, and what it says after them is another message.
+    /// Adds an answer. The results follow their calls. Text after a result becomes another message.
     fn assistant(&mut self, info: &Json<'static>, parts: &[Json<'static>], tree: &mut Tree) {
         let text = |key: &str| text_at(info, &[key]).unwrap_or_default().to_owned();
         let answer = Answer { api: API, provider: text("providerID"), model: text("modelID"), ..Answer::default() };
@@ -165,7 +165,7 @@ fn tokens_of(json: &Json<'_>) -> Tokens {
     }
 }
 
-/// What one request of a model gave.
+/// The answer to one request of a model, with the results of its calls.
 #[derive(Debug, Default)]
 struct Step {
     blocks: Vec<Json<'static>>,

@@ -1,6 +1,6 @@
 //! Transcripts of OpenHands: an exported trajectory (a list of events), or a directory with a file for each event.
 //!
-//! Events of both generations are read: those that name an `action` or `observation`, and those that name a `kind`.
+//! Events of the first generation name an `action` or `observation`. Events of the second generation name a `kind`.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::formats::node::{arguments_object, arguments_of_text};
 use crate::json::Json;
 
 const API: &str = "openhands";
-/// Actions that are no part of the conversation with the model.
+/// Actions outside of the conversation with the model.
 const STATE_ACTIONS: [&str; 8] = [
     "change_agent_state",
     "condensation",
@@ -26,7 +26,7 @@ const STATE_ACTIONS: [&str; 8] = [
     "recall",
     "resume",
 ];
-/// Kinds of events that are no part of the conversation with the model.
+/// Kinds of events outside of the conversation with the model.
 const STATE_KINDS: [&str; 7] = [
     "Condensation",
     "CondensationRequest",
@@ -56,9 +56,9 @@ pub(super) fn identify(value: &Json<'_>) -> (Option<String>, Option<String>, Opt
 
 #[derive(Debug, Default)]
 pub(super) struct OpenHands {
-    /// Calls by the event that made them.
+    /// Call ids by the id of the event that made the call.
     calls: HashMap<String, String>,
-    /// The last response whose text and usage were taken.
+    /// The last response whose text and usage were added.
     response: Option<String>,
 }
 
@@ -103,7 +103,7 @@ impl OpenHands {
         }
     }
 
-    /// Adds an answer. Text and usage of a response that made several calls are those of the first.
+    /// Adds an answer. A response may make several calls. Its text and usage belong to the first call.
     fn answer(&mut self, event: &Json<'static>, said: &str, call: Option<Json<'static>>, tree: &mut Tree) {
         let response = value_at(event, &["tool_call_metadata", "model_response"]);
         let id = response.and_then(|response| text_at(response, &["id"])).map(str::to_owned);
@@ -124,7 +124,7 @@ impl OpenHands {
 
     fn observation(&mut self, event: &Json<'static>, observation: &str, tree: &mut Tree) {
         let id = text_at(event, &["tool_call_metadata", "tool_call_id"]).map(str::to_owned);
-        // The state of the agent and what it recalls have causes too, but no call.
+        // Observations of state and recall have a cause, but no call.
         let Some(id) = self.calls.remove(&name_of(event.get("cause"))).or(id) else { return };
         let name = text_at(event, &["tool_call_metadata", "function_name"]).unwrap_or_default();
         let content = text_at(event, &["content"]).unwrap_or_default();
@@ -135,7 +135,7 @@ impl OpenHands {
         tree.add_result(&id, name, blocks, matches!(observation, "error" | "user_rejected"));
     }
 
-    /// An event of the second generation.
+    /// Reads an event of the second generation.
     fn event(&mut self, event: &Json<'static>, kind: &str, tree: &mut Tree) {
         let text = |path: &[&str]| text_at(event, path).unwrap_or_default();
         match kind {
@@ -197,7 +197,7 @@ impl OpenHands {
     }
 }
 
-/// The name of an event: a number or a text.
+/// The id of an event as text. It may be a number.
 fn name_of(id: Option<&Json<'_>>) -> String {
     match id {
         Some(Json::String(text)) => text.clone().into_owned(),
@@ -237,7 +237,7 @@ fn usage_of(usage: &Json<'_>) -> Tokens {
     }
 }
 
-/// The blocks for one part of content: a text, or images.
+/// The blocks for one part of content, which is text or images.
 fn blocks_of(part: &Json<'static>) -> Vec<Json<'static>> {
     match text_at(part, &["type"]) {
         Some("image") => {

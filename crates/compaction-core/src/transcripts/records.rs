@@ -1,34 +1,34 @@
-//! Cutting a transcript into records: lines, elements of a JSON document, or whole files.
+//! Cuts a transcript into records: lines, elements of a JSON document, or files.
 //!
-//! The bytes of all records in order are the bytes of the transcript. A record is kept in a session as the
-//! data of a `custom` entry, from which [`original`] gives its bytes back.
+//! The bytes of all records in order are the bytes of the transcript. A session keeps each record as the data of a
+//! `custom` entry. [`original`] returns the bytes of the record.
 
 use std::fmt::Write as _;
 
 use crate::json::{self, Json, RawObject, check_value_count};
 
-/// Members of a document whose lists hold its records.
+/// Names of the lists of a document whose elements are records.
 const LISTS: [&str; 6] = ["messages", "conversation", "bubbles", "trajectory", "history", "events"];
-/// Bytes of the longest member name that is compared with them.
+/// Maximum length of a member name that is compared with [`LISTS`].
 const LONGEST_NAME: usize = 16;
-/// What follows the content of a record that does not say otherwise.
+/// End of a record that stores no end.
 const LINE_END: &str = "\n";
 
 /// A record, cut out of a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Its position, counted from 1: the line, the element or the file.
+    /// Position of the line, element or file, counted from 1.
     pub(super) number: u64,
-    /// Number of lines that it holds, where a record is more than one line.
+    /// Number of lines in it.
     pub(super) lines: u64,
-    /// Name of the file, where a transcript is many files.
+    /// Name of the file, for a transcript of many files.
     pub(super) file: Option<String>,
-    /// What precedes the content: punctuation of the document.
+    /// Bytes before the content: punctuation of the document.
     pub(super) before: Vec<u8>,
     pub(super) content: Vec<u8>,
-    /// What follows the content: the end of the line.
+    /// Bytes after the content: the line end.
     pub(super) end: Vec<u8>,
-    /// Whether the transcript ends before the record is complete, so that the record may still grow.
+    /// Whether the transcript ended before the record was complete.
     pub(super) is_partial: bool,
 }
 
@@ -38,7 +38,7 @@ impl Record {
         std::str::from_utf8(&self.content).ok()
     }
 
-    /// The document that the record begins, without the elements of its list: what precedes the first record.
+    /// The document that begins with this record, without the elements of its list.
     pub(super) fn document(&self) -> Option<Json<'static>> {
         let before = std::str::from_utf8(&self.before).ok().filter(|_| self.number == 1)?;
         Json::parse(&format!("{before}]}}")).ok().map(Json::into_owned)
@@ -73,7 +73,7 @@ impl Record {
     }
 }
 
-/// A member that holds bytes: as a string, or in hexadecimal digits where they are not UTF-8.
+/// A member that holds bytes, as a string or, for bytes that are not UTF-8, as hexadecimal digits.
 fn text_member(name: &str, bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => format!(",\"{name}\":{}", json::encode_string(text)),
@@ -87,8 +87,8 @@ fn text_member(name: &str, bytes: &[u8]) -> String {
     }
 }
 
-/// Whether a text can be kept as a JSON value: a session line holds no line break, and values of another
-/// form would not be read back.
+/// Whether a text can be stored as a JSON value. It must be one object on one line, because a session line holds no
+/// line break.
 fn is_one_line_of_json(text: &str) -> bool {
     text.starts_with('{')
         && text.ends_with('}')
@@ -97,7 +97,7 @@ fn is_one_line_of_json(text: &str) -> bool {
         && RawObject::parse(text).is_ok()
 }
 
-/// The bytes of the record that the data of a `custom` entry keeps.
+/// Returns the bytes of the record in a `custom` entry.
 ///
 /// `data` is the JSON text of the member `data`. Returns `None` for data of another kind.
 pub fn original(data: &str) -> Option<Vec<u8>> {
@@ -122,7 +122,7 @@ fn bytes_of(json: &str) -> Option<Vec<u8>> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// How a transcript is cut.
+/// The rule that cuts a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     /// At the end of each line.
@@ -131,14 +131,14 @@ pub(super) enum Cut {
     Elements,
 }
 
-/// Cuts the bytes of a transcript as they come.
+/// Cuts a transcript that arrives in pieces.
 #[derive(Debug)]
 pub(super) struct Cutter {
     cut: Cut,
     buffer: Vec<u8>,
-    /// Where in `buffer` the next record begins.
+    /// Start of the next record in `buffer`.
     start: usize,
-    /// Bytes of `buffer` that were looked at.
+    /// Number of bytes of `buffer` that were scanned.
     seen: usize,
     scan: Scan,
     number: u64,
@@ -151,7 +151,7 @@ impl Cutter {
 
     /// Takes more bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        // Once for all records of the last bytes, so that what is left is not moved for each of them.
+        // One move for all records of the previous piece.
         self.buffer.drain(..self.start);
         self.seen -= self.start;
         self.scan.start = self.scan.start.map(|at| at - self.start);
@@ -159,7 +159,7 @@ impl Cutter {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Bytes of the record that is not complete yet.
+    /// Number of bytes of the incomplete record.
     pub(super) fn pending(&self) -> usize {
         self.buffer.len() - self.start
     }
@@ -181,8 +181,7 @@ impl Cutter {
         Some(record)
     }
 
-    /// What is left at the end of the transcript. A last line without an end is complete if it is JSON, or if
-    /// `is_text`.
+    /// The rest of the transcript, at its end. A last line without a line end is complete if it is JSON or if `is_text`.
     pub(super) fn end(&mut self, is_text: bool) -> Option<Record> {
         let bytes = std::mem::take(&mut self.buffer).split_off(self.start);
         (self.start, self.seen) = (0, 0);
@@ -220,22 +219,22 @@ impl Cutter {
     }
 }
 
-/// Where in a JSON document a scan is. Only what is needed to find elements is looked at.
+/// State of the scan for elements of a JSON document. The scan does not validate the document.
 #[derive(Debug, Default)]
 struct Scan {
     depth: usize,
     in_string: bool,
     is_escaped: bool,
-    /// The last string at the depth of the members of the document: the name of a member, when a list begins.
+    /// The last string at depth 1. It is the member name when a list begins.
     name: Vec<u8>,
-    /// Depth inside the list whose elements are records.
+    /// Depth inside the list whose elements are records, while the scan is in it.
     list: Option<usize>,
-    /// Where the element began in the buffer.
+    /// Start of the current element in the buffer.
     start: Option<usize>,
 }
 
 impl Scan {
-    /// Start and end of the next element in `buffer`, of which everything before `from` was looked at.
+    /// Finds the next element. Returns its start and end in `buffer`. The scan continues at `from`.
     fn element(&mut self, buffer: &[u8], from: usize) -> Option<(usize, usize)> {
         for (at, &byte) in buffer.iter().enumerate().skip(from) {
             if self.in_string {

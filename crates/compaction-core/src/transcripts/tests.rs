@@ -53,8 +53,8 @@ fn feed(import: &mut Import, source: &Source, bytes: &[u8]) -> Result<(), Transc
     import.end()
 }
 
-fn imported(source: &Source, bytes: &[u8], known: Known) -> (Vec<Imported>, Report, Imported) {
-    let mut import = Import::new(source, 0, known).unwrap();
+fn imported(source: &Source, bytes: &[u8], existing: Existing) -> (Vec<Imported>, Report, Imported) {
+    let mut import = Import::new(source, 0, existing).unwrap();
     feed(&mut import, source, bytes).unwrap();
     (import.take(), import.report().clone(), import.mark())
 }
@@ -81,7 +81,7 @@ fn transcripts_become_the_entries_beside_them() {
     for name in names {
         let bytes = bytes_of(&name);
         let source = source_of(&name, &bytes);
-        let (entries, report, _) = imported(&source, &bytes, Known::default());
+        let (entries, report, _) = imported(&source, &bytes, Existing::default());
         let mut out = format!("{source:?}\n{report:#?}\n");
         for entry in &entries {
             let line = line_of(entry);
@@ -101,7 +101,7 @@ fn every_transcript_comes_back_byte_for_byte() {
     for name in names() {
         let bytes = bytes_of(&name);
         let source = source_of(&name, &bytes);
-        let (entries, ..) = imported(&source, &bytes, Known::default());
+        let (entries, ..) = imported(&source, &bytes, Existing::default());
         let whole = match source.shape {
             Shape::Files => files_of(&bytes).into_iter().flat_map(|(_, content)| content).collect(),
             _ => bytes,
@@ -114,7 +114,7 @@ fn every_transcript_comes_back_byte_for_byte() {
 fn ids_are_unique_and_parents_come_first() {
     for name in names() {
         let bytes = bytes_of(&name);
-        let (entries, _, mark) = imported(&source_of(&name, &bytes), &bytes, Known::default());
+        let (entries, _, mark) = imported(&source_of(&name, &bytes), &bytes, Existing::default());
         let mut ids = HashSet::new();
         for entry in entries.iter().chain([&mark]) {
             assert!(entry.parent.as_ref().is_none_or(|parent| ids.contains(parent.as_str())), "{name}: {entry:?}");
@@ -138,19 +138,19 @@ fn a_growing_transcript_is_continued() {
         }
         steps.push(bytes.len());
         steps.sort_unstable();
-        let (mut known, mut entries) = (Known::default(), Vec::new());
+        let (mut existing, mut entries) = (Existing::default(), Vec::new());
         for end in steps.into_iter().filter(|end| *end > bytes.len() / 3) {
-            let (new, _, mark) = imported(&source, &bytes[..end], known.clone());
+            let (new, _, mark) = imported(&source, &bytes[..end], existing.clone());
             let data = RawObject::parse(&mark.members).unwrap().get("data").unwrap().to_owned();
-            known.imports.push(earlier_import(&data).unwrap().0);
-            known.ids.extend(new.iter().chain([&mark]).map(|entry| entry.id.as_str().to_owned()));
+            existing.imports.push(earlier_import(&data).unwrap().0);
+            existing.ids.extend(new.iter().chain([&mark]).map(|entry| entry.id.as_str().to_owned()));
             entries.extend(new);
         }
         let complete = entries.iter().filter(|entry| !entry.members.contains("\"partial\":true"));
         assert_eq!(String::from_utf8_lossy(&original_of(complete)), String::from_utf8_lossy(&bytes), "{name}");
         let ids: HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids.len(), entries.len(), "{name}");
-        let (again, ..) = imported(&source, &bytes, known);
+        let (again, ..) = imported(&source, &bytes, existing);
         assert_eq!(again, [], "{name}");
     }
 }
@@ -159,15 +159,15 @@ fn a_growing_transcript_is_continued() {
 fn another_transcript_is_not_taken_for_a_longer_one() {
     let bytes = bytes_of("claude-code");
     let source = source_of("claude-code", &bytes);
-    let mut import = Import::new(&source, 0, Known::default()).unwrap();
+    let mut import = Import::new(&source, 0, Existing::default()).unwrap();
     feed(&mut import, &source, &bytes).unwrap();
     let mark = import.mark();
     let data = RawObject::parse(&mark.members).unwrap().get("data").unwrap().to_owned();
     let (earlier, tip) = earlier_import(&data).unwrap();
     assert_eq!(tip, mark.parent);
     let fails = |bytes: &[u8]| {
-        let known = Known { imports: vec![earlier], ..Known::default() };
-        feed(&mut Import::new(&source, 0, known).unwrap(), &source, bytes).unwrap_err().to_string()
+        let existing = Existing { imports: vec![earlier], ..Existing::default() };
+        feed(&mut Import::new(&source, 0, existing).unwrap(), &source, bytes).unwrap_err().to_string()
     };
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
     expect!["one of the first 23 records is not what it was when they were imported"]
@@ -181,7 +181,7 @@ fn another_transcript_is_not_taken_for_a_longer_one() {
 fn what_is_cut_off_is_kept_and_told() {
     let check = |name: &str, length: usize| {
         let bytes = bytes_of(name);
-        let (entries, report, _) = imported(&source_of(name, &bytes), &bytes[..length], Known::default());
+        let (entries, report, _) = imported(&source_of(name, &bytes), &bytes[..length], Existing::default());
         assert_eq!(original_of(&entries), &bytes[..length], "{name}");
         let found = report.problems.last().map(|(_, problem)| problem.as_str());
         assert_eq!(found, Some("the transcript ends before it is complete"), "{name}");
@@ -235,7 +235,7 @@ proptest::proptest! {
             let end = (at + length).min(bytes.len());
             bytes.splice(at..end, [byte]);
         }
-        let (entries, ..) = imported(&source, &bytes, Known::default());
+        let (entries, ..) = imported(&source, &bytes, Existing::default());
         proptest::prop_assert_eq!(original_of(&entries), bytes);
     }
 }

@@ -1,4 +1,4 @@
-//! The entries of the session that a transcript becomes, and the messages in them.
+//! Builds the session entries of a transcript, and the messages in them.
 
 use std::collections::HashSet;
 
@@ -12,22 +12,22 @@ use crate::formats::{self, Calls, Format};
 use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 
-/// Problems that a report describes; the others are counted.
+/// Maximum number of problems that a report describes. Further problems are only counted.
 const SHOWN_PROBLEMS: usize = 20;
-/// Digits of the id of an entry: more than others have, so that ids of other entries are never the same.
+/// Digits of an imported entry's id. Other entries have eight, so the ids never collide.
 const ID_DIGITS: usize = 12;
 
-/// A place in the tree from which it can go on: the last entry of an answer with its results, or of a prompt with
-/// what belongs to it.
+/// Consecutive entries that belong together: an answer with its results, or a prompt with its attachments. A branch
+/// begins after the last entry of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group(usize);
 
 impl Group {
-    /// Before the first entry.
+    /// The group before the first entry.
     pub(super) const ROOT: Self = Self(0);
 }
 
-/// What an answer's message says beside its content.
+/// Members of an assistant message besides its content.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answer {
     pub(super) api: &'static str,
@@ -66,24 +66,24 @@ impl Tokens {
     }
 }
 
-/// Builds the entries record by record.
+/// Builds the entries of a session, record by record.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// The session, for ids.
+    /// The session id, from which entry ids are derived.
     session: Uuid,
-    /// Ids of the entries that are in the session already.
+    /// Ids of the entries that the session already holds.
     ids: HashSet<String>,
-    /// Ids that were given out, as numbers.
+    /// Ids that this import has used, as numbers.
     given: HashSet<u64>,
-    /// The last entry of each group, or the one before it; `None` before the first entry.
+    /// The last entry of each group. An empty group has the entry before it, or `None`.
     ends: Vec<Option<EntryId>>,
     /// The first entry of each group.
     starts: Vec<Option<EntryId>>,
     current: Group,
-    /// The record that entries come from, and how many came from it.
+    /// The current record, and the number of entries from it.
     record: u64,
     part: u32,
-    /// Time of the last record that had one, in epoch milliseconds.
+    /// The latest timestamp that was read, in epoch milliseconds.
     pub(super) time: i64,
     pub(super) calls: Calls,
     pub(super) report: Report,
@@ -108,22 +108,22 @@ impl Tree {
         }
     }
 
-    /// The entries that were made since the last call and are not in the session yet.
+    /// Takes the new entries since the last call.
     pub(super) fn take(&mut self) -> Vec<Imported> {
         std::mem::take(&mut self.out)
     }
 
-    /// The entry that a new one hangs on.
+    /// The parent of the next entry.
     pub(super) fn tip(&self) -> Option<&EntryId> {
         self.ends[self.current.0].as_ref()
     }
 
-    /// Where the tree goes on.
+    /// The current group.
     pub(super) fn group(&self) -> Group {
         self.current
     }
 
-    /// Goes on behind `group`: a branch, unless the tree is there already.
+    /// Continues after `group`. This is a branch unless `group` is the current group.
     pub(super) fn go_to(&mut self, group: Group) {
         if self.current != group {
             self.report.branches += 1;
@@ -131,7 +131,7 @@ impl Tree {
         }
     }
 
-    /// Begins a group behind the current one.
+    /// Begins a group after the current one.
     pub(super) fn begin_group(&mut self) -> Group {
         self.ends.push(self.tip().cloned());
         self.starts.push(None);
@@ -139,12 +139,12 @@ impl Tree {
         self.current
     }
 
-    /// Takes note of the record that the next entries come from, which is kept already.
+    /// Sets the record of the next entries. The record has been kept before.
     pub(super) fn begin(&mut self, record: u64) {
         (self.record, self.part) = (record, 0);
     }
 
-    /// The record that the next entries come from.
+    /// The current record.
     pub(super) fn record(&self) -> u64 {
         self.record
     }
@@ -153,7 +153,7 @@ impl Tree {
     pub(super) fn keep(&mut self, record: &Record) {
         self.begin(record.number);
         let id = if record.is_partial {
-            // The record is kept again when it has grown.
+            // The record is kept again once it is complete, under its own id.
             self.id_for(&format!("{}/partial/{}", record.number, record.content.len()))
         } else {
             self.id_for(&format!("{}/0", record.number))
@@ -161,20 +161,20 @@ impl Tree {
         self.add_with_id("custom", &record.to_members(), id);
     }
 
-    /// Keeps the line end that a record did not have when it was kept.
+    /// Keeps a line end that was missing when its record was kept.
     pub(super) fn keep_end(&mut self, record: &Record) {
         let id = self.id_for(&format!("{}/end", record.number));
         self.add_with_id("custom", &record.to_members(), id);
     }
 
-    /// The entry that ends an import. Nothing of the transcript hangs on it.
+    /// The entry that ends an import. It is not part of the tree that later records continue.
     pub(super) fn mark(&mut self, members: &str) -> Imported {
         let (id, parent) = (self.id_for(&format!("{}/mark", self.report.records)), self.tip().cloned());
         Imported { id, parent, kind: "custom", members: members.to_owned(), timestamp: self.time }
     }
 
-    /// The value of a record that is one JSON object. What is none is kept and counted as a problem, but blank
-    /// lines are only kept.
+    /// Parses a record as a JSON object. Any other record is kept here and, unless it is blank, counted as
+    /// unreadable.
     pub(super) fn object_of(&mut self, record: &Record) -> Option<Json<'static>> {
         let parsed = match record.text() {
             Some(text) if text.trim().is_empty() => {
@@ -197,12 +197,12 @@ impl Tree {
         self.problem(why);
     }
 
-    /// Counts a record of a kind that is not known.
+    /// Counts a record of an unknown kind.
     pub(super) fn unknown(&mut self, kind: &str) {
         *self.report.unknown.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// Counts a record that cannot be read, and tells why.
+    /// Counts the current record as unreadable, with a reason.
     pub(super) fn problem(&mut self, what: impl Into<String>) {
         self.report.unreadable += 1;
         if self.report.problems.len() < SHOWN_PROBLEMS {
@@ -210,7 +210,7 @@ impl Tree {
         }
     }
 
-    /// Adds an entry behind the last one.
+    /// Adds an entry after the last one.
     pub(super) fn add(&mut self, kind: &'static str, members: &str) -> EntryId {
         let id = self.next_id();
         self.add_with_id(kind, members, id.clone());
@@ -223,7 +223,7 @@ impl Tree {
         self.id_for(&format!("{}/{}", self.record, self.part))
     }
 
-    /// An id that the same name gets in every import.
+    /// Derives an id from `name`. Every import derives the same id.
     fn id_for(&mut self, name: &str) -> EntryId {
         let digits = |name: &str| {
             let mut digits = Uuid::new_v5(&self.session, name.as_bytes()).simple().to_string();
@@ -249,13 +249,13 @@ impl Tree {
         }
     }
 
-    /// Adds messages of another interface, read as its requests are. `edit` sees each of them.
+    /// Adds messages of a model interface. `edit` may change each message before it is added.
     pub(super) fn add_read(&mut self, format: Format, messages: &[&str], mut edit: impl FnMut(&mut RawObject<'_>)) {
         match formats::read(format, messages, &mut self.calls, Some(self.time)) {
             Ok(read) => {
                 for converted in read {
                     let Ok(mut message) = RawObject::parse(converted.message.raw().get()) else { continue };
-                    // The record holds what this member would.
+                    // The record already holds the original.
                     message.remove("compactd");
                     edit(&mut message);
                     self.add_message(&message.to_json());
@@ -265,7 +265,7 @@ impl Tree {
         }
     }
 
-    /// Adds an entry with this message, a JSON object.
+    /// Adds a message, given as the text of a JSON object.
     fn add_message(&mut self, message: &str) -> EntryId {
         match Message::from_json(message) {
             Ok(message) => {
@@ -283,17 +283,17 @@ impl Tree {
         self.add_message(&with(message, "timestamp", Some(time)).to_compact());
     }
 
-    /// Adds a person's words.
+    /// Adds a user message.
     pub(super) fn add_user(&mut self, content: Json<'static>) {
         self.add_json(object([("role", string("user")), ("content", content)]));
     }
 
-    /// Adds instructions for the model.
+    /// Adds a system message.
     pub(super) fn add_system(&mut self, text: &str) {
         self.add_json(object([("role", string("system")), ("content", string(text))]));
     }
 
-    /// Adds an answer.
+    /// Adds an assistant message.
     pub(super) fn add_answer(&mut self, blocks: Vec<Json<'static>>, answer: &Answer, cost: f64) {
         for block in &blocks {
             let text = |key: &str| block.get(key).and_then(Json::as_str);
@@ -313,7 +313,7 @@ impl Tree {
         self.add_json(with(message, "errorMessage", answer.error.as_ref().map(|error| string(error.as_str()))));
     }
 
-    /// Adds the result of a call; the name of the tool is that of the call where `name` is empty.
+    /// Adds a tool result. An empty `name` is replaced by the tool of the call.
     pub(super) fn add_result(&mut self, id: &str, name: &str, blocks: Vec<Json<'static>>, is_error: bool) {
         let name =
             if name.is_empty() { self.calls.name_of(id).unwrap_or("unknown").to_owned() } else { name.to_owned() };
@@ -326,7 +326,7 @@ impl Tree {
         ]));
     }
 
-    /// Adds a compaction that keeps the context from `first_kept` on, or nothing. `tokens_before` is 0 where it is not known.
+    /// Adds a compaction. It keeps the entries from `first_kept` on, or none. An unknown `tokens_before` is 0.
     pub(super) fn add_compaction(&mut self, summary: &str, first_kept: Option<EntryId>, tokens_before: u64) {
         let id = self.next_id();
         let first_kept = first_kept.unwrap_or_else(|| id.clone());
@@ -390,7 +390,7 @@ pub(super) fn count_at(json: &Json<'_>, path: &[&str]) -> u64 {
     value_at(json, path).and_then(Json::as_f64).map_or(0, |count| count.max(0.0) as u64)
 }
 
-/// Epoch milliseconds of a time that stands as ISO 8601 text or as a number. A text without a zone is in UTC.
+/// Epoch milliseconds of a time, given as ISO 8601 text or as a number. Text without a zone is taken for UTC.
 pub(super) fn time_of(json: Option<&Json<'_>>) -> Option<i64> {
     match json? {
         Json::String(text) => crate::entry::epoch_milliseconds(text)
