@@ -45,6 +45,7 @@ Examples:
   compactd undo session.jsonl                 take it back
   compactd show session.jsonl summary         read the last summary
   compactd tree session.jsonl                 draw the branches of a session
+  compactd import ~/.claude/projects          make sessions of the transcripts of another agent
 
 FILE may be - for standard input, where nothing is written.
 
