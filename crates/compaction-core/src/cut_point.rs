@@ -1,16 +1,12 @@
 //! The cut point: the oldest entry that a compaction keeps (docs/cut-points.md).
 
-mod pairs;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use std::collections::HashSet;
-
-use crate::entry::{EntryBody, EntryId, EntryKind, Replacement};
+use crate::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement};
 use crate::message::{Body, Message};
-use crate::pending_calls::{self, PendingCall};
 use crate::projection::ProjectedEntry;
-
-pub use pairs::{answered_since, parted_pair, pending_before};
-use pairs::{positions_that_part_a_pair, positions_that_part_stored_pairs};
+use crate::tokens::is_success;
 
 /// Where to cut a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +29,7 @@ pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint
 /// The pending call that prevents every useful cut of `span`, if there is one. Without it there would
 /// be a cut that evicts a message.
 pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<PendingCall> {
-    let (_, call) = pending_calls::in_context(span)?;
+    let (_, call) = pending_in_context(span)?;
     let free = candidates(span, &positions_that_part_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
     let is_told = |message: &Message| !matches!(message.body(), Body::System(_));
@@ -104,7 +100,7 @@ pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint,
     if positions_that_part_stored_pairs(span)[first] {
         return Err(InvalidCut::PartsPair { entry_id: entry_id() });
     }
-    if let Some((_, call)) = pending_calls::in_context(span).filter(|(at, _)| *at < first) {
+    if let Some((_, call)) = pending_in_context(span).filter(|(at, _)| *at < first) {
         return Err(InvalidCut::AwaitsResult { entry_id: entry_id(), call_id: call.call_id });
     }
     Ok(CutPoint { first_kept: position, turn_start: split_turn_start(span, position) })
@@ -188,4 +184,151 @@ fn split_turn_start(span: &[ProjectedEntry], first_kept: usize) -> Option<usize>
 
 fn starts_turn(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::Compaction && projected.messages.iter().any(|message| message.starts_turn())
+}
+
+/// For every position, whether cutting there would summarise a tool call whose result is kept or still
+/// expected.
+fn positions_that_part_a_pair(span: &[ProjectedEntry]) -> Vec<bool> {
+    let mut parts = positions_that_part_stored_pairs(span);
+    if let Some((position, _)) = pending_in_context(span) {
+        parts[position + 1..].fill(true);
+    }
+    parts
+}
+
+/// The same for results that have arrived.
+fn positions_that_part_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    let mut last_result: Vec<usize> = vec![0; span.len()];
+    for (position, projected) in span.iter().enumerate() {
+        for message in &projected.messages {
+            for call in message.tool_calls() {
+                calls.insert(&call.id, position);
+            }
+            if let Body::ToolResult { tool_call_id, .. } = message.body()
+                && let Some(call) = calls.get(tool_call_id.as_str())
+            {
+                last_result[*call] = position;
+            }
+        }
+    }
+    let mut reach = 0;
+    let before = last_result.iter().enumerate();
+    before
+        .map(|(position, result)| {
+            let parts = position <= reach && position > 0;
+            reach = reach.max(*result);
+            parts
+        })
+        .collect()
+}
+
+/// A tool call that would lose its result if `branch` (root first) were kept from `first_kept` on.
+/// `None` if there is no such call or no such entry.
+pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String> {
+    let cut = branch.iter().position(|entry| entry.id() == first_kept)?;
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    for (position, message) in branch.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.message()?))) {
+        for call in message.tool_calls() {
+            calls.insert(&call.id, position);
+        }
+        if let Body::ToolResult { tool_call_id, .. } = message.body()
+            && position >= cut
+            && calls.get(tool_call_id.as_str()).is_some_and(|call| *call < cut)
+        {
+            return Some(tool_call_id.clone());
+        }
+    }
+    None
+}
+
+/// The pending call that lies before `first_kept` on `branch` (root first). `None` if there is no such
+/// call or no such entry.
+pub fn pending_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<PendingCall> {
+    let (position, call) = pending_on_path(branch)?;
+    branch[position + 1..].iter().any(|entry| entry.id() == first_kept).then_some(call)
+}
+
+/// A call that a compaction would summarise although its result arrived after `leaf_id`, where the
+/// compaction was prepared. The compaction keeps `context` from `first_kept` on. `None` if there is no
+/// such call, or if one of the entries is not in the context.
+pub fn answered_since(context: &[ProjectedEntry], first_kept: &EntryId, leaf_id: &EntryId) -> Option<String> {
+    let position = |id: &EntryId| context.iter().position(|projected| projected.entry.id() == id);
+    let (first_kept, leaf) = (position(first_kept)?, position(leaf_id)?);
+    let messages = |entries: std::ops::Range<usize>| context[entries].iter().flat_map(|entry| &entry.messages);
+    let mut results: HashSet<&str> =
+        messages(leaf + 1..context.len()).filter_map(|message| message.answered_call_id()).collect();
+    if results.is_empty() {
+        return None;
+    }
+    for id in messages(first_kept..context.len()).flat_map(|message| message.tool_call_ids()) {
+        results.remove(id);
+    }
+    let mut summarised = messages(0..first_kept).flat_map(|message| message.tool_call_ids());
+    summarised.find(|id| results.contains(id)).map(str::to_owned)
+}
+
+/// A tool call whose result has not arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingCall {
+    /// The entry of the answer that made it.
+    pub entry_id: EntryId,
+    /// The call.
+    pub call_id: String,
+}
+
+/// The first call of the last answer on `path` (root first) that has no result yet. `None` if that
+/// answer failed, was aborted or is hidden, or if there is no such call.
+fn pending_on_path(path: &[Arc<Entry>]) -> Option<(usize, PendingCall)> {
+    let last = LastAnswer::of(path.iter())?;
+    let message = match last.edit {
+        Some(Replacement::Hidden) => return None,
+        Some(Replacement::Content(content)) => Arc::new(last.message.with_content(content)),
+        Some(Replacement::Invalid) | None => Arc::clone(last.message),
+    };
+    last.pending(&[message])
+}
+
+/// The same for the entries of a context.
+fn pending_in_context(context: &[ProjectedEntry]) -> Option<(usize, PendingCall)> {
+    let last = LastAnswer::of(context.iter().map(|projected| &projected.entry))?;
+    last.pending(&context[last.position].messages)
+}
+
+/// The last answer of a path, if its calls may still get results.
+struct LastAnswer<'a> {
+    position: usize,
+    entry_id: &'a EntryId,
+    message: &'a Arc<Message>,
+    /// The last edit of it.
+    edit: Option<&'a Replacement>,
+    /// Calls that were answered after it.
+    answered: HashSet<&'a str>,
+}
+
+impl<'a> LastAnswer<'a> {
+    fn of(path: impl DoubleEndedIterator<Item = &'a Arc<Entry>> + ExactSizeIterator) -> Option<Self> {
+        let mut answered = HashSet::new();
+        let mut edits: HashMap<&EntryId, &Replacement> = HashMap::new();
+        for (position, entry) in path.enumerate().rev() {
+            if let EntryBody::ContextEdit { target_id, replacement } = entry.body() {
+                edits.entry(target_id).or_insert(replacement);
+            }
+            let Some(message) = entry.message() else { continue };
+            answered.extend(message.answered_call_id());
+            if message.as_assistant().is_some() {
+                let edit = edits.get(entry.id()).copied();
+                return is_success(message).then_some(Self { position, entry_id: entry.id(), message, edit, answered });
+            }
+        }
+        None
+    }
+
+    /// The first call in `shown`, the answer after edits, that has no result, with the position of the
+    /// answer.
+    fn pending(&self, shown: &[Arc<Message>]) -> Option<(usize, PendingCall)> {
+        let mut calls = shown.iter().flat_map(|message| message.tool_call_ids());
+        let call_id = calls.find(|id| !self.answered.contains(id))?.to_owned();
+        Some((self.position, PendingCall { entry_id: self.entry_id.clone(), call_id }))
+    }
 }

@@ -19,7 +19,6 @@ pub mod message;
 pub mod migrate;
 pub mod navigation;
 pub mod overflow;
-pub mod pending_calls;
 pub mod pins;
 pub mod preparation;
 pub mod projection;

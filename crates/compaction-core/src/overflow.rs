@@ -5,16 +5,9 @@
 //! "Overflow").
 
 mod pattern;
-mod plain;
-mod reported;
-mod sentence;
-mod status;
 mod table;
 
-use pattern::matches_any;
-use plain::plain;
-pub use reported::Reported;
-use status::Status;
+use pattern::{Number, matches_any, plain};
 
 /// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,7 +83,7 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
     if status.code == Some(402) || matches_any(text, table::QUOTA) {
         return Err(Some(ErrorClass::Quota));
     }
-    let names_size = matches_any(text, table::OVERFLOW) || sentence::names_size(text);
+    let names_size = matches_any(text, table::OVERFLOW) || pattern::names_size(text);
     let is_overflow = names_size && !is_about_output_alone(text);
     match is_overflow || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
         true => Ok(Reported::of_plain(text)),
@@ -133,6 +126,150 @@ fn classify_rest(text: &str, status: Status) -> ErrorClass {
         return ErrorClass::Overloaded;
     }
     ErrorClass::Other
+}
+
+/// The output must leave at least one part in this many of the limit for the input; otherwise no
+/// context is small enough.
+const LEAST_SHARE: u64 = 8;
+/// A smaller number is not the limit of a model.
+const LEAST_LIMIT: u64 = 256;
+
+/// Sizes of a request, in tokens, as an error text names them. `None` for sizes that the text does not
+/// name, or names in bytes or characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reported {
+    /// The provider's limit: its window or its longest prompt.
+    pub limit: Option<u64>,
+    /// Tokens of input.
+    pub input: Option<u64>,
+    /// Tokens of requested output.
+    pub output: Option<u64>,
+    /// Input and output together, or a number of which the text says only that it is the request.
+    pub total: Option<u64>,
+}
+
+impl Reported {
+    /// Reads an error text.
+    pub fn of(error_message: &str) -> Self {
+        Self::of_plain(&plain(error_message))
+    }
+
+    /// Reads a text that is normalised already.
+    fn of_plain(text: &str) -> Self {
+        let mut found = pattern::sum(text).map_or_else(Self::default, |sum| Self {
+            input: Some(sum.input),
+            output: Some(sum.output),
+            ..Self::default()
+        });
+        let has_sum = found.input.is_some();
+        let mut inputs: Option<u64> = None;
+        for number in pattern::numbers(text).filter(|number| !number.is_followed_by(table::OTHER_UNITS)) {
+            if number.is_followed_by(table::INPUT_COUNTS) {
+                inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
+            } else if number.is_followed_by(table::OUTPUT_COUNTS) || number.follows(table::BEFORE_OUTPUT) {
+                found.output.get_or_insert(number.value);
+            } else if is_limit(&number) {
+                found.limit.get_or_insert(number.value);
+            } else if number.follows(table::BEFORE_INPUT) && !has_sum {
+                found.input.get_or_insert(number.value);
+            } else if number.follows(table::BEFORE_TOTAL) {
+                found.total.get_or_insert(number.value);
+            }
+        }
+        found.input = inputs.or(found.input);
+        if let (None, Some(total), Some(output)) = (found.input, found.total, found.output) {
+            found.input = total.checked_sub(output);
+        }
+        found.limit = found.limit.filter(|limit| *limit >= LEAST_LIMIT);
+        found
+    }
+
+    /// Tokens that the requested output leaves for the input, if the limit is known.
+    pub fn room(&self) -> Option<u64> {
+        Some(self.limit?.saturating_sub(self.output.unwrap_or(0)))
+    }
+
+    /// Whether a smaller context would be accepted. It would not if the output takes nearly all of the
+    /// limit.
+    pub fn is_curable(&self) -> bool {
+        match (self.limit, self.room()) {
+            (Some(limit), Some(room)) => room >= limit / LEAST_SHARE,
+            _ => true,
+        }
+    }
+
+    /// Tokens that the provider counted for the request: its input, or the total if the text does not
+    /// separate them.
+    pub fn counted(&self) -> Option<u64> {
+        self.input.or(self.total)
+    }
+}
+
+fn is_limit(number: &Number<'_>) -> bool {
+    number.follows(table::BEFORE_LIMIT)
+        || number.is_followed_by(table::AFTER_LIMIT)
+        || number.follows(&[" is"]) && number.is_near(table::NAMED_LIMIT)
+        || number.follows(&[">"]) && number.follows_number_before(">")
+}
+
+/// The status of an error text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Status {
+    /// The code, if the text names one.
+    code: Option<u16>,
+    /// Whether the text says that the answer had no body.
+    is_bodyless: bool,
+}
+
+const INTRODUCTIONS: [&str; 14] = [
+    "status code: ",
+    "status code ",
+    "status: ",
+    "status ",
+    "error code: ",
+    "http/1.1 ",
+    "http ",
+    "\"status\":",
+    "\"code\":",
+    "\"message\":\"",
+    "error: ",
+    "exception - ",
+    "http/2 ",
+    "failed: ",
+];
+
+/// Forms of status 413 in parentheses. Other numbers in parentheses are counts.
+const IN_PARENTHESES: [&str; 2] = ["(413)", "[413]"];
+
+impl Status {
+    /// Reads `text`, which is in lower case.
+    fn of(text: &str) -> Self {
+        let at_start = text.trim_start().trim_start_matches("error:").trim_start();
+        let introduced = || {
+            INTRODUCTIONS.iter().find_map(|introduction| {
+                text.match_indices(introduction).find_map(|(at, found)| code_at(text[at + found.len()..].trim_start()))
+            })
+        };
+        let in_parentheses = || IN_PARENTHESES.iter().any(|status| text.contains(status)).then_some(413);
+        Self {
+            code: code_at(at_start).or_else(introduced).or_else(in_parentheses),
+            is_bodyless: text.contains("(no body)"),
+        }
+    }
+}
+
+/// The status code at the start of `text`: three digits from 400 to 599 that are not part of another
+/// number or word.
+fn code_at(text: &str) -> Option<u16> {
+    let digits = text.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let is_whole = !text[3..].starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_'))
+        && !is_separated_number(&text[3..]);
+    digits.parse().ok().filter(|code| is_whole && (400..600).contains(code))
+}
+
+fn is_separated_number(after: &str) -> bool {
+    let mut characters = after.chars();
+    matches!(characters.next(), Some(',' | '.')) && characters.next().is_some_and(|next| next.is_ascii_digit())
 }
 
 #[cfg(test)]

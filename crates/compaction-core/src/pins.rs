@@ -11,7 +11,7 @@ use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacemen
 use crate::json::{self, Json};
 use crate::message::Body;
 use crate::projection::{Branch, PathState};
-use crate::tokens;
+use crate::text::estimate_text;
 use crate::verbatim::message_text;
 
 /// Custom type of entries that pin or unpin an entry.
@@ -112,7 +112,7 @@ impl PinnedEntry {
             Some(Replacement::Invalid) | None => original,
         };
         let mut pinned = Self { entry_id: entry.id().clone(), depth, role: message.role().to_owned(), text, tokens: 0 };
-        pinned.tokens = tokens::estimate_text(&pinned.shown());
+        pinned.tokens = estimate_text(&pinned.shown());
         Some(pinned)
     }
 

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use crate::cut_point::PendingCall;
 use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::ledger::{Collector, Ledger};
-use crate::message::Message;
-use crate::pending_calls::PendingCall;
 use crate::pins::remove_pinned_entries;
 use crate::projection::{ProjectedEntry, Projection};
 use crate::settings::CompactionSettings;
 use crate::tokens;
+
+pub use crate::projection::PreparedMessage;
 
 /// A compaction that can be made.
 #[derive(Debug, Clone)]
@@ -42,15 +43,6 @@ pub struct Preparation {
     pub settings: CompactionSettings,
     /// The leaf of the branch.
     pub leaf_id: EntryId,
-}
-
-/// A message and the entry that it comes from.
-#[derive(Debug, Clone)]
-pub struct PreparedMessage {
-    /// The entry.
-    pub entry_id: EntryId,
-    /// The message as the model saw it.
-    pub message: Arc<Message>,
 }
 
 /// Why nothing can be compacted, with the numbers.

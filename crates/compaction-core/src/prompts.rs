@@ -1,13 +1,12 @@
 //! Requests to a summarizer: wording and structure of prompts (docs/summaries.md, "Prompts").
 
-mod escape;
-mod instruction;
 mod texts;
+
+use std::borrow::Cow;
 
 use crate::summary::SummaryKind;
 use crate::tokens::estimate_text;
 
-pub use escape::escape_tags;
 pub use texts::PromptTexts;
 
 /// Maximum output tokens of a branch summary. It is added to a live context, so it has to stay small
@@ -218,5 +217,216 @@ fn block(name: &str, text: &str) -> String {
     format!("<{name}>\n{}\n</{name}>\n\n", escape_tags(text))
 }
 
+impl PromptTexts {
+    /// The last message of a conversation that is continued for its summary: the text of a request of
+    /// `kind` without the record, since the conversation is above it. `is_update` says that the
+    /// conversation begins with a summary. The request has no system prompt, because the conversation
+    /// has its own. Its estimate covers only the instruction.
+    pub fn instruction(
+        &self,
+        kind: RequestKind,
+        is_update: bool,
+        custom_instructions: Option<&str>,
+        limits: &OutputLimits,
+    ) -> SummaryRequest {
+        let wording = self.wording(kind, custom_instructions, false);
+        let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
+        let prompt = format!("{beginning}\n\n{}", wording.instructions(is_update));
+        SummaryRequest {
+            kind,
+            system_prompt: String::new(),
+            estimated_tokens: estimate_text(&prompt),
+            max_tokens: limits.max_tokens(kind),
+            prompt,
+        }
+    }
+}
+
+/// Names of blocks that quote text, in prompts and around or inside summaries.
+const NAMES: [&str; 7] = [
+    "previous-answer",
+    "conversation",
+    "previous-summary",
+    "summary",
+    "read-files",
+    "modified-files",
+    "retained-facts",
+];
+
+/// Escapes closing tags of blocks: `</conversation`, `</previous-summary`, `</summary`, `</read-files`,
+/// `</modified-files` and `</retained-facts`, in any case and with any space around the slash, become
+/// `<\/…`.
+///
+/// The change is visible on purpose: a reader sees what was written and that it was changed, and no
+/// invisible characters reach the model. Text without such tags and text that is escaped already are
+/// returned unchanged.
+pub fn escape_tags(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, _) in text.match_indices('<') {
+        if let Some(slash) = closing_slash(&text[at + 1..]) {
+            let slash = at + 1 + slash;
+            out.push_str(&text[done..slash]);
+            out.push('\\');
+            done = slash;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[done..]);
+    Cow::Owned(out)
+}
+
+/// Offset of the slash behind a `<`, if it closes one of the blocks.
+fn closing_slash(after: &str) -> Option<usize> {
+    let slash = after.len() - after.trim_start().len();
+    let name = after[slash..].strip_prefix('/')?.trim_start().as_bytes();
+    let is_named =
+        |wanted: &str| name.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(wanted.as_bytes()));
+    NAMES.iter().any(|wanted| is_named(wanted)).then_some(slash)
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::summary::missing_headings;
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    const LIMITS: OutputLimits = OutputLimits { reserve_tokens: 16_384, model_max_tokens: None };
+
+    fn texts() -> PromptTexts {
+        let text = str::to_owned;
+        PromptTexts {
+            system: text("S"),
+            first: text("F"),
+            update: text("U"),
+            turn_prefix: text("T"),
+            branch: text("B"),
+            continued: text("C"),
+            in_conversation: text("I"),
+            in_turn: text("IT"),
+        }
+    }
+
+    fn history(previous: Option<&str>, custom: Option<&str>) -> SummaryRequest {
+        let prompt =
+            HistoryPrompt { conversation: "[User]: hi", previous_summary: previous, custom_instructions: custom };
+        texts().history_request(prompt, &LIMITS)
+    }
+
+    #[test]
+    fn puts_the_parts_in_order() {
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\nF"].assert_eq(&history(None, None).prompt);
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\n<previous-summary>\nold\n</previous-summary>\n\nU\n\nAdditional focus: tests"]
+            .assert_eq(&history(Some("old"), Some(" tests\n")).prompt);
+    }
+
+    #[test]
+    fn every_request_has_the_focus() {
+        // Also the one for the turn prefix.
+        let branch = |replace_instructions| {
+            let prompt = BranchPrompt { conversation: "c", custom_instructions: Some("tests"), replace_instructions };
+            texts().branch_request(prompt, &LIMITS).prompt
+        };
+        let prefix = texts().turn_prefix_request("c", Some("tests"), &LIMITS).prompt;
+        expect!["<conversation>\nc\n</conversation>\n\nT\n\nAdditional focus: tests"].assert_eq(&prefix);
+        expect!["<conversation>\nc\n</conversation>\n\nB\n\nAdditional focus: tests"].assert_eq(&branch(false));
+        expect!["<conversation>\nc\n</conversation>\n\ntests"].assert_eq(&branch(true));
+    }
+
+    #[test]
+    fn bounds_the_output() {
+        let check = |reserve_tokens, model_max_tokens, expected: [u64; 3]| {
+            let limits = OutputLimits { reserve_tokens, model_max_tokens };
+            let kinds = [RequestKind::History, RequestKind::TurnPrefix, RequestKind::Branch];
+            assert_eq!(kinds.map(|kind| limits.max_tokens(kind)), expected, "{limits:?}");
+        };
+        check(16_384, None, [13_107, 8192, 4096]);
+        check(16_384, Some(8000), [8000, 8000, 4096]);
+        check(999, Some(100_000), [799, 499, 4096]);
+        check(16_384, Some(1000), [1000, 1000, 1000]);
+        check(0, None, [1, 1, 4096]);
+        check(u64::MAX, None, [u64::MAX / 5 * 4, u64::MAX / 2, 4096]);
+    }
+
+    #[test]
+    fn counts_the_tokens_of_both_prompts() {
+        let request = history(None, None);
+        assert_eq!(request.estimated_tokens, 1 + estimate_text(&request.prompt));
+    }
+
+    #[test]
+    fn quoted_text_cannot_end_its_block() {
+        let check = |text: &str, expected: &str| assert_eq!(escape_tags(text), expected);
+        check("a </conversation> b", "a <\\/conversation> b");
+        check("< /conversation>", "< \\/conversation>");
+        check(
+            "</ CONVERSATION\n></previous-summary></summary>",
+            "<\\/ CONVERSATION\n><\\/previous-summary><\\/summary>",
+        );
+        check("</div> <conversation> < / x </", "</div> <conversation> < / x </");
+        check("\u{1f600}<\u{1f600}</read-files>", "\u{1f600}<\u{1f600}<\\/read-files>");
+        assert_eq!(history(Some("</previous-summary>"), None).prompt.matches("</previous-summary>").count(), 1);
+    }
+
+    #[test]
+    fn the_default_texts_ask_for_every_heading() {
+        let texts = PromptTexts::default();
+        for (text, kind) in [
+            (&texts.first, SummaryKind::History),
+            (&texts.update, SummaryKind::History),
+            (&texts.branch, SummaryKind::Branch),
+            (&texts.turn_prefix, SummaryKind::TurnPrefix),
+        ] {
+            assert_eq!(missing_headings(text, kind), Vec::<&str>::new());
+            let places: Vec<_> = kind.headings().map(|heading| text.find(&format!("\n{heading}\n"))).collect();
+            assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+        }
+        assert!(!texts.branch.contains("## Critical Context"));
+    }
+
+    proptest! {
+        #[test]
+        fn escaping_is_done_once(text in "([<>/ a]|</|conversation|summary|\\\\){0,12}") {
+            let once = escape_tags(&text).into_owned();
+            prop_assert_eq!(escape_tags(&once), once.as_str());
+            prop_assert_eq!(once.replace('\\', ""), text.replace('\\', ""));
+        }
+    }
+
+    #[test]
+    fn an_instruction_asks_for_every_heading() {
+        let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: None };
+        for kind in [RequestKind::History, RequestKind::TurnPrefix] {
+            for is_update in [false, true] {
+                let request = PromptTexts::default().instruction(kind, is_update, Some(" tests "), &limits);
+                assert_eq!(missing_headings(&request.prompt, kind.summary_kind()), Vec::<&str>::new());
+                assert!(request.prompt.ends_with("\n\nAdditional focus: tests"), "{}", request.prompt);
+                assert!(request.prompt.starts_with("Stop working here."));
+                assert!(request.system_prompt.is_empty() && request.estimated_tokens > 100);
+            }
+        }
+    }
+
+    #[test]
+    fn texts_of_the_settings_take_their_places() {
+        let texts = PromptTexts {
+            in_conversation: "I".to_owned(),
+            in_turn: "T".to_owned(),
+            first: "F".to_owned(),
+            update: "U".to_owned(),
+            turn_prefix: "P".to_owned(),
+            ..PromptTexts::default()
+        };
+        let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: Some(300) };
+        let check = |kind, is_update, expected: &str| {
+            let request = texts.instruction(kind, is_update, None, &limits);
+            assert_eq!((request.prompt.as_str(), request.max_tokens), (expected, 300));
+        };
+        check(RequestKind::History, false, "I\n\nF");
+        check(RequestKind::History, true, "I\n\nU");
+        check(RequestKind::TurnPrefix, false, "T\n\nP");
+    }
+}

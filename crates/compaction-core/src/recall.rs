@@ -5,9 +5,6 @@
 //! for one question at a time, so nothing is kept between questions and the work is proportional to the
 //! text.
 
-mod edits;
-mod excerpts;
-mod function_words;
 mod passages;
 mod question;
 mod words;
@@ -16,15 +13,16 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use crate::entry::Entry;
-use crate::file_operations::FileTools;
-use crate::message::Block;
-use crate::text::utf16_len;
-use crate::verbatim::{PartKind, Verbatim};
-use edits::{are_of_one_file, changed_files};
 use question::Hit;
 
-pub use excerpts::{Choice, Excerpt, PiecePosition, choose, cut_to};
+use crate::entry::Entry;
+use crate::message::{Block, ToolCall};
+use crate::text::utf16_len;
+use crate::tools::FileTools;
+use crate::tools::{FileAccess, classify};
+use crate::verbatim::{PartKind, Verbatim};
+
+pub use passages::{Choice, Excerpt, PiecePosition, choose, cut_to};
 pub use question::RecallQuery;
 
 /// How much further occurrences of a word add (BM25: k1).
@@ -272,6 +270,22 @@ fn focus(found: &Candidate, rarity: &[f64]) -> Range<usize> {
         }
     }
     best.1
+}
+
+/// The paths that `call` writes, edits, deletes or moves, as it spells them.
+fn changed_files(call: &ToolCall, tools: &FileTools) -> Vec<String> {
+    let action = classify(call, tools);
+    let changed = action.files().iter().filter(|file| file.access != FileAccess::Read);
+    changed.map(|file| file.path.clone()).collect()
+}
+
+/// Whether two names may be the same file: the segments of the shorter are a suffix of the longer.
+fn are_of_one_file(left: &str, right: &str) -> bool {
+    let segments = |path: &str| -> Vec<String> {
+        path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").map(str::to_lowercase).collect()
+    };
+    let (left, right) = (segments(left), segments(right));
+    !left.is_empty() && !right.is_empty() && (left.ends_with(&right) || right.ends_with(&left))
 }
 
 #[cfg(test)]

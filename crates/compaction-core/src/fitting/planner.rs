@@ -1,11 +1,12 @@
 //! Plans requests that fit.
+//!
+//! Distributes messages over requests.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::budget::{self, Budget};
 use super::measure::{WEIGHT_PER_TOKEN, weight};
-use super::packing::{self, Rooms};
+use super::{Budget, least_input, least_window};
 use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, cut_redacted, frame, summary_room, weight_escaped};
 use crate::conversation::{Detail, Redact, Thinking, serialize_message};
 use crate::message::{Block, Message};
@@ -51,7 +52,7 @@ impl<'a> Planner<'a> {
     pub(super) fn single_detail(&self) -> Option<Detail> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
-        let fits = |detail: &Detail| packing::joined(&self.weights(detail)) <= room;
+        let fits = |detail: &Detail| joined(&self.weights(detail)) <= room;
         let with_thinking = (self.thinking == Thinking::Included).then(|| Detail::full(self.thinking));
         with_thinking.into_iter().chain(STEPS).find(fits)
     }
@@ -70,7 +71,7 @@ impl<'a> Planner<'a> {
         let previous = self.cut_previous();
         let is_cut = previous.as_deref().map(weight) < self.previous.map(weight_escaped);
         let rooms = self.rooms(previous.as_deref());
-        let pack = |detail: &Detail| packing::pack(&self.weights(detail), rooms);
+        let pack = |detail: &Detail| pack(&self.weights(detail), rooms);
         let [gentler @ .., shortest] = &STEPS;
         let fewest = pack(shortest);
         let chosen =
@@ -87,14 +88,14 @@ impl<'a> Planner<'a> {
 
     fn check_room(&self) -> Result<(), TooSmallWindow> {
         let frame = frame(&self.wording, false).max(frame(&self.wording, true));
-        if self.budget.input() >= budget::least_input(frame) {
+        if self.budget.input() >= least_input(frame) {
             return Ok(());
         }
         Err(TooSmallWindow {
             context_window: self.budget.window,
             input_tokens: self.budget.input_tokens,
             instruction_tokens: frame.div_ceil(WEIGHT_PER_TOKEN),
-            needed_window: budget::least_window(frame, self.wanted_max_tokens),
+            needed_window: least_window(frame, self.wanted_max_tokens),
         })
     }
 
@@ -158,4 +159,86 @@ impl<'a> Planner<'a> {
 fn has_thinking(message: &Message) -> bool {
     let content = message.as_assistant().map_or(&[][..], |assistant| &assistant.content);
     content.iter().any(|block| matches!(block, Block::Thinking(_)))
+}
+
+/// The weight of the blank line between two messages.
+pub(super) const JOINT: u64 = 2;
+
+/// Room of requests for messages, as weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rooms {
+    /// In the first request.
+    pub(super) first: u64,
+    /// In each later one.
+    pub(super) later: u64,
+}
+
+/// Weight of these messages in one request. A message that weighs nothing is not included.
+pub(super) fn joined(weights: &[u64]) -> u64 {
+    let told = weights.iter().filter(|weight| **weight > 0);
+    told.fold(0, |sum, weight| sum + if sum > 0 { JOINT } else { 0 } + weight)
+}
+
+/// Packs messages into as few requests as their order allows, at least one. A message that is too large
+/// for any request gets its own, where it will be cut.
+///
+/// Two consecutive requests hold more than the room of one, so there are at most 2 x ⌈total / room⌉ + 1
+/// requests, where `room` is the smaller room.
+pub(super) fn pack(weights: &[u64], rooms: Rooms) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    for (position, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0) {
+        let room = if parts.is_empty() { rooms.first } else { rooms.later };
+        let with = used + JOINT + weight;
+        if used == 0 {
+            used = weight;
+        } else if with <= room {
+            used = with;
+        } else {
+            parts.push(start..position);
+            (start, used) = (position, weight);
+        }
+    }
+    parts.push(start..weights.len());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fills_requests_in_order() {
+        let check = |weights: &[u64], first, later, ends: &[usize]| {
+            let parts = pack(weights, Rooms { first, later });
+            assert_eq!(parts.iter().map(|part| part.end).collect::<Vec<_>>(), ends, "{weights:?}");
+        };
+        check(&[], 10, 10, &[0]);
+        check(&[4, 4], 10, 10, &[2]);
+        check(&[4, 5], 10, 10, &[1, 2]);
+        check(&[99, 1], 10, 10, &[1, 2]);
+        check(&[0, 4, 0, 0, 4, 0], 10, 10, &[6]);
+        check(&[1, 99, 1], 10, 10, &[1, 2, 3]);
+        check(&[8, 4, 4], 3, 10, &[1, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_message_is_in_one_request(
+            weights in proptest::collection::vec(0u64..50, 0..60),
+            first in 1u64..80,
+            later in 1u64..80,
+        ) {
+            let parts = pack(&weights, Rooms { first, later });
+            prop_assert_eq!(parts.iter().cloned().flatten().collect::<Vec<_>>(), (0..weights.len()).collect::<Vec<_>>());
+            for (position, part) in parts.iter().enumerate() {
+                let room = if position == 0 { first } else { later };
+                let told = weights[part.clone()].iter().filter(|weight| **weight > 0).count();
+                prop_assert!(told <= 1 || joined(&weights[part.clone()]) <= room);
+            }
+            let total = joined(&weights);
+            prop_assert!(parts.len() as u64 <= 2 * total.div_ceil(first.min(later)) + 1);
+        }
+    }
 }

@@ -3,9 +3,9 @@
 //! A UI message of the assistant holds calls with their results, step by step; it becomes an answer and
 //! results for each step. What is written are model messages.
 
-use super::calls::{Calls, Ids};
 use super::node::{Node, arguments_object, object, string, with};
 use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
 

@@ -3,9 +3,9 @@
 //! A person's message with results in it becomes several of ours; results of one answer and the words
 //! behind them become one of theirs. Tools that the provider runs are told as text and kept beside.
 
-use super::calls::{Calls, Ids};
 use super::node::{Node, arguments_object, object, string, with};
 use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{Calls, Ids};
 use super::{Format, FormatError, Piece};
 use crate::json::{Json, RawObject};
 

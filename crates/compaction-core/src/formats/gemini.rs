@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::calls::{Calls, Ids, made_up_id};
 use super::node::{Node, arguments_object, object, string, with};
 use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{Calls, Ids, made_up_id};
 use super::{Format, FormatError};
 use crate::json::Json;
 

@@ -4,9 +4,9 @@
 //! `reasoning_content` and `reasoning` of servers that speak alike, function and custom tool calls, and
 //! `function_call` with role `function` of older clients.
 
-use super::calls::{Calls, Ids, made_up_id};
 use super::node::{Node, arguments_object, arguments_of_text, object, string, with};
 use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text};
+use super::parts::{Calls, Ids, made_up_id};
 use super::{Format, FormatError};
 use crate::json::Json;
 

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::calls::Ids;
 use super::node::{Node, object, string, without_spaces};
+use super::parts::Ids;
 use super::parts::{Speech, mark_of, quoted, split_data_url, unmarked};
 use super::{Calls, Format, Mark};
 use crate::json::{self, Json, RawObject};

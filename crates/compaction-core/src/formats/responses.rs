@@ -4,9 +4,9 @@
 //! the reasoning that the interface wants before it. Calls that the client runs have results; what the
 //! provider runs itself is told as text and kept beside.
 
-use super::calls::{Calls, Ids};
 use super::node::{Node, arguments_object, arguments_of_text, object, string};
 use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
 

@@ -1,6 +1,7 @@
 //! Rankings and excerpts, as tables.
 
 use super::*;
+use crate::json::Json;
 use crate::tokens::estimate_text;
 use proptest::prelude::*;
 
@@ -226,4 +227,34 @@ proptest! {
             prop_assert!(!holds || found.contains(text.trim()), "{word} in {text}");
         }
     }
+}
+
+#[track_caller]
+fn check_changes(name: &str, arguments: &str, expected: &[&str]) {
+    let arguments = Json::parse(arguments).expect("it is JSON").into_owned();
+    let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), arguments: Some(arguments) };
+    assert_eq!(changed_files(&call, &FileTools::default()), expected, "{name}");
+}
+
+#[test]
+fn calls_that_change_files() {
+    check_changes("edit", r#"{"path":"src/a.rs"}"#, &["src/a.rs"]);
+    check_changes("Write", r#"{"file_path":"/p/a.rs","content":"x"}"#, &["/p/a.rs"]);
+    check_changes("search_replace", r#"{"file_path":"a.py","old_string":"x"}"#, &["a.py"]);
+    check_changes("str_replace_editor", r#"{"command":"str_replace","path":"/p/a.py"}"#, &["/p/a.py"]);
+    check_changes("str_replace_editor", r#"{"command":"view","path":"/p/a.py"}"#, &[]);
+    check_changes("read", r#"{"path":"src/a.rs"}"#, &[]);
+    check_changes("todo_write", r#"{"path":"a"}"#, &[]);
+    check_changes(
+        "shell",
+        r#"{"command":["bash","-lc","apply_patch <<'P'\n*** Begin Patch\n*** Update File: src/a.ts\n@@\n*** Add File: b.md\n+x"]}"#,
+        &["src/a.ts", "b.md"],
+    );
+}
+
+#[test]
+fn names_of_one_file() {
+    assert!(are_of_one_file("recall.rs", "/p/src/recall.rs") && are_of_one_file("C:\\p\\A.cs", "p/a.cs"));
+    assert!(!are_of_one_file("recall.rs", "src/xrecall.rs") && !are_of_one_file("a/b.rs", "c/b.rs"));
+    assert!(!are_of_one_file("", "a"));
 }

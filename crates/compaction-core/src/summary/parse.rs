@@ -1,8 +1,8 @@
 //! Parses summaries of any layout.
 
 use super::files::split_file_blocks;
-use super::headings::{HeadingLine, Section, heading_of};
-use super::parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER};
+use super::{HeadingLine, Section, heading_of};
+use super::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER};
 use super::{NONE, OtherSection, Sections, SummaryDocument};
 use crate::entry::FileLists;
 
