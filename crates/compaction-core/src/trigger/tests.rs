@@ -6,9 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::entry::Entry;
 
-mod attempts;
 mod gauges;
-mod recoveries;
 
 const MODEL: TriggerModel<'static> =
     TriggerModel { provider: "p", id: "m", context_window: 100_000, max_output_tokens: None, room: None };
@@ -473,4 +471,178 @@ proptest! {
         let summary = u128::from(limits.reserve_tokens) * 4 / 5;
         prop_assert!(summary + u128::from(limits.keep_recent_tokens) <= u128::from(limits.threshold));
     }
+}
+
+fn calling(stop_reason: &str, ids: &[&str]) -> String {
+    let call = |id: &&str| format!(r#"{{"type":"toolCall","id":"{id}","name":"read","arguments":{{}}}}"#);
+    let calls = ids.iter().map(call).collect::<Vec<_>>().join(",");
+    answer(stop_reason, "", "", 1).replace(r#""content":[]"#, &format!(r#""content":[{calls}]"#))
+}
+
+fn result(id: &str) -> String {
+    format!(r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"read","content":[],"isError":false}}"#)
+}
+
+impl Session {
+    fn says(self, messages: &[&str]) -> Self {
+        messages.iter().fold(self, |session, message| session.message(message))
+    }
+
+    fn hides(self, target: &str) -> Self {
+        self.entry("context_edit", &format!(r#""targetId":"{target}","replacement":null"#))
+    }
+}
+
+#[test]
+fn an_attempt_is_an_answer_with_the_results_of_its_calls() {
+    let check = |messages: &[&str], expected: &[&str]| {
+        let projection = Session::default().user(1).says(messages).projection();
+        let found: Vec<String> =
+            attempt(&projection, &EntryId::new("1")).iter().map(|id| id.as_str().to_owned()).collect();
+        assert_eq!(found, expected, "{messages:?}");
+    };
+    let cut = calling("length", &["a", "b"]);
+    let user = r#"{"role":"user","content":"go on"}"#;
+    check(&[&cut], &["1"]);
+    check(&[&cut, &result("a"), &result("c"), &result("b")], &["1", "2", "4"]);
+    check(&[&cut, user, &result("b")], &["1", "3"]);
+    // The id is used again: the later result is not of this attempt.
+    check(&[&cut, &result("b"), &calling("toolUse", &["a"]), &result("a")], &["1", "2"]);
+    check(&[], &[]);
+}
+
+#[test]
+fn the_last_answer_is_the_last_one_that_is_seen() {
+    let check = |session: &Session, expected: Option<&str>| {
+        let projection = session.projection();
+        assert_eq!(last_answer(&projection).map(EntryId::as_str), expected);
+    };
+    check(&Session::default().user(1), None);
+    let session = Session::default().user(1).says(&[&calling("stop", &[]), &calling("length", &["a"]), &result("a")]);
+    check(&session, Some("2"));
+    check(&session.hides("2"), Some("1"));
+}
+
+/// docs/triggers.md, "Recovery".
+#[test]
+fn work_is_unfinished_after_a_result_and_after_a_cut() {
+    let check = |session: &Session, expected: bool| {
+        let projection = session.projection();
+        let last = projection.messages().last().map(|message| message.raw().get().to_owned());
+        assert_eq!(is_unfinished(&projection), expected, "{last:?}");
+    };
+    let session = || Session::default().user(1);
+    check(&Session::default(), false);
+    check(&session(), false);
+    check(&session().says(&[&calling("stop", &[])]), false);
+    check(&session().says(&[&calling("error", &[])]), false);
+    check(&session().says(&[&calling("toolUse", &["a"])]), false);
+    check(&session().says(&[&calling("length", &["a"])]), true);
+    check(&session().says(&[&calling("toolUse", &["a"]), &result("a")]), true);
+    check(&session().says(&[&calling("toolUse", &["a"]), &result("a")]).user(1), false);
+    // A compaction stands before what it kept, and an edit hides without a word of its own.
+    check(&session().says(&[&calling("toolUse", &["a"]), &result("a")]).compaction("1"), true);
+    check(&session().says(&[&calling("length", &[])]).hides("1"), false);
+}
+
+const CUT: &str = "\"input\":99000,\"output\":0";
+
+impl Session {
+    fn compaction_for(self, reason: &str) -> Self {
+        let details = format!("{{\"compactd\":{{\"reason\":\"{reason}\"}}}}");
+        self.entry(
+            "compaction",
+            &format!("\"summary\":\"s\",\"firstKeptEntryId\":\"0\",\"tokensBefore\":9,\"details\":{details}"),
+        )
+    }
+}
+
+/// Whether the overflow of `overflowing` is answered by a compaction, or what a person is told; the
+/// same must be said before the message is stored and after that.
+fn check_recovery(session: impl Fn() -> Session, overflowing: &str, failed: Option<&str>, expected: &str) {
+    let message = Message::from_json(overflowing).expect("the message is made here");
+    let failed = failed.map(EntryId::new);
+    for (session, given) in [
+        (session(), Some(&message)),
+        (session().message(overflowing), Some(&message)),
+        (session().message(overflowing), None),
+    ] {
+        let projection = session.projection();
+        let decision =
+            check_compaction(&TriggerInput { failed_recovery: failed.as_ref(), ..input(&projection, given) });
+        let said = match decision.action {
+            TriggerAction::Compact => format!("compact, retry={}", decision.will_retry),
+            TriggerAction::None => {
+                assert_eq!(decision.skipped, Some("overflowRecoveryTried"));
+                decision.advice.unwrap_or_default().split(": ").next().unwrap_or_default().to_owned()
+            }
+        };
+        assert_eq!(said, expected, "stored: {}, given: {}", session.0.len(), given.is_some());
+    }
+}
+
+const STILL: &str = "the context is still too large for the model after one compaction";
+const CUT_AGAIN: &str = "the answer was cut off once more after one compaction, since the window was full";
+const FAILED: &str = "the context is too large for the model and compacting it did not succeed";
+
+#[test]
+fn an_overflow_after_a_recovery_is_told_of() {
+    let recovered = |reason: &'static str| move || Session::default().user(1).compaction_for(reason);
+    let over = answer("toolUse", "\"input\":100001,\"output\":5", "", 50);
+    for reason in ["overflow", "manual"] {
+        check_recovery(recovered(reason), &error(OVERFLOW_TEXT), None, STILL);
+        check_recovery(recovered(reason), &answer("length", CUT, "", 50), None, CUT_AGAIN);
+        check_recovery(recovered(reason), &over, None, STILL);
+    }
+    // What was compacted for the threshold was no answer to an overflow.
+    check_recovery(recovered("threshold"), &error(OVERFLOW_TEXT), None, "compact, retry=true");
+    check_recovery(recovered("threshold"), &answer("length", CUT, "", 50), None, "compact, retry=true");
+    check_recovery(recovered("threshold"), &over, None, "compact, retry=false");
+}
+
+#[test]
+fn several_failures_in_a_row_are_one() {
+    let failures = [
+        error(OVERFLOW_TEXT),
+        answer("length", CUT, "", 50),
+        answer("stop", "\"input\":100001,\"output\":5", "", 50),
+        answer("aborted", "", "", 50),
+        error("500 internal error"),
+    ];
+    for failure in &failures {
+        let session = || Session::default().user(1).compaction_for("overflow").message(failure);
+        check_recovery(session, &error(OVERFLOW_TEXT), None, STILL);
+        check_recovery(session, &answer("length", CUT, "", 50), None, CUT_AGAIN);
+    }
+}
+
+#[test]
+fn a_new_request_or_an_answer_that_came_through_gives_another_try() {
+    let check = |session: &dyn Fn() -> Session| {
+        check_recovery(session, &error(OVERFLOW_TEXT), None, "compact, retry=true");
+        check_recovery(session, &answer("length", CUT, "", 50), None, "compact, retry=true");
+    };
+    check(&|| Session::default().user(1).compaction_for("overflow").user(1));
+    for fitting in [
+        answer("stop", "\"input\":5000", "", 50),
+        answer("toolUse", "\"input\":5000", "", 50),
+        answer("length", "\"input\":5000,\"output\":4000", "", 50),
+        // What one model finds too much another one may have answered.
+        answer("stop", "\"input\":150000", "", 50).replace(r#""model":"m""#, r#""model":"large""#),
+    ] {
+        check(&|| Session::default().user(1).compaction_for("overflow").message(&fitting));
+    }
+}
+
+#[test]
+fn a_recovery_that_failed_was_tried() {
+    let session = || Session::default().user(1).message(&error(OVERFLOW_TEXT));
+    check_recovery(session, &error(OVERFLOW_TEXT), None, "compact, retry=true");
+    check_recovery(session, &error(OVERFLOW_TEXT), Some("1"), FAILED);
+    check_recovery(session, &answer("length", CUT, "", 50), Some("1"), FAILED);
+    check_recovery(|| session().user(1), &error(OVERFLOW_TEXT), Some("1"), "compact, retry=true");
+    let fitting = answer("stop", "\"input\":5000", "", 50);
+    check_recovery(|| session().message(&fitting), &error(OVERFLOW_TEXT), Some("1"), "compact, retry=true");
+    // It is on no branch that is left, or in no context that was compacted since.
+    check_recovery(session, &error(OVERFLOW_TEXT), Some("elsewhere"), "compact, retry=true");
 }
