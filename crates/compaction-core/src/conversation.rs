@@ -211,15 +211,20 @@ impl<'a> Pairing<'a> {
     /// The first result for a call of the answer at `at`. It must precede the next answer that uses the
     /// same id, because ids may be reused.
     fn result_of(&mut self, id: &str, at: usize) -> Option<usize> {
-        let next_call = self.calls.get(id).and_then(|calls| calls.iter().find(|call| **call > at)).copied();
+        let next_call = self.calls.get_mut(id).and_then(|calls| first_after(calls, at));
         let results = self.results.get_mut(id)?;
-        while results.front().is_some_and(|result| *result <= at) {
-            results.pop_front();
-        }
-        let result = results.front().copied().filter(|result| next_call.is_none_or(|next| *result < next))?;
+        let result = first_after(results, at).filter(|result| next_call.is_none_or(|next| *result < next))?;
         results.pop_front();
         Some(result)
     }
+}
+
+/// The first position after `at`, without the earlier ones: positions are asked for in rising order.
+fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
+    while positions.front().is_some_and(|position| *position <= at) {
+        positions.pop_front();
+    }
+    positions.front().copied()
 }
 
 #[cfg(test)]
@@ -296,6 +301,20 @@ mod tests {
         check("user a =a a =a answer", "user a =a a =a answer");
         check("user a user a =a answer", "user a -a user a =a answer");
         check("user a =a =a answer", "user a =a answer");
+    }
+
+    /// Positions that were passed are dropped, so no look-up walks over them again.
+    #[test]
+    fn repeated_ids_are_looked_up_in_queues_that_shrink() {
+        let context = projection(&"a =a ".repeat(500));
+        let messages: Vec<(usize, Arc<Message>)> =
+            context.shared_messages().enumerate().map(|(at, message)| (at, Arc::clone(message))).collect();
+        let mut pairing = Pairing::of(&messages);
+        for at in (0..messages.len()).step_by(2) {
+            assert_eq!(pairing.result_of("a", at), Some(at + 1));
+            let left = (messages.len() - at) / 2 - 1;
+            assert_eq!((pairing.calls["a"].len(), pairing.results["a"].len()), (left, left));
+        }
     }
 
     #[test]

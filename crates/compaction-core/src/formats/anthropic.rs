@@ -188,6 +188,13 @@ impl Made {
         }
     }
 
+    /// Appends the blocks of `more`.
+    fn add(&mut self, more: Made) {
+        let mut blocks = std::mem::replace(self, Made::Blocks(Vec::new())).into_blocks();
+        blocks.extend(more.into_blocks());
+        *self = Made::Blocks(blocks);
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             Made::Text(text) => text.trim().is_empty(),
@@ -210,16 +217,10 @@ pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
         if content.is_empty() {
             continue;
         }
-        match messages.pop() {
-            // Roles alternate, and all results of an answer stand in one message.
-            Some((last_role, last)) if last_role == role => {
-                let joined = last.into_blocks().into_iter().chain(content.into_blocks()).collect();
-                messages.push((role, Made::Blocks(joined)));
-            }
-            last => {
-                messages.extend(last);
-                messages.push((role, content));
-            }
+        match messages.last_mut() {
+            // Roles alternate, and all results of an answer are in one message.
+            Some((last_role, last)) if *last_role == role => last.add(content),
+            _ => messages.push((role, content)),
         }
     }
     let message = |(role, content)| {
@@ -305,36 +306,77 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
     with(block, "is_error", result.is_error.then_some(Json::Bool(true)))
 }
 
-/// Messages of one role that stand beside each other as one, so that roles alternate. Two that came as
-/// they are stay two, as the interface joins them itself; but for results that came one by one, which it
-/// wants together.
+/// Joins neighbouring messages of one role, because roles alternate. Two messages that are given back as they
+/// came stay two, because the interface joins them itself. Results that came one by one are joined anyway: the
+/// interface wants all results of an answer in one message.
 pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut merged: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut merged: Vec<Joined> = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        let joined = merged.last().and_then(|last| join(last, &piece));
-        match (joined, merged.last_mut()) {
-            (Some(joined), Some(last)) => *last = Piece { text: joined, is_original: false },
-            _ => merged.push(piece),
+        if !merged.last_mut().is_some_and(|last| last.add(&piece)) {
+            merged.push(Joined::of(piece));
         }
     }
-    merged
+    merged.into_iter().map(Joined::into_piece).collect()
 }
 
-fn join(first: &Piece, second: &Piece) -> Option<String> {
-    let has_results = |piece: &Piece| piece.text.contains("\"tool_result\"");
-    let are_original = first.is_original && second.is_original;
-    if are_original && !(has_results(first) && has_results(second)) {
-        return None;
+/// A message and those that are joined to it. The text is put together once, at the end.
+struct Joined {
+    first: Piece,
+    has_results: bool,
+    /// Role and blocks of the first message, read when another message follows.
+    role_and_blocks: Option<(String, String)>,
+    /// Blocks of the messages that are joined to it.
+    more: Vec<String>,
+}
+
+impl Joined {
+    fn of(first: Piece) -> Self {
+        Self { has_results: has_results(&first), first, role_and_blocks: None, more: Vec::new() }
     }
-    let (mut one, other) = (RawObject::parse(&first.text).ok()?, RawObject::parse(&second.text).ok()?);
-    let roles = (one.string("role")?, other.string("role")?);
-    if roles.0 != roles.1 || (are_original && roles.0 != "user") {
-        return None;
+
+    /// Joins a message. `false` if it has to stay apart.
+    fn add(&mut self, next: &Piece) -> bool {
+        let has_results = has_results(next);
+        let are_original = self.first.is_original && self.more.is_empty() && next.is_original;
+        if are_original && !(self.has_results && has_results) {
+            return false;
+        }
+        if self.role_and_blocks.is_none() {
+            self.role_and_blocks = role_and_blocks(&self.first.text);
+        }
+        let (Some((role, _)), Some((next_role, blocks))) = (&self.role_and_blocks, role_and_blocks(&next.text)) else {
+            return false;
+        };
+        if *role != next_role || (are_original && role != "user") {
+            return false;
+        }
+        self.has_results |= has_results;
+        self.more.push(blocks);
+        true
     }
-    let blocks = [block_texts(one.get("content")?), block_texts(other.get("content")?)];
-    let blocks: Vec<&str> = blocks.iter().map(String::as_str).filter(|blocks| !blocks.is_empty()).collect();
-    one.set("content", format!("[{}]", blocks.join(",")));
-    Some(one.to_json())
+
+    fn into_piece(self) -> Piece {
+        let (Some((_, first)), Ok(mut message)) = (&self.role_and_blocks, RawObject::parse(&self.first.text)) else {
+            return self.first;
+        };
+        if self.more.is_empty() {
+            return self.first;
+        }
+        let blocks = std::iter::once(first).chain(&self.more).filter(|blocks| !blocks.is_empty());
+        let blocks: Vec<&str> = blocks.map(String::as_str).collect();
+        message.set("content", format!("[{}]", blocks.join(",")));
+        Piece { text: message.to_json(), is_original: false }
+    }
+}
+
+fn has_results(piece: &Piece) -> bool {
+    piece.text.contains("\"tool_result\"")
+}
+
+/// Role and blocks of a message; `None` if it lacks one of them.
+fn role_and_blocks(message: &str) -> Option<(String, String)> {
+    let message = RawObject::parse(message).ok()?;
+    Some((message.string("role")?, block_texts(message.get("content")?)))
 }
 
 /// The blocks of content, as JSON texts behind each other.

@@ -216,6 +216,8 @@ fn value_at<'a>(messages: &'a [Json<'static>], place: &str) -> Option<&'a Json<'
     for step in steps {
         value = match value {
             Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+            // Links never lead through wider objects. A forged file may, and each step searches the members.
+            other if other.as_object().is_some_and(|members| members.len() > MOST_MEMBERS) => return None,
             other => other.get(step)?,
         };
     }
@@ -231,10 +233,12 @@ pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>]) -> Option<(u
     let first = tree_of(messages.first()?)?;
     let mark = mark_of(&first).filter(|mark| mark.format == format && mark.part == 0)?;
     let unit = messages.get(..mark.parts)?;
-    let trees: Vec<Json<'static>> = unit.iter().map(|message| tree_of(message)).collect::<Option<_>>()?;
-    let belongs = |(part, tree): (usize, &Json<'_>)| mark_of(tree) == Some(Mark { part, ..mark });
-    if mark.parts > 1 && !trees.iter().enumerate().all(belongs) {
-        return None;
+    let mut trees = vec![first];
+    for (part, message) in unit.iter().enumerate().skip(1) {
+        // Marks may be forged. Only the first part starts a unit, and the search ends at the first message that
+        // does not belong, so no message is parsed for more than two units.
+        let tree = tree_of(message).filter(|tree| mark_of(tree) == Some(Mark { part, ..mark }))?;
+        trees.push(tree);
     }
     let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_system_apart();
     if unit.iter().any(is_apart) {

@@ -4,7 +4,7 @@
 //! Calls and the results that belong to them. Some interfaces name the tool in a result, some the call,
 //! some both; our own results have both.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::node::{object, string, with};
@@ -426,13 +426,17 @@ pub(super) fn quoted(text: &str) -> String {
 /// The calls that were made so far, and whether their results have come.
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
-    calls: Vec<Made>,
+    calls: Vec<RecordedCall>,
+    /// Position of the latest call with each id.
+    latest: HashMap<String, usize>,
+    /// Positions of the calls of each tool, oldest first. Answered calls are removed when they are met.
+    open: HashMap<String, VecDeque<usize>>,
     /// Whether a result named a call, or a tool, that is not among them.
     has_gaps: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Made {
+struct RecordedCall {
     id: String,
     name: String,
     is_answered: bool,
@@ -466,7 +470,10 @@ impl Calls {
     }
 
     pub(super) fn add(&mut self, id: &str, name: &str) {
-        self.calls.push(Made { id: id.to_owned(), name: name.to_owned(), is_answered: false });
+        let position = self.calls.len();
+        self.latest.insert(id.to_owned(), position);
+        self.open.entry(name.to_owned()).or_default().push_back(position);
+        self.calls.push(RecordedCall { id: id.to_owned(), name: name.to_owned(), is_answered: false });
     }
 
     /// Takes note of what a message calls and answers.
@@ -485,17 +492,16 @@ impl Calls {
     }
 
     fn answer(&mut self, id: &str) {
-        let mut latest = self.calls.iter_mut().rev();
-        if let Some(call) = latest.find(|call| call.id == id) {
-            call.is_answered = true;
+        if let Some(position) = self.latest.get(id) {
+            self.calls[*position].is_answered = true;
         }
     }
 
     /// The tool that the latest call with this id names.
     pub(super) fn name_of(&mut self, id: &str) -> Option<&str> {
-        let call = self.calls.iter().rev().find(|call| call.id == id);
-        self.has_gaps |= call.is_none();
-        call.map(|call| call.name.as_str())
+        let position = self.latest.get(id).copied();
+        self.has_gaps |= position.is_none();
+        position.map(|position| self.calls[position].name.as_str())
     }
 
     /// Whether a result named a call or a tool that is not among the calls: it may be among earlier ones.
@@ -505,9 +511,11 @@ impl Calls {
 
     /// The first call of this tool that has no result yet; it has one from now on.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
-        let call = self.calls.iter_mut().find(|call| !call.is_answered && call.name == name);
-        self.has_gaps |= call.is_none();
-        let call = call?;
+        let open = self.open.get_mut(name);
+        let position =
+            open.and_then(|open| std::iter::from_fn(|| open.pop_front()).find(|at| !self.calls[*at].is_answered));
+        self.has_gaps |= position.is_none();
+        let call = &mut self.calls[position?];
         call.is_answered = true;
         Some(call.id.clone())
     }

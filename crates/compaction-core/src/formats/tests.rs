@@ -533,3 +533,47 @@ fn content_is_a_text_or_a_list() {
     let error = read(Format::Pi, &[one], &mut Calls::default(), None).unwrap_err();
     assert_eq!((error.path.as_str(), error.index), ("content", 0));
 }
+
+/// Each message claims to be the first part of ten thousand. Reading them all for each takes hours.
+#[test]
+fn forged_marks_are_read_once() {
+    let forged = r#"{"role":"user","content":"x","compactd":{"format":"openai","parts":10000,"part":0}}"#;
+    let ours = vec![Arc::new(Message::from_json(forged).unwrap()); 20_000];
+    let written = texts(&write(Format::OpenAi, &ours));
+    assert_eq!(written.len(), 20_000);
+    assert!(written.iter().all(|message| message == r#"{"role":"user","content":"x"}"#));
+}
+
+/// Joining them one by one parses the joined text twenty thousand times: many gigabytes.
+#[test]
+fn many_results_that_came_one_by_one_are_joined_at_once() {
+    let result = |number: usize| {
+        format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c{number}","content":"ok"}}]}}"#)
+    };
+    let messages: Vec<String> = (0..20_000).map(result).collect();
+    let ours = read_all(Format::Anthropic, &messages);
+    let written = texts(&write(Format::Anthropic, &ours));
+    let [joined] = written.as_slice() else { panic!("{} messages", written.len()) };
+    let blocks = list(Json::parse(joined).unwrap().into_owned().get("content"));
+    assert_eq!((blocks.len(), blocks[19_999].get("tool_use_id").and_then(Json::as_str)), (20_000, Some("c19999")));
+    // Messages of ours without an original are joined while they are written.
+    let changed = |message: &Arc<Message>| {
+        Arc::new(message.with_content(&json::raw_value(r#"[{"type":"text","text":"cut"}]"#.to_owned()).unwrap()))
+    };
+    let changed: Vec<Arc<Message>> = ours.iter().map(changed).collect();
+    assert_eq!(texts(&write(Format::Anthropic, &changed)).len(), 1);
+}
+
+/// Searching all calls for each takes ten thousand million comparisons.
+#[test]
+fn many_calls_are_found_by_id_and_by_tool() {
+    const COUNT: usize = 100_000;
+    let mut calls = Calls::default();
+    (0..COUNT).for_each(|number| calls.add(&format!("c{number}"), "run"));
+    calls.add("c0", "other");
+    assert_eq!(calls.name_of("c0"), Some("other"));
+    assert!((1..COUNT).all(|number| calls.name_of(&format!("c{number}")) == Some("run")));
+    assert!((0..COUNT).all(|number| calls.take("run") == Some(format!("c{number}"))));
+    assert!(!calls.has_gaps());
+    assert_eq!((calls.take("run"), calls.has_gaps()), (None, true));
+}
