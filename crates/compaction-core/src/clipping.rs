@@ -10,12 +10,10 @@ use crate::entry::EntryId;
 use crate::json::{self, RawObject};
 use crate::message::{Block, Body, Content, Message};
 use crate::projection::{ProjectedEntry, Projection};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Minimum tokens that remain of a result. If even that is too much, nothing is cut.
 const LEAST_TOKENS: u64 = 64;
-/// UTF-16 units per token.
-const UNITS_PER_TOKEN: u64 = 4;
 /// Maximum UTF-16 units of the note about the omission.
 const NOTE_UNITS: u64 = 200;
 /// Text by which the note is recognised.

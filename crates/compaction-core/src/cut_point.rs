@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement};
 use crate::message::{Body, Message};
 use crate::projection::ProjectedEntry;
-use crate::tokens::is_success;
 
 /// Where to cut a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -318,7 +317,13 @@ impl<'a> LastAnswer<'a> {
             answered.extend(message.answered_call_id());
             if message.as_assistant().is_some() {
                 let edit = edits.get(entry.id()).copied();
-                return is_success(message).then_some(Self { position, entry_id: entry.id(), message, edit, answered });
+                return message.is_success().then_some(Self {
+                    position,
+                    entry_id: entry.id(),
+                    message,
+                    edit,
+                    answered,
+                });
             }
         }
         None

@@ -42,18 +42,11 @@ pub struct PlanInput<'a> {
     /// The summarizer's window in tokens. If it is unknown, there is one request with everything.
     pub context_window: Option<u64>,
     /// Maximum tokens of system prompt and prompt together, by the careful measure, in addition to the
-    /// limit of the window. See [`PlanInput::tightened`].
+    /// limit of the window. After a provider refuses a plan as too large, half of
+    /// [`RequestPlan::largest_input_tokens`] is a limit for the next one.
     pub input_limit: Option<u64>,
     /// Removes secrets from texts before they are cut, because half a secret is not recognised.
     pub redact: Option<&'a dyn Redact>,
-}
-
-impl PlanInput<'_> {
-    /// The same input with half the room, for another try after a provider refused a request of `plan`
-    /// as too large. Repeated calls end in [`TooSmallWindow`].
-    pub fn tightened(&self, plan: &RequestPlan) -> Self {
-        Self { input_limit: Some(plan.largest_input_tokens() / 2), ..*self }
-    }
 }
 
 /// No request is possible: the fixed parts leave no room for the conversation.
@@ -127,11 +120,6 @@ impl RequestPlan {
     /// Maximum output tokens of each request.
     pub fn max_tokens(&self) -> u64 {
         self.budget.max_tokens
-    }
-
-    /// Estimated tokens of the first request.
-    pub fn first_request_tokens(&self) -> u64 {
-        self.request(0, None).map_or(0, |request| request.estimated_tokens)
     }
 
     /// Estimated tokens of all requests together, without the answers that the later ones update.

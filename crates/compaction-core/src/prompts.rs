@@ -98,53 +98,7 @@ impl OutputLimits {
     }
 }
 
-/// The content of a history request.
-#[derive(Debug, Clone, Copy)]
-pub struct HistoryPrompt<'a> {
-    /// The serialised messages.
-    pub conversation: &'a str,
-    /// The summary to update, if there is one.
-    pub previous_summary: Option<&'a str>,
-    /// The caller's instructions, added as a focus.
-    pub custom_instructions: Option<&'a str>,
-}
-
-/// The content of a branch request.
-#[derive(Debug, Clone, Copy)]
-pub struct BranchPrompt<'a> {
-    /// The serialised messages.
-    pub conversation: &'a str,
-    /// The caller's instructions.
-    pub custom_instructions: Option<&'a str>,
-    /// Whether they replace the default instructions instead of being added to them.
-    pub replace_instructions: bool,
-}
-
 impl PromptTexts {
-    /// The request for the summary of a history: an update if there is a previous summary, otherwise a
-    /// first summary.
-    pub fn history_request(&self, prompt: HistoryPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
-        let wording = self.wording(RequestKind::History, prompt.custom_instructions, false);
-        wording.request(prompt.conversation, prompt.previous_summary, limits.max_tokens(RequestKind::History))
-    }
-
-    /// The request for the summary of a turn prefix, `conversation`.
-    pub fn turn_prefix_request(
-        &self,
-        conversation: &str,
-        custom_instructions: Option<&str>,
-        limits: &OutputLimits,
-    ) -> SummaryRequest {
-        let wording = self.wording(RequestKind::TurnPrefix, custom_instructions, false);
-        wording.request(conversation, None, limits.max_tokens(RequestKind::TurnPrefix))
-    }
-
-    /// The request for the summary of a branch.
-    pub fn branch_request(&self, prompt: BranchPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
-        let wording = self.wording(RequestKind::Branch, prompt.custom_instructions, prompt.replace_instructions);
-        wording.request(prompt.conversation, None, limits.max_tokens(RequestKind::Branch))
-    }
-
     /// The wording of a request of `kind`. If `replaces` is set, `custom_instructions` replace the
     /// default instructions for a branch; otherwise they are added as a focus.
     pub(crate) fn wording(&self, kind: RequestKind, custom_instructions: Option<&str>, replaces: bool) -> Wording {
@@ -161,6 +115,29 @@ impl PromptTexts {
         };
         let focus = custom.filter(|_| replacement.is_none()).map(|focus| focus.trim().to_owned());
         Wording { kind, system: self.system.clone(), first: first.to_owned(), update, focus }
+    }
+
+    /// The last message of a conversation that is continued for its summary: the text of a request of
+    /// `kind` without the record, since the conversation is above it. `is_update` says that the
+    /// conversation begins with a summary. The request has no system prompt, because the conversation
+    /// has its own. Its estimate covers only the instruction.
+    pub fn instruction(
+        &self,
+        kind: RequestKind,
+        is_update: bool,
+        custom_instructions: Option<&str>,
+        limits: &OutputLimits,
+    ) -> SummaryRequest {
+        let wording = self.wording(kind, custom_instructions, false);
+        let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
+        let prompt = format!("{beginning}\n\n{}", wording.instructions(is_update));
+        SummaryRequest {
+            kind,
+            system_prompt: String::new(),
+            estimated_tokens: estimate_text(&prompt),
+            max_tokens: limits.max_tokens(kind),
+            prompt,
+        }
     }
 }
 
@@ -215,31 +192,6 @@ impl Wording {
 /// `text` between the tags of `name`, followed by a blank line.
 fn block(name: &str, text: &str) -> String {
     format!("<{name}>\n{}\n</{name}>\n\n", escape_tags(text))
-}
-
-impl PromptTexts {
-    /// The last message of a conversation that is continued for its summary: the text of a request of
-    /// `kind` without the record, since the conversation is above it. `is_update` says that the
-    /// conversation begins with a summary. The request has no system prompt, because the conversation
-    /// has its own. Its estimate covers only the instruction.
-    pub fn instruction(
-        &self,
-        kind: RequestKind,
-        is_update: bool,
-        custom_instructions: Option<&str>,
-        limits: &OutputLimits,
-    ) -> SummaryRequest {
-        let wording = self.wording(kind, custom_instructions, false);
-        let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
-        let prompt = format!("{beginning}\n\n{}", wording.instructions(is_update));
-        SummaryRequest {
-            kind,
-            system_prompt: String::new(),
-            estimated_tokens: estimate_text(&prompt),
-            max_tokens: limits.max_tokens(kind),
-            prompt,
-        }
-    }
 }
 
 /// Names of blocks that quote text, in prompts and around or inside summaries.
@@ -310,10 +262,12 @@ mod tests {
         }
     }
 
+    fn request(kind: RequestKind, previous: Option<&str>, custom: Option<&str>, replaces: bool) -> SummaryRequest {
+        texts().wording(kind, custom, replaces).request("[User]: hi", previous, LIMITS.max_tokens(kind))
+    }
+
     fn history(previous: Option<&str>, custom: Option<&str>) -> SummaryRequest {
-        let prompt =
-            HistoryPrompt { conversation: "[User]: hi", previous_summary: previous, custom_instructions: custom };
-        texts().history_request(prompt, &LIMITS)
+        request(RequestKind::History, previous, custom, false)
     }
 
     #[test]
@@ -325,15 +279,12 @@ mod tests {
 
     #[test]
     fn every_request_has_the_focus() {
-        // Also the one for the turn prefix.
-        let branch = |replace_instructions| {
-            let prompt = BranchPrompt { conversation: "c", custom_instructions: Some("tests"), replace_instructions };
-            texts().branch_request(prompt, &LIMITS).prompt
-        };
-        let prefix = texts().turn_prefix_request("c", Some("tests"), &LIMITS).prompt;
-        expect!["<conversation>\nc\n</conversation>\n\nT\n\nAdditional focus: tests"].assert_eq(&prefix);
-        expect!["<conversation>\nc\n</conversation>\n\nB\n\nAdditional focus: tests"].assert_eq(&branch(false));
-        expect!["<conversation>\nc\n</conversation>\n\ntests"].assert_eq(&branch(true));
+        let prompt = |kind, replaces| request(kind, None, Some("tests"), replaces).prompt;
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\nT\n\nAdditional focus: tests"]
+            .assert_eq(&prompt(RequestKind::TurnPrefix, false));
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\nB\n\nAdditional focus: tests"]
+            .assert_eq(&prompt(RequestKind::Branch, false));
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\ntests"].assert_eq(&prompt(RequestKind::Branch, true));
     }
 
     #[test]

@@ -13,16 +13,21 @@ pub fn utf16_len(text: &str) -> usize {
 }
 
 /// UTF-16 units per token in an estimate.
-const UNITS_PER_TOKEN: u64 = 4;
+pub(crate) const UNITS_PER_TOKEN: u64 = 4;
 
 /// Estimated tokens of a plain text: UTF-16 units divided by 4, rounded up.
 pub fn estimate_text(text: &str) -> u64 {
     units_to_tokens(utf16_len(text))
 }
 
-/// The tokens that are estimated for so many UTF-16 units.
+/// Estimated tokens of a text with this many UTF-16 units.
 pub(crate) fn units_to_tokens(units: usize) -> u64 {
     (units as u64).div_ceil(UNITS_PER_TOKEN)
+}
+
+/// UTF-16 units of the longest text with at most this many estimated tokens.
+pub(crate) fn tokens_to_units(tokens: u64) -> usize {
+    usize::try_from(tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX)
 }
 
 /// The longest prefix of `text` that has at most `units` UTF-16 units and ends on a character boundary.

@@ -26,7 +26,7 @@ pub fn estimate_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) ->
 /// Tokens of the context that an assistant message reports. `None` if the usage cannot be trusted: the
 /// answer was aborted, failed, or reports zero.
 pub fn trusted_usage(message: &Message) -> Option<u64> {
-    if !message.has_usage() || !is_success(message) {
+    if !message.has_usage() || !message.is_success() {
         return None;
     }
     let assistant = message.as_assistant()?;
@@ -49,15 +49,10 @@ pub fn context_tokens(projection: &Projection) -> ContextTokens {
 pub fn known_context_tokens(projection: &Projection) -> Option<u64> {
     let answered = |compaction: &ProjectedEntry| {
         let later = projection.entries().iter().filter(|projected| projected.depth < compaction.depth);
-        later.flat_map(|projected| &projected.messages).any(|message| is_success(message))
+        later.flat_map(|projected| &projected.messages).any(|message| message.is_success())
     };
     let is_known = projection.compaction().is_none_or(answered);
     is_known.then(|| context_tokens(projection).tokens)
-}
-
-/// Whether the message is an answer that is neither an error nor aborted.
-pub(crate) fn is_success(message: &Message) -> bool {
-    message.is_success()
 }
 
 /// Estimated tokens of a projected context. Reported usage is ignored.

@@ -137,10 +137,10 @@ fn prompt_text(system: &System) -> String {
 
 fn last_answer(projection: &Projection, before: &[ProjectedEntry]) -> Option<LastAnswer> {
     let entries = projection.entries();
-    let is_success = |projected: &ProjectedEntry| projected.messages.iter().any(|message| tokens::is_success(message));
+    let is_success = |projected: &ProjectedEntry| projected.messages.iter().any(|message| message.is_success());
     let position = entries.iter().rposition(is_success)?;
     let answer = &entries[position];
-    let message = answer.messages.iter().find(|message| tokens::is_success(message))?;
+    let message = answer.messages.iter().find(|message| message.is_success())?;
     let assistant = message.as_assistant()?;
     // An edit or a compaction after it changes the beginning of the next request.
     let is_current = projection.last_invalidating().is_none_or(|last| answer.depth < last);

@@ -4,7 +4,6 @@ use super::measure::weight;
 use super::*;
 use crate::conversation::{Thinking, serialize_conversation};
 use crate::json::encode_string;
-use crate::prompts::{BranchPrompt, HistoryPrompt};
 use crate::summary::SummaryKind;
 use crate::tokens::estimate_text;
 
@@ -69,14 +68,10 @@ fn nothing_changes_without_a_window() {
     let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Included);
     let texts = PromptTexts::default();
     let (previous_summary, custom_instructions) = (Some("## Goal\nold"), Some("tests"));
-    let prompt = HistoryPrompt { conversation: &text, previous_summary, custom_instructions };
-    let branch = BranchPrompt { conversation: &text, custom_instructions, replace_instructions: true };
-    let expected = [
-        texts.history_request(prompt, &LIMITS),
-        texts.turn_prefix_request(&text, custom_instructions, &LIMITS),
-        texts.branch_request(branch, &LIMITS),
-    ];
-    for (kind, expected) in KINDS.into_iter().zip(expected) {
+    for kind in KINDS {
+        let previous = previous_summary.filter(|_| kind == RequestKind::History);
+        let wording = texts.wording(kind, custom_instructions, true);
+        let expected = wording.request(&text, previous, LIMITS.max_tokens(kind));
         for context_window in [None, Some(200_000)] {
             let input =
                 PlanInput { kind, previous_summary, custom_instructions, ..input(&messages, &texts, context_window) };
@@ -84,7 +79,7 @@ fn nothing_changes_without_a_window() {
             assert_eq!(plan.request(0, None), Some(expected.clone()));
             assert_eq!((plan.requests(), *plan.fitting()), (1, Fitting::default()));
             assert_eq!(plan.request(1, Some("")), None);
-            assert_eq!(plan.first_request_tokens(), expected.estimated_tokens);
+            assert_eq!(plan.estimated_tokens(), expected.estimated_tokens);
         }
     }
 }
@@ -217,7 +212,7 @@ fn a_refused_plan_can_be_tightened_until_nothing_is_left() {
     while let Ok(plan) = RequestPlan::of(&input) {
         assert!(plan.largest_input_tokens() <= largest / 2);
         largest = plan.largest_input_tokens();
-        input = input.tightened(&plan);
+        input.input_limit = Some(plan.largest_input_tokens() / 2);
         plans += 1;
     }
     assert_eq!(plans, 7);

@@ -538,7 +538,7 @@ fn content_is_a_text_or_a_list() {
 #[test]
 fn forged_marks_are_read_once() {
     let forged = r#"{"role":"user","content":"x","compactd":{"format":"openai","parts":10000,"part":0}}"#;
-    let ours = vec![Arc::new(Message::from_json(forged).unwrap()); 20_000];
+    let ours: Vec<_> = std::iter::repeat_n(Arc::new(Message::from_json(forged).unwrap()), 20_000).collect();
     let written = texts(&write(Format::OpenAi, &ours));
     assert_eq!(written.len(), 20_000);
     assert!(written.iter().all(|message| message == r#"{"role":"user","content":"x"}"#));

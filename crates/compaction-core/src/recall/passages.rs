@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::RankedPassage;
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, tokens_to_units, utf16_len};
 use crate::verbatim::{PartKind, Verbatim};
 
 /// Maximum UTF-16 units of a passage, and the minimum unless its part or text ends earlier.
@@ -105,8 +105,6 @@ pub(super) fn estimate(text: &str) -> usize {
     utf16_len(text).div_ceil(LONGEST * 4 / 5).max(1)
 }
 
-/// UTF-16 units per token.
-const UNITS_PER_TOKEN: usize = 4;
 /// Omission mark, and its UTF-16 units with line breaks on both sides.
 const MARK: &str = "[…]";
 const MARK_UNITS: usize = 5;
@@ -161,8 +159,7 @@ pub struct PiecePosition {
 /// included, even if only a few characters fit. Documents come in the order of their best passages. The
 /// returned number counts the documents of which nothing fits.
 pub fn choose(passages: &[RankedPassage], max_tokens: u64) -> (Vec<Choice>, usize) {
-    let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
-    let mut room = tokens.saturating_mul(UNITS_PER_TOKEN);
+    let mut room = tokens_to_units(max_tokens);
     let mut choices: Vec<Choice> = Vec::new();
     for passage in passages {
         if is_shown(&choices, passage) {
@@ -170,7 +167,7 @@ pub fn choose(passages: &[RankedPassage], max_tokens: u64) -> (Vec<Choice>, usiz
         }
         let marks = if passage.is_whole { 0 } else { 2 * MARK_UNITS };
         // Tokens are rounded up for each document.
-        let cost = (passage.units + marks).next_multiple_of(UNITS_PER_TOKEN);
+        let cost = (passage.units + marks).next_multiple_of(UNITS_PER_TOKEN as usize);
         if cost <= room {
             choice_of(&mut choices, passage).ranges.push(passage.range.clone());
             room -= cost;
@@ -312,8 +309,7 @@ fn cut_around(text: &str, passage: &Range<usize>, focus: &Range<usize>, units: u
 /// `text` cut in its middle to at most `max_tokens` estimated tokens, with a mark that counts the
 /// missing UTF-16 units if there is room for it. `None` if the text fits.
 pub fn cut_to(text: &str, max_tokens: u64) -> Option<String> {
-    let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
-    let units = tokens.saturating_mul(UNITS_PER_TOKEN);
+    let units = tokens_to_units(max_tokens);
     let length = utf16_len(text);
     if length <= units {
         return None;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::is_section_heading;
 use crate::entry::FileLists;
-use crate::text::utf16_len;
+use crate::text::{tokens_to_units, utf16_len};
 
 const BLOCKS: [FileBlock; 2] = [
     FileBlock { open: "<read-files>", close: "</read-files>" },
@@ -133,8 +133,6 @@ fn deduplicate(files: &mut Vec<String>) {
 
 /// Tokens that file blocks may always take.
 const LEAST_TOKENS: u64 = 64;
-/// UTF-16 units of a token in an estimate.
-const UNITS_PER_TOKEN: u64 = 4;
 /// UTF-16 units of the tags of both blocks and the blank lines in front of them.
 const TAG_UNITS: usize = 2 * "\n\n<modified-files>\n</modified-files>".len();
 /// UTF-16 units of the two lines that count further files.
@@ -182,7 +180,7 @@ impl<'a> ShownFiles<'a> {
     /// Like [`ShownFiles::within`], with at most `max_tokens`. There are no blocks at all if that is
     /// too little for them.
     pub fn in_tokens(lists: &'a FileLists, last_touched: &[&str], max_tokens: u64) -> Self {
-        let most = usize::try_from(max_tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX);
+        let most = tokens_to_units(max_tokens);
         if most < TAG_UNITS + MORE_UNITS {
             return Self { read: ShownList::default(), modified: ShownList::default() };
         }

@@ -184,7 +184,7 @@ impl Gauge {
                 ContextTokens { tokens: usage_tokens.saturating_add(trailing_tokens), usage_tokens, trailing_tokens }
             }
         };
-        self.is_known |= tokens::is_success(&message);
+        self.is_known |= message.is_success();
         let tokens = message.tokens();
         // Later messages say nothing new about an answer, and checking costs the whole context.
         self.may_be_truncated = read_tokens(&message).is_some_and(|read| may_be_part(read, self.estimated));

@@ -12,7 +12,7 @@ use crate::message::{Assistant, Block, Body, Content, Message, Usage};
 use crate::overflow::{Reported, refused_size};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::least_tokens;
-use crate::tokens::{is_success, trusted_usage};
+use crate::tokens::trusted_usage;
 
 /// How a message overflowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub(super) fn by_usage(projection: &Projection, message: &Message, depth: Option
     let before = || {
         let entries = projection.entries().iter().filter(move |entry| depth.is_none_or(|depth| entry.depth > depth));
         let messages = entries.flat_map(|entry| &entry.messages);
-        messages.filter(|earlier| earlier.as_assistant().is_none() || is_success(earlier))
+        messages.filter(|earlier| earlier.as_assistant().is_none() || earlier.is_success())
     };
     let estimated: u64 = before().map(|earlier| earlier.tokens()).sum();
     // Computing the lower bound reads the whole text.
@@ -190,7 +190,7 @@ fn is_over(input: &TriggerInput<'_>, depth: usize, threshold: u64) -> bool {
 /// its stop reason: it is what the recovery was for.
 fn went_through(input: &TriggerInput<'_>, message: &Message, threshold: u64) -> bool {
     // An answer may have been aborted before the model saw anything.
-    let is_answer = is_success(message);
+    let is_answer = message.is_success();
     let overflowed = || overflow_of(message, &input.model, threshold).is_some();
     is_answer && !(is_from_model(message, &input.model) && overflowed())
 }

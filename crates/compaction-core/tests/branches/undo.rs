@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{branch, entry, project};
 use crate::promises::lines;
-use compaction_core::entry::{Entry, EntryId, new_entry_line};
+use compaction_core::entry::{Entry, EntryId, EntryKind, new_entry_line};
 use compaction_core::json::RawObject;
 use compaction_core::projection::Projection;
 use compaction_core::{tokens, undo};
@@ -66,11 +66,18 @@ fn members(entry: &Entry) -> Vec<(String, String)> {
     object.iter().filter(|(name, _)| own(name)).map(|(name, json)| (name.to_owned(), json.to_owned())).collect()
 }
 
+/// The position of the compaction to undo on a path (root first): the one with this id, or the last
+/// one. `None` if the path has no such compaction.
+fn find_compaction(path: &[Arc<Entry>], id: Option<&EntryId>) -> Option<usize> {
+    let is_wanted = |entry: &Arc<Entry>| entry.kind() == EntryKind::Compaction && id.is_none_or(|id| id == entry.id());
+    path.iter().rposition(is_wanted)
+}
+
 proptest! {
     #[test]
     fn the_context_is_that_of_the_path_without_the_compaction(lines in lines()) {
         let path = branch(&lines.join("\n"));
-        let Some(position) = undo::find_compaction(&path, None) else { return Ok(()) };
+        let Some(position) = find_compaction(&path, None) else { return Ok(()) };
         prop_assert_eq!(shown(&project(&undone(&path, position))), shown(&project(&without(&path, position))));
     }
 
@@ -78,7 +85,7 @@ proptest! {
     fn copies_differ_in_ids_alone(lines in lines(), which in 0..40usize) {
         let path = branch(&lines.join("\n"));
         let chosen = EntryId::new(which.to_string());
-        let Some(position) = undo::find_compaction(&path, Some(&chosen)) else { return Ok(()) };
+        let Some(position) = find_compaction(&path, Some(&chosen)) else { return Ok(()) };
         let result = undone(&path, position);
         prop_assert!(result.iter().zip(&path[..position]).all(|(a, b)| a.line() == b.line()), "what came before stays");
         for (copy, original) in result[position + 1..].iter().zip(&path[position + 1..]) {
@@ -90,7 +97,7 @@ proptest! {
     #[test]
     fn usage_of_copies_is_not_believed(lines in lines()) {
         let path = branch(&lines.join("\n"));
-        let Some(position) = undo::find_compaction(&path, None) else { return Ok(()) };
+        let Some(position) = find_compaction(&path, None) else { return Ok(()) };
         let counted = tokens::context_tokens(&project(&undone(&path, position)));
         let estimated = tokens::context_tokens(&project(&path[..position]));
         prop_assert!(counted.usage_tokens == 0 || counted.usage_tokens == estimated.usage_tokens);
