@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use node::Node;
 use original::Unit;
-use parts::{Ids, Speech};
+use parts::{CommonMessage, Ids};
 use serde_json::value::RawValue;
 
 use crate::json::{self, Json, RawObject};
@@ -83,31 +83,31 @@ impl Format {
     }
 
     /// Whether instructions are no message of the interface but stand beside the messages.
-    fn has_system_apart(self) -> bool {
+    fn has_separate_system(self) -> bool {
         matches!(self, Self::Anthropic | Self::Gemini)
     }
 
     /// Reads the message at the start of `nodes`, or as many of them as make up one answer; gives how many
     /// were read, and what they say.
-    fn read_some(self, nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<Speech>), FormatError> {
+    fn read_first(self, nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
         match self {
             Self::Pi => Ok((1, Vec::new())),
-            Self::OpenAi => openai::read(&nodes[0], calls).map(|speech| (1, speech)),
+            Self::OpenAi => openai::read(&nodes[0], calls).map(|common| (1, common)),
             Self::OpenAiResponses => responses::read(nodes, calls),
-            Self::Anthropic => anthropic::read(&nodes[0], calls).map(|speech| (1, speech)),
-            Self::Gemini => gemini::read(&nodes[0], calls).map(|speech| (1, speech)),
-            Self::AiSdk => ai_sdk::read(&nodes[0], calls).map(|speech| (1, speech)),
+            Self::Anthropic => anthropic::read(&nodes[0], calls).map(|common| (1, common)),
+            Self::Gemini => gemini::read(&nodes[0], calls).map(|common| (1, common)),
+            Self::AiSdk => ai_sdk::read(&nodes[0], calls).map(|common| (1, common)),
         }
     }
 
-    fn write_all(self, speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+    fn write_all(self, common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
         match self {
-            Self::Pi => speech.iter().map(Speech::to_message).collect(),
-            Self::OpenAi => openai::write(speech, ids),
-            Self::OpenAiResponses => responses::write(speech, ids),
-            Self::Anthropic => anthropic::write(speech, ids),
-            Self::Gemini => gemini::write(speech, ids),
-            Self::AiSdk => ai_sdk::write(speech, ids),
+            Self::Pi => common.iter().map(CommonMessage::to_message).collect(),
+            Self::OpenAi => openai::write(common, ids),
+            Self::OpenAiResponses => responses::write(common, ids),
+            Self::Anthropic => anthropic::write(common, ids),
+            Self::Gemini => gemini::write(common, ids),
+            Self::AiSdk => ai_sdk::write(common, ids),
         }
     }
 }
@@ -192,10 +192,10 @@ pub fn read(
     let mut converted = Vec::new();
     let mut at = 0;
     while at < nodes.len() {
-        let (count, speech) = format.read_some(&nodes[at..], calls)?;
-        speech.iter().for_each(|speech| calls.note(speech));
+        let (count, common) = format.read_first(&nodes[at..], calls)?;
+        common.iter().for_each(|common| calls.note(common));
         let unit = Unit { format, originals: &trees[at..at + count], texts: &messages[at..at + count] };
-        let stored = unit.stored(&speech, timestamp);
+        let stored = unit.stored(&common, timestamp);
         let stored = stored.map_err(|error| nodes[at].error(&format!("JSON that can be written again ({error})")))?;
         converted.extend(stored.into_iter().map(|message| Converted { message, source: at }));
         at += count;
@@ -212,7 +212,7 @@ fn read_pi(messages: &[&str]) -> Result<Vec<Converted>, FormatError> {
             expected: "an object with a string role".to_owned(),
             found: "nothing".to_owned(),
         })?;
-        check(&members, source)?;
+        check_pi(&members, source)?;
         let message = Message::from_json(text);
         let message = message.map_err(|_| Node::message(&tree, source).error("an object with a string role"))?;
         Ok(Converted { message, source })
@@ -259,7 +259,7 @@ pub fn write(format: Format, messages: &[Arc<Message>]) -> Written {
 
 /// One message that is written.
 #[derive(Debug, Clone)]
-struct Piece {
+struct WrittenMessage {
     text: String,
     is_original: bool,
 }
@@ -268,8 +268,8 @@ struct Piece {
 enum Run {
     /// As they came.
     Original(Vec<String>),
-    /// Anew.
-    Made(Vec<Speech>),
+    /// To be written from the common form.
+    New(Vec<CommonMessage>),
 }
 
 struct Writing {
@@ -282,37 +282,37 @@ struct Writing {
 
 impl Writing {
     fn add(&mut self, message: &Message) {
-        let speech = match Speech::of_message(message) {
-            Some(Speech::System(content)) if self.format.has_system_apart() => {
+        let common = match CommonMessage::of_message(message) {
+            Some(CommonMessage::System(content)) if self.format.has_separate_system() => {
                 self.system.push(content.to_text());
                 return;
             }
-            Some(speech) => speech,
+            Some(common) => common,
             None => return,
         };
         match self.runs.last_mut() {
-            Some(Run::Made(run)) => run.push(speech),
-            _ => self.runs.push(Run::Made(vec![speech])),
+            Some(Run::New(run)) => run.push(common),
+            _ => self.runs.push(Run::New(vec![common])),
         }
     }
 
     fn finish(self) -> Written {
-        let mut pieces = Vec::new();
+        let mut written = Vec::new();
         for run in self.runs {
             let (texts, is_original) = match run {
                 Run::Original(texts) => (texts, true),
-                Run::Made(speech) => {
-                    let written = self.format.write_all(&speech, &self.ids);
+                Run::New(common) => {
+                    let written = self.format.write_all(&common, &self.ids);
                     (written.iter().map(Json::to_compact).collect(), false)
                 }
             };
-            pieces.extend(texts.into_iter().map(|text| Piece { text, is_original }));
+            written.extend(texts.into_iter().map(|text| WrittenMessage { text, is_original }));
         }
         if self.format == Format::Anthropic {
-            pieces = anthropic::merged(pieces);
+            written = anthropic::merged(written);
         }
         // The texts were written here or were JSON when they came.
-        let messages = pieces.into_iter().filter_map(|piece| json::raw_value(piece.text).ok()).collect();
+        let messages = written.into_iter().filter_map(|written| json::raw_value(written.text).ok()).collect();
         let system: Vec<String> = self.system.into_iter().filter(|text| !text.is_empty()).collect();
         Written { system: (!system.is_empty()).then(|| system.join("\n\n")), messages }
     }
@@ -330,7 +330,7 @@ const BLOCKS: &str = "`text` or `image`; what models shall see of anything else 
 /// and so is each block, at a place where it is read. What a file holds already is not asked.
 ///
 /// `index` is the position of the message among those that were given; the error names it.
-pub fn check(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
+pub fn check_pi(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
     let problem = |path: String, expected: &str, found: &str| {
         let found: String = found.chars().take(SHOWN).collect();
         let found = if found.is_empty() { "nothing".to_owned() } else { format!("`{found}`") };

@@ -4,7 +4,9 @@
 //! results for each step. What is written are model messages.
 
 use super::node::{Node, arguments_object, object, string, with};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
 use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
@@ -20,7 +22,7 @@ const OUTPUT_PARTS: &str = "`text`, `media`, `file-data`, `file-url`, `file-id`,
 /// Characters that ids of calls may have: the narrowest of the providers.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     if node.get("parts").is_some() {
         return read_ui(node);
     }
@@ -28,10 +30,10 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
     let content = node.need("content", "a string or a list of parts")?;
     let plain = content.json.as_str().map(str::to_owned);
     match (role, plain) {
-        ("system", Some(text)) => Ok(vec![Speech::System(Content::Text(text))]),
+        ("system", Some(text)) => Ok(vec![CommonMessage::System(Content::Text(text))]),
         ("system", None) => Err(content.error("a string")),
-        ("user", Some(text)) => Ok(vec![Speech::User(Content::Text(text))]),
-        ("user", None) => parts(&content.items()?).map(|parts| vec![Speech::User(Content::Parts(parts))]),
+        ("user", Some(text)) => Ok(vec![CommonMessage::User(Content::Text(text))]),
+        ("user", None) => parts(&content.items()?).map(|parts| vec![CommonMessage::User(Content::Parts(parts))]),
         ("assistant", Some(plain)) => Ok(vec![answer(vec![text(plain)])]),
         ("assistant", None) => parts(&content.items()?).map(|parts| vec![answer(parts)]),
         ("tool", None) => read_tool(&content.items()?, calls),
@@ -40,23 +42,23 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
     }
 }
 
-fn answer(parts: Vec<Part>) -> Speech {
-    Speech::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
+fn answer(parts: Vec<Part>) -> CommonMessage {
+    CommonMessage::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
 }
 
 /// The results, and then what a person decided: results stand right behind their calls.
-fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
-    let (mut speech, mut words) = (Vec::new(), Vec::new());
+fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
+    let (mut common, mut words) = (Vec::new(), Vec::new());
     for item in items {
         match item.need_text("type")? {
-            "tool-result" => speech.push(Speech::Result(result(item, calls)?)),
+            "tool-result" => common.push(CommonMessage::Result(result(item, calls)?)),
             _ => words.push(part(item)?),
         }
     }
-    if !words.is_empty() || speech.is_empty() {
-        speech.push(Speech::User(Content::Parts(words)));
+    if !words.is_empty() || common.is_empty() {
+        common.push(CommonMessage::User(Content::Parts(words)));
     }
-    Ok(speech)
+    Ok(common)
 }
 
 fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
@@ -69,7 +71,7 @@ fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError>
         Some(output) => output_parts(&output)?,
         // Version 4 has the value alone.
         None => {
-            let value = node.get("result").map_or(Json::Null, |result| result.json.clone());
+            let value = node.value("result");
             (vec![text(value_text(&value))], node.is_true("isError"))
         }
     };
@@ -82,7 +84,7 @@ fn value_text(value: &Json<'_>) -> String {
 
 fn output_parts(node: &Node<'_>) -> Result<(Vec<Part>, bool), FormatError> {
     let kind = node.need_text("type")?;
-    let value = || node.get("value").map_or(Json::Null, |value| value.json.clone());
+    let value = || node.value("value");
     match kind {
         "text" | "json" => Ok((vec![text(value_text(&value()))], false)),
         "error-text" | "error-json" => Ok((vec![text(value_text(&value()))], true)),
@@ -109,7 +111,7 @@ fn output_part(node: &Node<'_>) -> Result<Part, FormatError> {
             let source = Source::Id(value_text(id.json));
             if kind.starts_with("image") { Media::image(None, source) } else { Media::new(None, None, source) }
         }
-        "custom" => return Ok(told("custom", node.json)),
+        "custom" => return Ok(as_text("custom", node.json)),
         _ => return Err(node.unknown("type", OUTPUT_PARTS)),
     };
     Ok(Part::Media(media))
@@ -143,7 +145,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
         // The provider has run it: its result stands in the same message.
         "tool-call" if node.is_true("providerExecuted") => {
             let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
-            Ok(told(node.need_text("toolName")?, &input))
+            Ok(as_text(node.need_text("toolName")?, &input))
         }
         "tool-call" => {
             let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
@@ -164,7 +166,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             let reason = node.text("reason")?.map(|reason| format!(": {reason}")).unwrap_or_default();
             Ok(text(format!("[tool call {said}{reason}]")))
         }
-        "custom" => Ok(told("custom", node.json)),
+        "custom" => Ok(as_text("custom", node.json)),
         _ => Err(node.unknown("type", PARTS)),
     }
 }
@@ -197,28 +199,28 @@ fn is_address(text: &str) -> bool {
 }
 
 /// A UI message: what a chat shows, with the results in the assistant's message.
-fn read_ui(node: &Node<'_>) -> Result<Vec<Speech>, FormatError> {
+fn read_ui(node: &Node<'_>) -> Result<Vec<CommonMessage>, FormatError> {
     let items = node.list("parts")?;
     match node.need_text("role")? {
         "assistant" => {
-            let mut speech = Vec::new();
+            let mut common = Vec::new();
             for step in items.split(|part| part.json.get("type").and_then(Json::as_str) == Some("step-start")) {
-                speech.extend(ui_step(step)?);
+                common.extend(ui_step(step)?);
             }
-            let is_empty = speech.is_empty();
-            speech.extend(is_empty.then(|| answer(Vec::new())));
-            Ok(speech)
+            let is_empty = common.is_empty();
+            common.extend(is_empty.then(|| answer(Vec::new())));
+            Ok(common)
         }
         role @ ("user" | "system") => {
             let parts = items.iter().map(ui_part).collect::<Result<Vec<Vec<Part>>, _>>()?.concat();
             let content = Content::Parts(parts);
-            Ok(vec![if role == "user" { Speech::User(content) } else { Speech::System(content) }])
+            Ok(vec![if role == "user" { CommonMessage::User(content) } else { CommonMessage::System(content) }])
         }
         _ => Err(node.unknown("role", "`system`, `user` or `assistant`")),
     }
 }
 
-fn ui_step(items: &[Node<'_>]) -> Result<Vec<Speech>, FormatError> {
+fn ui_step(items: &[Node<'_>]) -> Result<Vec<CommonMessage>, FormatError> {
     if items.is_empty() {
         return Ok(Vec::new());
     }
@@ -229,7 +231,7 @@ fn ui_step(items: &[Node<'_>]) -> Result<Vec<Speech>, FormatError> {
             results.extend(ui_result(item, name)?);
         }
     }
-    Ok(std::iter::once(answer(parts)).chain(results.into_iter().map(Speech::Result)).collect())
+    Ok(std::iter::once(answer(parts)).chain(results.into_iter().map(CommonMessage::Result)).collect())
 }
 
 /// The tool that a part calls.
@@ -242,7 +244,7 @@ fn ui_tool<'a>(node: &Node<'a>) -> Result<Option<&'a str>, FormatError> {
 
 fn ui_result(node: &Node<'_>, name: &str) -> Result<Option<ToolResult>, FormatError> {
     let (shown, is_error) = match node.need_text("state")? {
-        "output-available" => (value_text(&node.get("output").map_or(Json::Null, |output| output.json.clone())), false),
+        "output-available" => (value_text(&node.value("output")), false),
         "output-error" => (node.text("errorText")?.unwrap_or_default().to_owned(), true),
         "output-denied" => {
             let approval = node.get("approval");
@@ -261,8 +263,8 @@ fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     if let Some(name) = ui_tool(node)? {
         let input = node.either(["input", "rawInput"]).map_or(Json::Null, |input| input.json.clone());
         if node.is_true("providerExecuted") {
-            let output = node.get("output").map(|output| told(&format!("result of {name}"), output.json));
-            return Ok(std::iter::once(told(name, &input)).chain(output).collect());
+            let output = node.get("output").map(|output| as_text(&format!("result of {name}"), output.json));
+            return Ok(std::iter::once(as_text(name, &input)).chain(output).collect());
         }
         let (id, name) = (node.need_text("toolCallId")?.to_owned(), name.to_owned());
         return Ok(vec![Part::Call { id, name, arguments: arguments_object(input), signature: None }]);
@@ -279,36 +281,36 @@ fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
         "source-url" => text(format!("[source {}]", node.need_text("url")?)),
         "source-document" => text(format!("[source {}]", node.text("title")?.unwrap_or_default())),
         "step-start" => return Ok(Vec::new()),
-        "custom" => told("custom", node.json),
-        _ if kind.starts_with("data-") => told(kind, &node.get("data").map_or(Json::Null, |data| data.json.clone())),
+        "custom" => as_text("custom", node.json),
+        _ if kind.starts_with("data-") => as_text(kind, &node.value("data")),
         _ => return Err(node.unknown("type", UI_PARTS)),
     };
     Ok(vec![part])
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut messages = Vec::new();
     let mut results: Vec<Json<'static>> = Vec::new();
-    for speech in speech {
-        if let Speech::Result(result) = speech {
+    for common in common {
+        if let CommonMessage::Result(result) = common {
             results.push(write_result(result, ids));
             continue;
         }
         messages.extend(take_results(&mut results));
-        match speech {
-            Speech::System(content) => messages.push(message("system", string(content.to_text()))),
-            Speech::User(Content::Text(text)) => messages.push(message("user", string(text.as_str()))),
-            Speech::User(Content::Parts(parts)) => {
+        match common {
+            CommonMessage::System(content) => messages.push(message("system", string(content.to_text()))),
+            CommonMessage::User(Content::Text(text)) => messages.push(message("user", string(text.as_str()))),
+            CommonMessage::User(Content::Parts(parts)) => {
                 messages.push(message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
             }
-            Speech::Assistant(answer) => {
+            CommonMessage::Assistant(answer) => {
                 let parts: Vec<Json<'static>> =
                     answer.parts.iter().filter_map(|part| write_answer(part, answer, ids)).collect();
                 if !parts.is_empty() {
                     messages.push(message("assistant", Json::Array(parts)));
                 }
             }
-            Speech::Result(_) => {}
+            CommonMessage::Result(_) => {}
         }
     }
     messages.extend(take_results(&mut results));

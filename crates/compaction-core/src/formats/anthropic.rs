@@ -4,9 +4,11 @@
 //! behind them become one of theirs. Tools that the provider runs are told as text and kept beside.
 
 use super::node::{Node, arguments_object, object, string, with};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
 use super::parts::{Calls, Ids};
-use super::{Format, FormatError, Piece};
+use super::{Format, FormatError, WrittenMessage};
 use crate::json::{Json, RawObject};
 
 const ROLES: &str = "`user`, `assistant` or `system`";
@@ -15,12 +17,12 @@ const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search
 /// Characters that ids of calls may have.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let content = node.need("content", "a string or a list of blocks")?;
     let plain = content.json.as_str().map(str::to_owned);
     match node.need_text("role")? {
         "user" => match plain {
-            Some(text) => Ok(vec![Speech::User(Content::Text(text))]),
+            Some(text) => Ok(vec![CommonMessage::User(Content::Text(text))]),
             None => read_user(&content.items()?, calls),
         },
         "assistant" => {
@@ -28,33 +30,33 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
                 Some(plain) => vec![text(plain)],
                 None => blocks(&content.items()?)?,
             };
-            read_answer(node, parts).map(|answer| vec![Speech::Assistant(answer)])
+            read_answer(node, parts).map(|answer| vec![CommonMessage::Assistant(answer)])
         }
         "system" => match plain {
-            Some(text) => Ok(vec![Speech::System(Content::Text(text))]),
-            None => Ok(vec![Speech::System(Content::Parts(blocks(&content.items()?)?))]),
+            Some(text) => Ok(vec![CommonMessage::System(Content::Text(text))]),
+            None => Ok(vec![CommonMessage::System(Content::Parts(blocks(&content.items()?)?))]),
         },
         _ => Err(node.unknown("role", ROLES)),
     }
 }
 
 /// The results, and between them what the person says.
-fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
-    let (mut speech, mut words) = (Vec::new(), Vec::new());
+fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
+    let (mut common, mut words) = (Vec::new(), Vec::new());
     for item in items {
         if item.need_text("type")? != "tool_result" {
             words.push(block(item)?);
             continue;
         }
         if !words.is_empty() {
-            speech.push(Speech::User(Content::Parts(std::mem::take(&mut words))));
+            common.push(CommonMessage::User(Content::Parts(std::mem::take(&mut words))));
         }
-        speech.push(Speech::Result(result(item, calls)?));
+        common.push(CommonMessage::Result(result(item, calls)?));
     }
-    if !words.is_empty() || speech.is_empty() {
-        speech.push(Speech::User(Content::Parts(words)));
+    if !words.is_empty() || common.is_empty() {
+        common.push(CommonMessage::User(Content::Parts(words)));
     }
-    Ok(speech)
+    Ok(common)
 }
 
 fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
@@ -124,21 +126,19 @@ fn block(node: &Node<'_>) -> Result<Part, FormatError> {
         "tool_use" => Ok(Part::Call {
             id: node.need_text("id")?.to_owned(),
             name: node.need_text("name")?.to_owned(),
-            arguments: arguments_object(node.get("input").map_or(Json::Null, |input| input.json.clone())),
+            arguments: arguments_object(node.value("input")),
             signature: None,
         }),
         "server_tool_use" | "mcp_tool_use" => {
-            let input = node.get("input").map_or(Json::Null, |input| input.json.clone());
-            Ok(told(node.need_text("name")?, &input))
+            let input = node.value("input");
+            Ok(as_text(node.need_text("name")?, &input))
         }
         "container_upload" => {
             Ok(Part::Media(Media::new(None, None, Source::Id(node.need_text("file_id")?.to_owned()))))
         }
         "tool_reference" => Ok(text(format!("[tool {}]", node.need_text("tool_name")?))),
         "compaction" => Ok(text(node.text("content")?.unwrap_or("[compaction]"))),
-        _ if kind.ends_with("_tool_result") => {
-            Ok(told(kind, &node.get("content").map_or(Json::Null, |content| content.json.clone())))
-        }
+        _ if kind.ends_with("_tool_result") => Ok(as_text(kind, &node.value("content"))),
         _ => Err(node.unknown("type", BLOCKS)),
     }
 }
@@ -175,44 +175,44 @@ fn search_result(node: &Node<'_>) -> Result<Part, FormatError> {
 }
 
 /// Content that is being written.
-enum Made {
+enum Draft {
     Text(String),
     Blocks(Vec<Json<'static>>),
 }
 
-impl Made {
+impl Draft {
     fn into_blocks(self) -> Vec<Json<'static>> {
         match self {
-            Made::Text(text) => write_text(&text).into_iter().collect(),
-            Made::Blocks(blocks) => blocks,
+            Draft::Text(text) => write_text(&text).into_iter().collect(),
+            Draft::Blocks(blocks) => blocks,
         }
     }
 
     /// Appends the blocks of `more`.
-    fn add(&mut self, more: Made) {
-        let mut blocks = std::mem::replace(self, Made::Blocks(Vec::new())).into_blocks();
+    fn add(&mut self, more: Draft) {
+        let mut blocks = std::mem::replace(self, Draft::Blocks(Vec::new())).into_blocks();
         blocks.extend(more.into_blocks());
-        *self = Made::Blocks(blocks);
+        *self = Draft::Blocks(blocks);
     }
 
     fn is_empty(&self) -> bool {
         match self {
-            Made::Text(text) => text.trim().is_empty(),
-            Made::Blocks(blocks) => blocks.is_empty(),
+            Draft::Text(text) => text.trim().is_empty(),
+            Draft::Blocks(blocks) => blocks.is_empty(),
         }
     }
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
-    let mut messages: Vec<(&str, Made)> = Vec::new();
-    for speech in speech {
-        let (role, content) = match speech {
-            Speech::User(Content::Text(text)) => ("user", Made::Text(text.clone())),
-            Speech::User(Content::Parts(parts)) => ("user", Made::Blocks(write_parts(parts))),
-            Speech::Assistant(answer) => ("assistant", Made::Blocks(write_answer(answer, ids))),
-            Speech::Result(result) => ("user", Made::Blocks(vec![write_result(result, ids)])),
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
+    let mut messages: Vec<(&str, Draft)> = Vec::new();
+    for common in common {
+        let (role, content) = match common {
+            CommonMessage::User(Content::Text(text)) => ("user", Draft::Text(text.clone())),
+            CommonMessage::User(Content::Parts(parts)) => ("user", Draft::Blocks(write_parts(parts))),
+            CommonMessage::Assistant(answer) => ("assistant", Draft::Blocks(write_answer(answer, ids))),
+            CommonMessage::Result(result) => ("user", Draft::Blocks(vec![write_result(result, ids)])),
             // They stand beside the messages.
-            Speech::System(_) => continue,
+            CommonMessage::System(_) => continue,
         };
         if content.is_empty() {
             continue;
@@ -225,8 +225,8 @@ pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
     }
     let message = |(role, content)| {
         let content = match content {
-            Made::Text(text) => string(text),
-            Made::Blocks(blocks) => Json::Array(blocks),
+            Draft::Text(text) => string(text),
+            Draft::Blocks(blocks) => Json::Array(blocks),
         };
         object([("role", string(role)), ("content", content)])
     };
@@ -309,19 +309,19 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
 /// Joins neighbouring messages of one role, because roles alternate. Two messages that are given back as they
 /// came stay two, because the interface joins them itself. Results that came one by one are joined anyway: the
 /// interface wants all results of an answer in one message.
-pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut merged: Vec<Joined> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        if !merged.last_mut().is_some_and(|last| last.add(&piece)) {
-            merged.push(Joined::of(piece));
+pub(super) fn merged(written: Vec<WrittenMessage>) -> Vec<WrittenMessage> {
+    let mut merged: Vec<Joined> = Vec::with_capacity(written.len());
+    for written in written {
+        if !merged.last_mut().is_some_and(|last| last.add(&written)) {
+            merged.push(Joined::of(written));
         }
     }
-    merged.into_iter().map(Joined::into_piece).collect()
+    merged.into_iter().map(Joined::into_written).collect()
 }
 
 /// A message and those that are joined to it. The text is put together once, at the end.
 struct Joined {
-    first: Piece,
+    first: WrittenMessage,
     has_results: bool,
     /// Role and blocks of the first message, read when another message follows.
     role_and_blocks: Option<(String, String)>,
@@ -330,12 +330,12 @@ struct Joined {
 }
 
 impl Joined {
-    fn of(first: Piece) -> Self {
+    fn of(first: WrittenMessage) -> Self {
         Self { has_results: has_results(&first), first, role_and_blocks: None, more: Vec::new() }
     }
 
     /// Joins a message. `false` if it has to stay apart.
-    fn add(&mut self, next: &Piece) -> bool {
+    fn add(&mut self, next: &WrittenMessage) -> bool {
         let has_results = has_results(next);
         let are_original = self.first.is_original && self.more.is_empty() && next.is_original;
         if are_original && !(self.has_results && has_results) {
@@ -355,7 +355,7 @@ impl Joined {
         true
     }
 
-    fn into_piece(self) -> Piece {
+    fn into_written(self) -> WrittenMessage {
         let (Some((_, first)), Ok(mut message)) = (&self.role_and_blocks, RawObject::parse(&self.first.text)) else {
             return self.first;
         };
@@ -365,12 +365,12 @@ impl Joined {
         let blocks = std::iter::once(first).chain(&self.more).filter(|blocks| !blocks.is_empty());
         let blocks: Vec<&str> = blocks.map(String::as_str).collect();
         message.set("content", format!("[{}]", blocks.join(",")));
-        Piece { text: message.to_json(), is_original: false }
+        WrittenMessage { text: message.to_json(), is_original: false }
     }
 }
 
-fn has_results(piece: &Piece) -> bool {
-    piece.text.contains("\"tool_result\"")
+fn has_results(written: &WrittenMessage) -> bool {
+    written.text.contains("\"tool_result\"")
 }
 
 /// Role and blocks of a message; `None` if it lacks one of them.

@@ -25,6 +25,11 @@ impl<'a> Node<'a> {
         Some(Self { json, index: self.index, path: self.path_of(key) })
     }
 
+    /// Member `key`; null if it is missing.
+    pub(super) fn value(&self, key: &str) -> Json<'static> {
+        self.json.get(key).cloned().unwrap_or(Json::Null)
+    }
+
     /// The first of these members that is there: some interfaces take two spellings.
     pub(super) fn either(&self, keys: [&str; 2]) -> Option<Self> {
         keys.iter().find_map(|key| self.get(key))

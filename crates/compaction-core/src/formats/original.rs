@@ -9,20 +9,20 @@ use std::sync::Arc;
 
 use super::node::{Node, object, string, without_spaces};
 use super::parts::Ids;
-use super::parts::{Speech, mark_of, quoted, split_data_url, unmarked};
+use super::parts::{CommonMessage, mark_of, quoted, split_data_url, unmarked};
 use super::{Calls, Format, Mark};
 use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 
 /// Bytes from which on a string is linked: a link takes about as many.
-const MIN_LINKED: usize = 64;
+const MIN_LINKED_BYTES: usize = 64;
 /// The member that makes an object a link: to a string of our messages.
 const TEXT: &str = "$text";
 /// The same for a string that is the JSON text of a value of our messages.
 const JSON: &str = "$json";
 /// Bytes of the longest name in the place of a linked string, and members of the widest object around one.
-const LONGEST_STEP: usize = 128;
-const MOST_MEMBERS: usize = 256;
+const MAX_STEP_BYTES: usize = 128;
+const MAX_LINKED_MEMBERS: usize = 256;
 /// What stands before the linked string.
 const BEFORE: &str = "before";
 
@@ -35,8 +35,12 @@ pub(super) struct Unit<'a> {
 
 impl Unit<'_> {
     /// Our messages for what the unit says, marked so that it can be given back.
-    pub(super) fn stored(&self, speech: &[Speech], timestamp: Option<i64>) -> Result<Vec<Message>, serde_json::Error> {
-        let bodies: Vec<Json<'static>> = speech.iter().map(Speech::to_message).collect();
+    pub(super) fn stored(
+        &self,
+        common: &[CommonMessage],
+        timestamp: Option<i64>,
+    ) -> Result<Vec<Message>, serde_json::Error> {
+        let bodies: Vec<Json<'static>> = common.iter().map(CommonMessage::to_message).collect();
         let residue = self.residue(&bodies);
         let mut messages = Vec::with_capacity(bodies.len());
         for (part, body) in bodies.iter().enumerate() {
@@ -68,8 +72,8 @@ impl Unit<'_> {
     fn residue(&self, bodies: &[Json<'static>]) -> Option<(&'static str, String)> {
         let originals: Vec<String> = self.texts.iter().map(|text| without_spaces(text)).collect();
         // What a stored message does not tell again counts as lost.
-        let read_back = |body: &Json<'_>| Speech::of_message(&Message::from_json(&body.to_compact()).ok()?);
-        let back: Vec<Speech> = bodies.iter().filter_map(read_back).collect();
+        let read_back = |body: &Json<'_>| CommonMessage::of_message(&Message::from_json(&body.to_compact()).ok()?);
+        let back: Vec<CommonMessage> = bodies.iter().filter_map(read_back).collect();
         let as_stored = with_origin(&back, self.format);
         let written = self.format.write_all(&as_stored, &Ids::of(&as_stored));
         if written.iter().map(Json::to_compact).eq(originals.iter().cloned()) {
@@ -82,7 +86,7 @@ impl Unit<'_> {
             let linked = linked.to_compact();
             // Links at the depth at which values stay texts are not found again.
             let found = Json::parse(&linked).ok().map(Json::into_owned);
-            let found = found.and_then(|linked| resolved(&linked, bodies, &mut most_resolved(bodies)));
+            let found = found.and_then(|linked| resolved(&linked, bodies, &mut max_resolved_bytes(bodies)));
             if found.is_some_and(|found| found == Json::Array(self.originals.to_vec())) {
                 return Some(("linked", linked));
             }
@@ -92,14 +96,14 @@ impl Unit<'_> {
 }
 
 /// What is said as it will be when it is read back from our messages.
-fn with_origin(speech: &[Speech], format: Format) -> Vec<Speech> {
-    let mut speech = speech.to_vec();
-    for speech in &mut speech {
-        if let Speech::Assistant(answer) = speech {
+fn with_origin(common: &[CommonMessage], format: Format) -> Vec<CommonMessage> {
+    let mut common = common.to_vec();
+    for common in &mut common {
+        if let CommonMessage::Assistant(answer) = common {
             answer.origin = Some(format);
         }
     }
-    speech
+    common
 }
 
 /// Whether a value holds what would be taken for a link.
@@ -128,7 +132,7 @@ impl Links {
 
     fn collect(&mut self, json: &Json<'_>, place: &str) {
         match json {
-            Json::String(text) if text.len() >= MIN_LINKED => {
+            Json::String(text) if text.len() >= MIN_LINKED_BYTES => {
                 self.strings.entry(text.clone().into_owned()).or_insert_with(|| place.to_owned());
             }
             Json::Array(items) => {
@@ -138,8 +142,10 @@ impl Links {
             }
             Json::Object(members) => {
                 // A long key would be part of every place below it, and a wide object is looked through for each.
-                let can_lead = |key: &str| !key.contains('/') && key.len() <= LONGEST_STEP;
-                for (key, value) in members.iter().filter(|(key, _)| can_lead(key) && members.len() <= MOST_MEMBERS) {
+                let can_lead = |key: &str| !key.contains('/') && key.len() <= MAX_STEP_BYTES;
+                for (key, value) in
+                    members.iter().filter(|(key, _)| can_lead(key) && members.len() <= MAX_LINKED_MEMBERS)
+                {
                     let place = format!("{place}/{key}");
                     if key == "arguments" {
                         self.texts.entry(value.to_compact()).or_insert_with(|| place.clone());
@@ -153,7 +159,7 @@ impl Links {
 
     fn replace(&self, json: &Json<'static>) -> Json<'static> {
         match json {
-            Json::String(text) if text.len() >= MIN_LINKED => self.link(text).unwrap_or_else(|| json.clone()),
+            Json::String(text) if text.len() >= MIN_LINKED_BYTES => self.link(text).unwrap_or_else(|| json.clone()),
             Json::Array(items) => Json::Array(items.iter().map(|item| self.replace(item)).collect()),
             Json::Object(members) => {
                 Json::Object(members.iter().map(|(key, value)| (key.clone(), self.replace(value))).collect())
@@ -177,11 +183,11 @@ impl Links {
 }
 
 /// Times the size of our messages that links may come to: a string stands in an original more than once at times.
-const MOST_COPIES: usize = 16;
+const MAX_COPIES: usize = 16;
 
 /// Bytes that the links of an original may come to. A file may hold any links, also a thousand to one long string.
-fn most_resolved(messages: &[Json<'static>]) -> usize {
-    messages.iter().map(|message| message.to_compact().len()).sum::<usize>().saturating_mul(MOST_COPIES)
+fn max_resolved_bytes(messages: &[Json<'static>]) -> usize {
+    messages.iter().map(|message| message.to_compact().len()).sum::<usize>().saturating_mul(MAX_COPIES)
 }
 
 /// The value of `linked` with the strings in the place of links to them; `None` if one leads nowhere, or if they
@@ -217,7 +223,7 @@ fn value_at<'a>(messages: &'a [Json<'static>], place: &str) -> Option<&'a Json<'
         value = match value {
             Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
             // Links never lead through wider objects. A forged file may, and each step searches the members.
-            other if other.as_object().is_some_and(|members| members.len() > MOST_MEMBERS) => return None,
+            other if other.as_object().is_some_and(|members| members.len() > MAX_LINKED_MEMBERS) => return None,
             other => other.get(step)?,
         };
     }
@@ -230,25 +236,25 @@ pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>]) -> Option<(u
     if format == Format::Pi {
         return Some((1, vec![messages.first()?.raw().get().to_owned()]));
     }
-    let first = tree_of(messages.first()?)?;
+    let first = marked_tree(messages.first()?)?;
     let mark = mark_of(&first).filter(|mark| mark.format == format && mark.part == 0)?;
     let unit = messages.get(..mark.parts)?;
     let mut trees = vec![first];
     for (part, message) in unit.iter().enumerate().skip(1) {
         // Marks may be forged. Only the first part starts a unit, and the search ends at the first message that
         // does not belong, so no message is parsed for more than two units.
-        let tree = tree_of(message).filter(|tree| mark_of(tree) == Some(Mark { part, ..mark }))?;
+        let tree = marked_tree(message).filter(|tree| mark_of(tree) == Some(Mark { part, ..mark }))?;
         trees.push(tree);
     }
-    let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_system_apart();
+    let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_separate_system();
     if unit.iter().any(is_apart) {
         return None;
     }
     let texts = restored(format, unit, &trees)?;
-    says_the_same(format, unit, &texts).then_some((unit.len(), texts))
+    reads_back_as(format, unit, &texts).then_some((unit.len(), texts))
 }
 
-fn tree_of(message: &Arc<Message>) -> Option<Json<'static>> {
+fn marked_tree(message: &Arc<Message>) -> Option<Json<'static>> {
     // Most messages of other shapes have no mark, and need not be taken apart for that.
     if !message.raw().get().contains("\"compactd\"") {
         return None;
@@ -265,18 +271,19 @@ fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> O
     }
     if let Some(linked) = mark.get("linked") {
         let linked = Json::parse(linked).ok()?.into_owned();
-        let Json::Array(items) = resolved(&linked, trees, &mut most_resolved(trees))? else {
+        let Json::Array(items) = resolved(&linked, trees, &mut max_resolved_bytes(trees))? else {
             return None;
         };
         return Some(items.iter().map(Json::to_compact).collect());
     }
-    let speech: Vec<Speech> = unit.iter().map(|message| Speech::of_message(message)).collect::<Option<_>>()?;
-    Some(format.write_all(&speech, &Ids::of(&speech)).iter().map(Json::to_compact).collect())
+    let common: Vec<CommonMessage> =
+        unit.iter().map(|message| CommonMessage::of_message(message)).collect::<Option<_>>()?;
+    Some(format.write_all(&common, &Ids::of(&common)).iter().map(Json::to_compact).collect())
 }
 
 /// Whether these originals, read again, become just these messages: an edit or a shorter tool result
 /// makes them say something else.
-fn says_the_same(format: Format, unit: &[Arc<Message>], originals: &[String]) -> bool {
+fn reads_back_as(format: Format, unit: &[Arc<Message>], originals: &[String]) -> bool {
     let mut calls = Calls::of_results(unit.iter().map(Arc::as_ref));
     let parsed = originals.iter().map(|text| Json::parse(text).map(Json::into_owned));
     let Ok(trees) = parsed.collect::<Result<Vec<_>, _>>() else {
@@ -286,9 +293,9 @@ fn says_the_same(format: Format, unit: &[Arc<Message>], originals: &[String]) ->
     if nodes.is_empty() {
         return false;
     }
-    let Ok((count, speech)) = format.read_some(&nodes, &mut calls) else {
+    let Ok((count, common)) = format.read_first(&nodes, &mut calls) else {
         return false;
     };
-    let said = speech.iter().map(|speech| Some(speech.to_message().to_compact()));
+    let said = common.iter().map(|common| Some(common.to_message().to_compact()));
     count == nodes.len() && said.eq(unit.iter().map(|message| unmarked(message)))
 }

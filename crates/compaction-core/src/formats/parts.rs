@@ -14,7 +14,7 @@ use crate::message::{Body, Message};
 
 /// A message without the habits of any interface.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Speech {
+pub(super) enum CommonMessage {
     /// Instructions for the model.
     System(Content),
     /// A person's words.
@@ -313,14 +313,14 @@ fn no_usage() -> Json<'static> {
     with(with(object(parts()), "totalTokens", Some(none())), "cost", Some(cost))
 }
 
-impl Speech {
+impl CommonMessage {
     /// The message of ours that says the same, without time and mark.
     pub(super) fn to_message(&self) -> Json<'static> {
         match self {
-            Speech::System(content) => object([("role", string("system")), ("content", content_json(content))]),
-            Speech::User(content) => object([("role", string("user")), ("content", content_json(content))]),
-            Speech::Assistant(answer) => answer.to_message(),
-            Speech::Result(result) => object([
+            CommonMessage::System(content) => object([("role", string("system")), ("content", content_json(content))]),
+            CommonMessage::User(content) => object([("role", string("user")), ("content", content_json(content))]),
+            CommonMessage::Assistant(answer) => answer.to_message(),
+            CommonMessage::Result(result) => object([
                 ("role", string("toolResult")),
                 ("toolCallId", string(result.id.as_str())),
                 ("toolName", string(result.name.as_str())),
@@ -336,19 +336,19 @@ impl Speech {
             let sections = system.sections.iter().filter_map(|(_, section)| section.clone());
             let texts = std::iter::once(system.content.text("\n").into_owned()).chain(sections);
             let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
-            return Some(Speech::System(Content::Text(texts.join("\n\n"))));
+            return Some(CommonMessage::System(Content::Text(texts.join("\n\n"))));
         }
         let json = Json::parse(message.raw().get()).ok()?.into_owned();
         let content = parts_of(json.get("content"));
         let member = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         match message.role() {
-            "user" => Some(Speech::User(content)),
+            "user" => Some(CommonMessage::User(content)),
             "assistant" => {
                 let api = member("api");
                 let origin = mark_of(&json).map(|mark| mark.format).or_else(|| Format::of_api(&api));
-                Some(Speech::Assistant(Answer { parts: content.into_parts(), origin, ..Answer::default() }))
+                Some(CommonMessage::Assistant(Answer { parts: content.into_parts(), origin, ..Answer::default() }))
             }
-            "toolResult" => Some(Speech::Result(ToolResult {
+            "toolResult" => Some(CommonMessage::Result(ToolResult {
                 id: member("toolCallId"),
                 name: member("toolName"),
                 parts: content.into_parts(),
@@ -390,7 +390,7 @@ pub(super) fn unmarked(message: &Message) -> Option<String> {
 
 /// A value that a text tells of: what no part can hold, in a form that people and models can read. Long
 /// strings without a space, such as encrypted data, are told by their length.
-pub(super) fn told(name: &str, json: &Json<'_>) -> Part {
+pub(super) fn as_text(name: &str, json: &Json<'_>) -> Part {
     text(format!("[{name}] {}", shortened(json).to_compact()))
 }
 
@@ -477,17 +477,17 @@ impl Calls {
     }
 
     /// Takes note of what a message calls and answers.
-    pub(super) fn note(&mut self, speech: &Speech) {
-        match speech {
-            Speech::Assistant(answer) => {
+    pub(super) fn note(&mut self, common: &CommonMessage) {
+        match common {
+            CommonMessage::Assistant(answer) => {
                 for part in &answer.parts {
                     if let Part::Call { id, name, .. } = part {
                         self.add(id, name);
                     }
                 }
             }
-            Speech::Result(result) => self.answer(&result.id),
-            Speech::System(_) | Speech::User(_) => {}
+            CommonMessage::Result(result) => self.answer(&result.id),
+            CommonMessage::System(_) | CommonMessage::User(_) => {}
         }
     }
 
@@ -523,7 +523,7 @@ impl Calls {
 
 /// The id of a call that came without one: the same whenever the message is read again. `earlier` counts
 /// the calls before it in its message.
-pub(super) fn made_up_id(name: &str, arguments: &Json<'_>, earlier: usize) -> String {
+pub(super) fn generated_id(name: &str, arguments: &Json<'_>, earlier: usize) -> String {
     format!("{name}_{}", digest(&format!("{earlier}{}", arguments.to_compact())))
 }
 
@@ -533,21 +533,21 @@ pub(super) struct Ids(HashSet<String>);
 
 impl Ids {
     /// The ids in what is said.
-    pub(super) fn of(speech: &[Speech]) -> Self {
+    pub(super) fn of(common: &[CommonMessage]) -> Self {
         let mut ids = Self::default();
-        for speech in speech {
-            match speech {
-                Speech::Assistant(answer) => {
+        for common in common {
+            match common {
+                CommonMessage::Assistant(answer) => {
                     let calls = answer.parts.iter().filter_map(|part| match part {
                         Part::Call { id, .. } => Some(id.clone()),
                         _ => None,
                     });
                     ids.0.extend(calls);
                 }
-                Speech::Result(result) => {
+                CommonMessage::Result(result) => {
                     ids.0.insert(result.id.clone());
                 }
-                Speech::System(_) | Speech::User(_) => {}
+                CommonMessage::System(_) | CommonMessage::User(_) => {}
             }
         }
         ids

@@ -5,7 +5,9 @@
 //! provider runs itself is told as text and kept beside.
 
 use super::node::{Node, arguments_object, arguments_of_text, object, string};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
 use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
@@ -37,7 +39,7 @@ const OUTPUTS: [&str; 6] = [
 ];
 
 /// Items of a model's answer that are told as text.
-const TOLD: [&str; 12] = [
+const SHOWN_AS_TEXT: [&str; 12] = [
     "web_search_call",
     "file_search_call",
     "code_interpreter_call",
@@ -57,22 +59,22 @@ enum Item {
     /// A part of a model's answer.
     OfAnswer(Vec<Part>),
     /// Anything else.
-    Whole(Speech),
+    Whole(CommonMessage),
 }
 
-pub(super) fn read(nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<Speech>), FormatError> {
+pub(super) fn read(nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
     let mut parts = Vec::new();
     let mut count = 0;
     // What follows an answer is read when its turn comes, so that errors come in order.
     while let Some(node) = nodes.get(count).filter(|node| count == 0 || is_of_answer(node)) {
         match item(node, calls)? {
-            Item::Whole(speech) => return Ok((1, vec![speech])),
+            Item::Whole(common) => return Ok((1, vec![common])),
             Item::OfAnswer(more) => parts.extend(more),
         }
         count += 1;
     }
     let answer = Answer { parts, origin: Some(Format::OpenAiResponses), ..Answer::default() };
-    Ok((count, vec![Speech::Assistant(answer)]))
+    Ok((count, vec![CommonMessage::Assistant(answer)]))
 }
 
 fn kind_of<'a>(node: &Node<'a>) -> &'a str {
@@ -84,7 +86,7 @@ fn is_of_answer(node: &Node<'_>) -> bool {
     match kind_of(node) {
         "message" => node.json.get("role").and_then(Json::as_str) == Some("assistant"),
         "reasoning" | "function_call" | "item_reference" => true,
-        kind => TOLD.contains(&kind) || CALLS.iter().any(|call| call.0 == kind),
+        kind => SHOWN_AS_TEXT.contains(&kind) || CALLS.iter().any(|call| call.0 == kind),
     }
 }
 
@@ -94,10 +96,10 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
         return other_call(node, tool, member).map(|part| Item::OfAnswer(vec![part]));
     }
     if OUTPUTS.contains(&kind) {
-        return output(node, calls).map(|result| Item::Whole(Speech::Result(result)));
+        return output(node, calls).map(|result| Item::Whole(CommonMessage::Result(result)));
     }
-    if TOLD.contains(&kind) {
-        return Ok(Item::OfAnswer(vec![told(kind, &essential(node.json))]));
+    if SHOWN_AS_TEXT.contains(&kind) {
+        return Ok(Item::OfAnswer(vec![as_text(kind, &essential(node.json))]));
     }
     match kind {
         "message" => message(node),
@@ -111,7 +113,7 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
         "item_reference" => Ok(Item::OfAnswer(vec![text(format!("[item {}]", node.need_text("id")?))])),
         "mcp_approval_response" => {
             let said = if node.is_true("approve") { "approved" } else { "denied" };
-            Ok(Item::Whole(Speech::User(Content::Parts(vec![text(format!("[tool call {said}]"))]))))
+            Ok(Item::Whole(CommonMessage::User(Content::Parts(vec![text(format!("[tool call {said}]"))]))))
         }
         _ => Err(node.unknown("type", ITEMS)),
     }
@@ -136,8 +138,8 @@ fn message(node: &Node<'_>) -> Result<Item, FormatError> {
         None => Content::Parts(content.items()?.iter().map(part).collect::<Result<_, _>>()?),
     };
     match role {
-        "user" => Ok(Item::Whole(Speech::User(content))),
-        "system" | "developer" => Ok(Item::Whole(Speech::System(content))),
+        "user" => Ok(Item::Whole(CommonMessage::User(content))),
+        "system" | "developer" => Ok(Item::Whole(CommonMessage::System(content))),
         "assistant" => Ok(Item::OfAnswer(content.into_parts())),
         _ => Err(node.unknown("role", ROLES)),
     }
@@ -227,17 +229,19 @@ fn shell_text(output: &Node<'_>) -> Result<String, FormatError> {
     Ok(texts.join("\n"))
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut items = Vec::new();
-    for speech in speech {
-        match speech {
-            Speech::System(content) => items.push(write_message("system", string(content.to_text()))),
-            Speech::User(Content::Text(text)) => items.push(write_message("user", string(text.as_str()))),
-            Speech::User(Content::Parts(parts)) => {
+    for common in common {
+        match common {
+            CommonMessage::System(content) => items.push(write_message("system", string(content.to_text()))),
+            CommonMessage::User(Content::Text(text)) => items.push(write_message("user", string(text.as_str()))),
+            CommonMessage::User(Content::Parts(parts)) => {
                 items.push(write_message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
             }
-            Speech::Assistant(answer) => items.extend(answer.parts.iter().filter_map(|part| write_answer(part, ids))),
-            Speech::Result(result) => items.push(write_result(result, ids)),
+            CommonMessage::Assistant(answer) => {
+                items.extend(answer.parts.iter().filter_map(|part| write_answer(part, ids)))
+            }
+            CommonMessage::Result(result) => items.push(write_result(result, ids)),
         }
     }
     items

@@ -104,7 +104,7 @@ fn recorded_conversations_come_back_as_they_were() {
             let expected: Vec<String> = conversation
                 .messages
                 .iter()
-                .filter(|message| !(format.has_system_apart() && message.contains("\"role\":\"system\"")))
+                .filter(|message| !(format.has_separate_system() && message.contains("\"role\":\"system\"")))
                 .cloned()
                 .collect();
             assert_eq!(texts(&written), expected, "{}: {}", format.name(), conversation.name);
@@ -490,10 +490,10 @@ mod generated {
         fn what_is_read_comes_back_letter_by_letter((format, messages) in conversation()) {
             let ours = read_all(format, &messages);
             let expected: Vec<String> = messages.iter().map(|message| node::without_spaces(message)).collect();
-            let pieces: Vec<String> = texts(&write(format, &ours));
+            let written: Vec<String> = texts(&write(format, &ours));
             // Results that came one by one are put together for this interface alone.
-            let one_by_one = format == Format::Anthropic && pieces.len() < expected.len();
-            prop_assert!(one_by_one || pieces == expected, "{pieces:?}\n{expected:?}");
+            let one_by_one = format == Format::Anthropic && written.len() < expected.len();
+            prop_assert!(one_by_one || written == expected, "{written:?}\n{expected:?}");
         }
 
         #[test]
