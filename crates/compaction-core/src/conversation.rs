@@ -73,13 +73,13 @@ fn enclosed(introduction: &str, summary: &str) -> String {
     format!("{introduction}\n\n<summary>\n{summary}\n</summary>")
 }
 
-/// A context in `llm` format: user, assistant and toolResult alone.
+/// A context in `llm` format. It has only the roles user, assistant and toolResult.
 ///
 /// - Answers that failed or were aborted are left out, and the results of their calls with them.
-/// - A result stands directly behind the answer with its call, wherever it was stored. A result whose
-///   call does not precede it is left out; the projection's diagnostics name it.
-/// - A call without a result gets an error result once anything but results follows. The calls of the
-///   last answer stay open, because their results may still arrive.
+/// - A result directly follows the answer with its call, wherever it was stored. A result without an earlier call
+///   is left out. The projection's diagnostics name it.
+/// - A call without a result gets an error result if anything other than results follows. The calls of the last
+///   answer stay open, because their results may still arrive.
 #[derive(Debug, Clone, Default)]
 pub struct LlmContext {
     messages: Vec<Placed>,
@@ -99,7 +99,7 @@ impl LlmContext {
         Self::with(projection, llm_message)
     }
 
-    /// The same with system messages in their places, for interfaces that take them as messages.
+    /// The same with system messages in order, for interfaces that accept them as messages.
     pub fn with_system(projection: &Projection) -> Self {
         Self::with(projection, |message| match message.role() {
             "system" => Some(Arc::clone(message)),
@@ -139,7 +139,7 @@ impl LlmContext {
         later.iter().all(is_later).then(|| later.iter().map(|placed| Arc::clone(&placed.message)).collect())
     }
 
-    /// The messages that the entries before `position` give; `None` where [`LlmContext::since`] is.
+    /// The messages of the entries before `position`. `None` if [`LlmContext::since`] is `None`.
     pub fn until(&self, position: usize) -> Option<Vec<Arc<Message>>> {
         let later = self.since(position)?;
         let earlier = &self.messages[..self.messages.len() - later.len()];
@@ -183,7 +183,7 @@ impl<'a> Pairing<'a> {
         LlmContext { messages: self.placed }
     }
 
-    /// Places the results of the answer at `at` behind it.
+    /// Places the results of the answer at `at` after it.
     fn place_results(&mut self, at: usize) {
         let (_, message) = &self.messages[at];
         let (mut found, mut missing) = (Vec::new(), Vec::new());
@@ -219,7 +219,7 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// The first position after `at`, without the earlier ones: positions are asked for in rising order.
+/// The first position after `at`. Earlier positions are removed, because `at` never decreases.
 fn first_after(positions: &mut VecDeque<usize>, at: usize) -> Option<usize> {
     while positions.front().is_some_and(|position| *position <= at) {
         positions.pop_front();
@@ -303,7 +303,7 @@ mod tests {
         check("user a =a =a answer", "user a =a answer");
     }
 
-    /// Positions that were passed are dropped, so no look-up walks over them again.
+    /// Each look-up removes earlier positions, so no look-up visits them again.
     #[test]
     fn repeated_ids_are_looked_up_in_queues_that_shrink() {
         let context = projection(&"a =a ".repeat(500));

@@ -31,9 +31,9 @@ pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<Pe
     let (_, call) = pending_in_context(span)?;
     let free = candidates(span, &positions_that_part_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
-    let is_told = |message: &Message| !matches!(message.body(), Body::System(_));
+    let is_summarised = |message: &Message| !matches!(message.body(), Body::System(_));
     let summarised = span[..cut.first_kept].iter().flat_map(|projected| &projected.messages);
-    summarised.into_iter().any(|message| is_told(message)).then_some(call)
+    summarised.into_iter().any(|message| is_summarised(message)).then_some(call)
 }
 
 fn find_among(span: &[ProjectedEntry], candidates: Vec<usize>, keep_recent_tokens: u64) -> Option<CutPoint> {

@@ -134,14 +134,14 @@ pub struct EntryHeader {
     pub role: Option<Role>,
 }
 
-/// Bytes of the line of a plain message beside the message, about.
+/// Approximate bytes of a plain message's line, without the message.
 const PLAIN_BYTES: usize = 128;
 
 /// One entry: its unchanged line, and a view of it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The line; `None` where it can be put together from the message and the members before it, so that the
-    /// text of a message is held once.
+    /// The line; `None` if it can be built from the message and the members before it. The text of a message is
+    /// then held once.
     line: Option<Box<str>>,
     /// The line as a raw value, created on demand.
     raw: OnceLock<Box<RawValue>>,
@@ -307,7 +307,7 @@ pub enum EntryError {
     /// The line has more values than the limit.
     #[error("it has {values} values or more, and at most {} are read", json::MAX_VALUES)]
     TooManyValues {
-        /// How many were counted.
+        /// Number of values that were counted.
         values: usize,
     },
     /// A required member is missing or has the wrong type.
@@ -350,11 +350,11 @@ impl Entry {
     /// closing brace, so there are no other members.
     fn parse_plain(line: &str) -> Option<Self> {
         let plain = PlainLine::split(line.as_bytes())?;
-        // Behind a part of the line that is ASCII, which ends where the message begins.
+        // The part before the message is ASCII, so the message starts at a character boundary.
         let text = line.get(line.len() - plain.rest.len()..)?.strip_suffix('}')?;
         let message: &RawValue = serde_json::from_str(text).ok()?;
         let message = Arc::new(Message::of_entry(message.to_owned(), || epoch_milliseconds(plain.timestamp)));
-        // A message may come without the white space around it, or mended.
+        // The parsed message may lack surrounding white space or have a repaired timestamp.
         let is_as_stored = message.raw().get() == text;
         let header = EntryHeader {
             id: EntryId::new(plain.id),
@@ -380,7 +380,7 @@ impl Entry {
         }
     }
 
-    /// Bytes of the line, about.
+    /// Approximate bytes of the line.
     pub fn approximate_length(&self) -> usize {
         match (&self.line, &self.body) {
             (None, EntryBody::Message(message)) => message.raw().get().len() + PLAIN_BYTES,
@@ -388,7 +388,7 @@ impl Entry {
         }
     }
 
-    /// The line of which [`PlainLine`] split the parts.
+    /// The line with the parts that [`PlainLine`] split.
     fn plain_line(&self, message: &Message) -> String {
         let EntryHeader { id, parent_id, .. } = &self.header;
         let (quote, parent) = parent_id.as_ref().map_or(("", "null"), |id| ("\"", id.as_str()));

@@ -172,9 +172,9 @@ impl RequestPlan {
             room -= weight(&text);
             text
         };
-        let told = weight(conversation);
-        let previous = previous.map(|text| cut(&text, told + weight_escaped(answer)));
-        let answer = cut(answer, told);
+        let conversation_weight = weight(conversation);
+        let previous = previous.map(|text| cut(&text, conversation_weight + weight_escaped(answer)));
+        let answer = cut(answer, conversation_weight);
         Some(request(&cut_redacted(conversation, room, redact), previous.as_deref(), &answer))
     }
 

@@ -1,10 +1,10 @@
-//! Messages in the shapes of model interfaces, read into our own and written back.
+//! Conversion between the message formats of model interfaces and the format of session files.
 //!
-//! [`read`] turns messages of one shape into our own. What our members cannot hold stays beside them, in
-//! the member `compactd`, which other readers of the format pass over. [`write()`] gives them back: a message
-//! that came in the wanted shape and was not changed since comes back as it was, text for text; all
-//! others are written so that the interface takes them. Nothing is dropped in silence: a role or a part
-//! that is not known is a [`FormatError`].
+//! [`read`] converts messages to the session format. The member `compactd` keeps what that format cannot
+//! express; other readers of session files ignore it. [`write()`] converts back. A message that is written in
+//! the format it came in, and was not changed since, comes back byte for byte. Any other message is written in
+//! a form that the interface accepts. Unknown roles and parts are a [`FormatError`], so nothing is lost
+//! silently.
 
 mod ai_sdk;
 mod anthropic;
@@ -27,12 +27,12 @@ use crate::message::Message;
 
 pub use parts::Calls;
 
-/// A shape of messages.
+/// A message format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Our own, that of the session file.
+    /// The format of session files.
     Pi,
-    /// `messages` of OpenAI's chat completions, and of all that speaks like it.
+    /// `messages` of OpenAI's chat completions and compatible servers.
     OpenAi,
     /// Items of OpenAI's `responses`.
     OpenAiResponses,
@@ -40,11 +40,11 @@ pub enum Format {
     Anthropic,
     /// `contents` of Gemini.
     Gemini,
-    /// Model messages of the AI SDK; its UI messages are read too.
+    /// Model messages of the AI SDK. Its UI messages can be read too.
     AiSdk,
 }
 
-/// Names of the shapes, with `api` and `provider` of answers that came in them.
+/// The formats with their names, and the `api` and `provider` of answers in them.
 const NAMES: [(Format, &str, &str, &str); 6] = [
     (Format::Pi, "pi", "", ""),
     (Format::OpenAi, "openai", "openai-completions", "openai"),
@@ -60,12 +60,12 @@ impl Format {
         self.row().1
     }
 
-    /// The shape with this name.
+    /// The format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find_map(|row| (row.1 == name).then_some(row.0))
     }
 
-    /// The shape of answers of an interface, as our own messages name it.
+    /// The format of an interface, by the `api` of a stored answer.
     fn of_api(api: &str) -> Option<Self> {
         NAMES.iter().find_map(|row| (row.2 == api && !api.is_empty()).then_some(row.0))
     }
@@ -82,13 +82,13 @@ impl Format {
         NAMES.iter().find(|row| row.0 == self).unwrap_or(&NAMES[0])
     }
 
-    /// Whether instructions are no message of the interface but stand beside the messages.
+    /// Whether the interface takes instructions beside the messages and not as a message.
     fn has_separate_system(self) -> bool {
         matches!(self, Self::Anthropic | Self::Gemini)
     }
 
-    /// Reads the message at the start of `nodes`, or as many of them as make up one answer; gives how many
-    /// were read, and what they say.
+    /// Reads the first message of `nodes`, or the first items if several make up one answer. Returns the number
+    /// of items that were read, and their content.
     fn read_first(self, nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
         match self {
             Self::Pi => Ok((1, Vec::new())),
@@ -116,13 +116,13 @@ impl Format {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("message {index}, {}: expected {expected}; found {found}", shown_path(.path))]
 pub struct FormatError {
-    /// Position of the message among those that were given.
+    /// Index of the message in the input.
     pub index: usize,
     /// Path inside the message; empty for the message itself.
     pub path: String,
-    /// What would have been understood.
+    /// What was expected there.
     pub expected: String,
-    /// What stood there, shortly.
+    /// A short description of what was found.
     pub found: String,
 }
 
@@ -130,37 +130,37 @@ fn shown_path(path: &str) -> &str {
     if path.is_empty() { "the message itself" } else { path }
 }
 
-/// A message of ours that was read from another shape.
+/// A message in the session format, read from another format.
 #[derive(Debug, Clone)]
 pub struct Converted {
     /// The message.
     pub message: Message,
-    /// Position of the message that it was read from; of the first one, where several make up one answer.
+    /// Index of the message that it was read from; the first one if several make up one answer.
     pub source: usize,
 }
 
-/// Where a message came from.
+/// The origin of a converted message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     format: Format,
-    /// How many of our messages the original became.
+    /// Number of messages that the original became.
     parts: usize,
-    /// Which of them this one is, counted from 0.
+    /// Index of this one among them.
     part: usize,
 }
 
-/// Messages in the shape of an interface.
+/// Messages in the format of an interface.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
-    /// The instructions, for interfaces that take them beside the messages.
+    /// The instructions, if the interface takes them beside the messages.
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<Box<RawValue>>,
 }
 
 impl Written {
-    /// The messages as a request of the interface takes them: of answers that were kept whole, with usage
-    /// and all, what a request may hold.
+    /// The same messages for a request. An answer that was kept as the interface returned it loses the members
+    /// that a request must not have.
     pub fn for_request(mut self, format: Format) -> Self {
         if format == Format::Anthropic {
             for message in &mut self.messages {
@@ -173,10 +173,10 @@ impl Written {
     }
 }
 
-/// Reads messages of the shape `format`, each a JSON text.
+/// Converts messages, each a JSON text, to the session format.
 ///
-/// `calls` are the calls that were made before them, and knows of theirs afterwards. `timestamp`, in
-/// epoch milliseconds, is the time that ours get.
+/// `calls` holds the calls of earlier messages; the calls of these messages are added. `timestamp` is the time
+/// of the results, in epoch milliseconds.
 pub fn read(
     format: Format,
     messages: &[&str],
@@ -193,7 +193,7 @@ pub fn read(
     let mut at = 0;
     while at < nodes.len() {
         let (count, common) = format.read_first(&nodes[at..], calls)?;
-        common.iter().for_each(|common| calls.note(common));
+        common.iter().for_each(|common| calls.record(common));
         let unit = Unit { format, originals: &trees[at..at + count], texts: &messages[at..at + count] };
         let stored = unit.stored(&common, timestamp);
         let stored = stored.map_err(|error| nodes[at].error(&format!("JSON that can be written again ({error})")))?;
@@ -234,10 +234,10 @@ fn parse(index: usize, text: &str) -> Result<Json<'static>, FormatError> {
     }
 }
 
-/// Writes messages in the shape `format`.
+/// Converts messages to `format`.
 ///
-/// They are written in the order given; calls and results must stand where models take them, as
-/// [`crate::conversation::LlmContext`] puts them. Messages that no model sees are left out.
+/// The order does not change, so results must follow their calls as in [`crate::conversation::LlmContext`].
+/// Messages that models do not see are left out.
 pub fn write(format: Format, messages: &[Arc<Message>]) -> Written {
     let mut writing = Writing { format, runs: Vec::new(), system: Vec::new(), ids: Ids::default() };
     let mut at = 0;
@@ -257,16 +257,16 @@ pub fn write(format: Format, messages: &[Arc<Message>]) -> Written {
     writing.finish()
 }
 
-/// One message that is written.
+/// A message of the output.
 #[derive(Debug, Clone)]
 struct WrittenMessage {
     text: String,
     is_original: bool,
 }
 
-/// Messages that are written together.
+/// Messages that are written in one step.
 enum Run {
-    /// As they came.
+    /// The originals.
     Original(Vec<String>),
     /// To be written from the common form.
     New(Vec<CommonMessage>),
@@ -276,7 +276,7 @@ struct Writing {
     format: Format,
     runs: Vec<Run>,
     system: Vec<String>,
-    /// Ids in what is given back as it came.
+    /// Ids in the originals.
     ids: Ids,
 }
 
@@ -311,14 +311,14 @@ impl Writing {
         if self.format == Format::Anthropic {
             written = anthropic::merged(written);
         }
-        // The texts were written here or were JSON when they came.
+        // The texts were encoded here, or they were JSON in the input.
         let messages = written.into_iter().filter_map(|written| json::raw_value(written.text).ok()).collect();
         let system: Vec<String> = self.system.into_iter().filter(|text| !text.is_empty()).collect();
         Written { system: (!system.is_empty()).then(|| system.join("\n\n")), messages }
     }
 }
 
-/// Characters of a name that an error repeats.
+/// Maximum characters of a name in an error.
 const SHOWN: usize = 60;
 const ROLES: &str = "`user`, `assistant`, `toolResult`, `bashExecution`, `custom` or `system`; messages of another \
                      interface are taken with `format`, data that no model shall see as an entry of type `custom`";
@@ -326,10 +326,10 @@ const ANSWER_BLOCKS: &str =
     "`text`, `thinking`, `toolCall` or `image`; what models shall see of anything else goes into a text";
 const BLOCKS: &str = "`text` or `image`; what models shall see of anything else goes into a text";
 
-/// Checks that a message says nothing that contexts and summaries would pass over: its role is known,
-/// and so is each block, at a place where it is read. What a file holds already is not asked.
+/// Checks that a message in the session format has a known role and only blocks that its role may have. Contexts
+/// and summaries would ignore anything else. Stored messages are not checked.
 ///
-/// `index` is the position of the message among those that were given; the error names it.
+/// `index` is the index of the message in the input, for the error.
 pub fn check_pi(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
     let problem = |path: String, expected: &str, found: &str| {
         let found: String = found.chars().take(SHOWN).collect();

@@ -3,7 +3,7 @@
 //! There are two views of one text. [`RawObject`] splits an object into its members without parsing
 //! them, so unknown members are preserved byte for byte. [`Json`] is a tree that keeps the stored order
 //! of members. Both accept what `JSON.parse` of JavaScript accepts, as far as stored files contain it:
-//! duplicate keys (the last one counts, in the place of the first), escapes of half a surrogate pair
+//! duplicate keys (the last value counts, at the position of the first), escapes of half a surrogate pair
 //! (read as U+FFFD, one unit as before), numbers beyond floating point (which JavaScript writes as
 //! `null`), and nesting of any depth.
 
@@ -89,7 +89,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The value of a text with numbers beyond floating point. Returns `error` if it has none.
+    /// The value of a text with numbers beyond floating point. Returns `error` if it has no such number.
     fn parse_huge(text: &str, error: serde_json::Error) -> Result<Self, serde_json::Error> {
         match replace_huge_numbers(text) {
             Cow::Borrowed(_) => Err(error),
@@ -423,7 +423,7 @@ impl<'a> RawObject<'a> {
         decode_string(self.get(key)?)
     }
 
-    /// Sets member `key` to a JSON text, in its old place or at the end.
+    /// Sets member `key` to a JSON text, at its old position or at the end.
     pub fn set(&mut self, key: &'a str, json: impl Into<Cow<'a, str>>) {
         let json = RawText::Set(json.into());
         match self.members.iter_mut().find(|(name, _)| name == key) {

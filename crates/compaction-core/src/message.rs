@@ -30,8 +30,8 @@ pub struct Message {
     tokens: OnceLock<u64>,
 }
 
-/// Bytes of a message up to which its body is not kept if only its tokens are asked for: the body takes
-/// more memory than the text, and is quickly read again.
+/// Maximum bytes of a message whose body is not kept when only its tokens are computed. Such a body takes more memory
+/// than the text and is quickly read again.
 const SHORT_BYTES: usize = 1024;
 
 impl Message {
@@ -78,7 +78,7 @@ impl Message {
         Self::from_sent(json::raw_value(json.to_owned())?)
     }
 
-    /// As [`Message::from_json`], of a text that is known to be JSON.
+    /// Like [`Message::from_json`], for a text that is known to be JSON.
     ///
     /// Fails if it is not an object with a string `role`.
     pub fn from_sent(raw: Box<RawValue>) -> Result<Self, NotAnObject> {
@@ -276,7 +276,7 @@ impl Message {
         self.role() == "assistant" && !self.outline.has_failed
     }
 
-    /// Instructions and tools, if it has some. Others are not read for that.
+    /// Instructions and tools of a system message. Bodies of other messages are not read.
     pub fn as_system(&self) -> Option<&System> {
         if self.role() != "system" {
             return None;

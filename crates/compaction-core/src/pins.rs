@@ -55,7 +55,7 @@ impl Pins {
             && let Some(header) = branch.header(depth)?
         {
             if search.wants(&header) {
-                search.note(&*branch.entry(depth)?);
+                search.record(&*branch.entry(depth)?);
             } else if search.open.remove(&header.id) && may_be_pinned(&header) {
                 let entry = branch.entry(depth)?;
                 entries.extend(PinnedEntry::of(&entry, depth, search.edits.get(&header.id)));
@@ -154,8 +154,8 @@ pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'
     format!("{text}\n\n{OPEN}\n{}\n{CLOSE}{gap}{files}", shown.join("\n\n"))
 }
 
-/// `text` without blocks of pinned entries of any author; the same text if it has none. Of an unmatched
-/// tag only the tag is removed.
+/// `text` without blocks of pinned entries of any author; the same text if it has no such block. If a tag is
+/// unmatched, only the tag is removed.
 pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     if !text.contains(OPEN) && !text.contains(CLOSE) {
         return Cow::Borrowed(text);
@@ -219,31 +219,31 @@ struct Search {
     /// The last edit of each entry.
     edits: HashMap<EntryId, Replacement>,
     /// Whether a compaction has listed the earlier pins, so that older pins no longer count.
-    is_told: bool,
+    has_earlier_pins: bool,
 }
 
 impl Search {
     fn is_over(&self) -> bool {
-        self.is_told && self.open.is_empty()
+        self.has_earlier_pins && self.open.is_empty()
     }
 
     /// Whether the entry's body may concern pins.
     fn wants(&self, header: &EntryHeader) -> bool {
         match header.kind {
             EntryKind::ContextEdit => true,
-            EntryKind::Custom | EntryKind::Compaction => !self.is_told,
+            EntryKind::Custom | EntryKind::Compaction => !self.has_earlier_pins,
             _ => false,
         }
     }
 
     /// Records an entry unless a later one takes precedence.
-    fn note(&mut self, entry: &Entry) {
+    fn record(&mut self, entry: &Entry) {
         match entry.body() {
             EntryBody::Custom { custom_type, data: Some(data) } if custom_type == PIN => {
                 let Ok(data) = Json::parse(data.get()) else { return };
                 let is_pinned = data.get("pinned").and_then(Json::as_bool);
                 if let (Some(id), Some(is_pinned)) = (data.get("entryId").and_then(Json::as_str), is_pinned) {
-                    self.note_pin(EntryId::new(id), is_pinned);
+                    self.record_pin(EntryId::new(id), is_pinned);
                 }
             }
             EntryBody::ContextEdit { target_id, replacement } => {
@@ -251,15 +251,15 @@ impl Search {
             }
             EntryBody::Compaction(_) => {
                 if let Some(pinned) = PathState::before(entry).and_then(|state| state.pinned) {
-                    pinned.into_iter().for_each(|id| self.note_pin(id, true));
-                    self.is_told = true;
+                    pinned.into_iter().for_each(|id| self.record_pin(id, true));
+                    self.has_earlier_pins = true;
                 }
             }
             _ => {}
         }
     }
 
-    fn note_pin(&mut self, id: EntryId, is_pinned: bool) {
+    fn record_pin(&mut self, id: EntryId, is_pinned: bool) {
         if !self.pinned.contains_key(&id) {
             if is_pinned {
                 self.open.insert(id.clone());

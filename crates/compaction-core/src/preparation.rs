@@ -69,10 +69,10 @@ pub enum Refusal {
         /// Tokens to keep.
         keep_recent_tokens: u64,
     },
-    /// Everything that could be summarised lies behind a tool call whose result has not arrived.
+    /// Everything that could be summarised comes after a tool call whose result has not arrived.
     #[error(
-        "compact: the result of tool call {} has not come, so that all has to stay from entry {} on, and there is \
-         nothing to summarise before it", .call.call_id, .call.entry_id
+        "compact: the result of tool call {} has not arrived, so everything from entry {} on has to stay, and there \
+         is nothing to summarise before it", .call.call_id, .call.entry_id
     )]
     AwaitsResult {
         /// The call.

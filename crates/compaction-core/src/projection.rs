@@ -136,7 +136,7 @@ impl Projection {
             return None;
         }
         let mut settings = Selection::default();
-        note_settings(&entry, &mut settings);
+        record_settings(&entry, &mut settings);
         self.thinking_level = settings.thinking_level.unwrap_or(self.thinking_level);
         self.model = settings.model.or(self.model);
         for projected in &mut self.entries {
@@ -227,7 +227,7 @@ struct Selection {
     has_compaction: bool,
     thinking_level: Option<String>,
     model: Option<ModelName>,
-    /// Whether nothing is left to look for, even if no model is known.
+    /// Whether the search is over, even if the model is unknown.
     is_settled: bool,
     diagnostics: Vec<ProjectionDiagnostic>,
 }
@@ -271,7 +271,7 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
         let is_context = !matches!(stage, Stage::Settings);
         if is_context || names_settings(&header, &selection) {
             let entry = branch.entry(depth)?;
-            note_settings(&entry, &mut selection);
+            record_settings(&entry, &mut selection);
             match &stage {
                 Stage::Recent if header.kind == EntryKind::Compaction => {
                     stage = stage_before(&entry, &mut selection);
@@ -338,7 +338,7 @@ fn names_settings(header: &EntryHeader, selection: &Selection) -> bool {
     }
 }
 
-fn note_settings(entry: &Entry, selection: &mut Selection) {
+fn record_settings(entry: &Entry, selection: &mut Selection) {
     match entry.body() {
         EntryBody::ThinkingLevelChange { thinking_level } => {
             selection.thinking_level.get_or_insert_with(|| thinking_level.clone());
@@ -429,7 +429,7 @@ pub struct PathState {
     pub leaf_id: EntryId,
     /// The model, if the path names one.
     pub model: Option<ModelName>,
-    /// The thinking level, `off` where the path sets none.
+    /// The thinking level; `off` if the path does not set it.
     pub thinking_level: String,
     /// The pinned entries of the path, if they are known.
     pub pinned: Option<Vec<EntryId>>,

@@ -178,7 +178,7 @@ impl Wording {
         prompt
     }
 
-    /// What stands behind the conversation: the instructions with the focus.
+    /// The text after the conversation: the instructions with the focus.
     fn instructions(&self, is_update: bool) -> String {
         let mut instructions = if is_update { &self.update } else { &self.first }.clone();
         if let Some(focus) = &self.focus {

@@ -156,15 +156,15 @@ impl<'q> PassageIndex<'q> {
             from += hits[from..].partition_point(|hit| hit.at < range.start);
             let to = from + hits[from..].partition_point(|hit| hit.at < range.end);
             let inside = &hits[from..to];
-            let is_in = |(place, _): &&(Range<usize>, u16)| place.start < range.end && range.start < place.end;
+            let is_in = |(call, _): &&(Range<usize>, u16)| call.start < range.end && range.start < call.end;
             let changes = changes.iter().find(is_in).map(|(_, term)| *term);
             if !inside.is_empty() || changes.is_some() {
-                self.note(document, text, range, inside, changes);
+                self.record(document, text, range, inside, changes);
             }
         }
     }
 
-    fn note(&mut self, document: usize, text: &str, range: Range<usize>, hits: &[Hit], changes: Option<u16>) {
+    fn record(&mut self, document: usize, text: &str, range: Range<usize>, hits: &[Hit], changes: Option<u16>) {
         let mut is_held = vec![false; self.holders.len()];
         hits.iter().for_each(|hit| is_held[usize::from(hit.term)] = true);
         self.holders.iter_mut().zip(is_held).for_each(|(holders, is_held)| *holders += u32::from(is_held));

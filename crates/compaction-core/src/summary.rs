@@ -32,7 +32,7 @@ pub struct Sections {
     pub other: Vec<OtherSection>,
 }
 
-/// Text without a place in the format, kept so that nothing is lost.
+/// Text that the format has no section for, kept so that nothing is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherSection {
     /// The heading's line, empty for text before the first heading.
@@ -57,7 +57,7 @@ impl IndexMut<Section> for Sections {
 
 impl SummaryDocument {
     /// Parses a summary of any author. Never fails: headings may have any order and level or be
-    /// missing, and items may have any list marker. Text without a place goes to [`Sections::other`].
+    /// missing, and items may have any list marker. All other text goes to [`Sections::other`].
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }
@@ -140,7 +140,7 @@ fn push_part(out: &mut String, part: &str) {
     out.push_str(part);
 }
 
-/// Appends `line` on a line of its own.
+/// Appends `line` as a new line.
 fn push_line(out: &mut String, line: &str) {
     if !out.is_empty() && !line.is_empty() {
         out.push('\n');
@@ -586,7 +586,7 @@ mod tests {
             }
             let rendered = SummaryDocument::parse(&text.join("\n")).render(SummaryKind::History);
             for word in &words {
-                // A path in a file block is told once, and none of the words looks like a placeholder.
+                // A path in a file block appears once, and no word looks like a placeholder.
                 prop_assert!(rendered.contains(word.as_str()), "{word} in {rendered}");
             }
         }

@@ -2,8 +2,8 @@
 //! a failure.
 //!
 //! One table (`tools/table.txt`) serves both the file lists of a compaction and the ledger. Its rows
-//! are names. Everything else is code: patches (`patch`), command lines (`shell`), plans (`plan`),
-//! results (`outcome`).
+//! are names. Everything else is code: patches (`patch`), command lines (`shell`), results (`outcome`), and plans and
+//! questions in this file.
 //!
 //! These files count as read or modified:
 //!
@@ -35,12 +35,13 @@ pub use outcome::{failed, files_done, has_failed, printed_text};
 pub use patch::{proposed_edits, reported_edits};
 
 /// The command tool of the format's own agent. That agent counts no files of command lines, and the
-/// lists of its sessions must not depend on who compacts them.
+/// lists of its sessions must not depend on the program that compacts them.
 const OWN_RUN: &str = "bash";
 /// Maximum depth of wrapped calls.
 const DEEPEST_WRAP: usize = 2;
 
-/// Names of tools and arguments that identify file operations. They are checked before the table. Names must match exactly, and a matching call counts even if it failed.
+/// Names of tools and arguments that identify file operations. They take precedence over the table. Names must
+/// match exactly, and a matching call counts even if it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTools {
     /// Tools that read a file.
@@ -147,8 +148,8 @@ pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
     }
 }
 
-/// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails,
-/// as the format's own agent does it for its own tools.
+/// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails, as in the
+/// format's own agent.
 pub fn is_listed(call: &ToolCall, tools: &FileTools) -> bool {
     listed(&call.name, tools).is_some() && Arguments::of(call.arguments.as_ref()).listed_path(tools).is_some()
 }
@@ -428,8 +429,8 @@ impl Plan {
 
     /// Reads a list in Markdown: its checkboxes, or its list items if there are none.
     pub fn of_text(text: &str) -> Self {
-        let lines = || text.lines().map(str::trim).filter_map(point).take(MOST_ITEMS);
-        let boxes: Vec<PlanItem> = lines().filter_map(ticked).collect();
+        let lines = || text.lines().map(str::trim).filter_map(list_item_text).take(MOST_ITEMS);
+        let boxes: Vec<PlanItem> = lines().filter_map(checkbox_item).collect();
         let points = || lines().filter(|point| !point.is_empty()).map(|point| new_item(point, PlanStatus::Pending));
         Self { items: if boxes.is_empty() { points().collect() } else { boxes }, merges: false }
     }
@@ -451,16 +452,16 @@ fn questions(arguments: &Arguments<'_>) -> Vec<String> {
 
 fn item(value: &Json<'static>) -> Option<PlanItem> {
     if let Some(text) = value.as_str() {
-        return ticked(text.trim())
-            .or_else(|| point(text.trim()).and_then(ticked))
+        return checkbox_item(text.trim())
+            .or_else(|| list_item_text(text.trim()).and_then(checkbox_item))
             .or_else(|| (!text.trim().is_empty()).then(|| new_item(text.trim(), PlanStatus::Pending)));
     }
     let arguments = Arguments::of(Some(value));
     let text = arguments.text("item").unwrap_or_default().trim().to_owned();
     let id = arguments.value("item-id").and_then(id_text);
     let is_done = arguments.flag("completed") || arguments.flag("done");
-    let told = arguments.text("status").and_then(|word| table().status(word));
-    let status = told.unwrap_or(if is_done { PlanStatus::Completed } else { PlanStatus::Pending });
+    let stated = arguments.text("status").and_then(|word| table().status(word));
+    let status = stated.unwrap_or(if is_done { PlanStatus::Completed } else { PlanStatus::Pending });
     (!text.is_empty() || id.is_some()).then_some(PlanItem { id, text, status })
 }
 
@@ -477,7 +478,7 @@ fn new_item(text: &str, status: PlanStatus) -> PlanItem {
 }
 
 /// The text of a list item: `- x`, `* x`, `3. x`, or a checkbox without a marker.
-fn point(line: &str) -> Option<&str> {
+fn list_item_text(line: &str) -> Option<&str> {
     let behind_number = || {
         let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
         (rest.len() < line.len()).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))).flatten()
@@ -487,7 +488,7 @@ fn point(line: &str) -> Option<&str> {
 }
 
 /// Reads an item with a checkbox: `[x] y`.
-fn ticked(point: &str) -> Option<PlanItem> {
+fn checkbox_item(point: &str) -> Option<PlanItem> {
     let (mark, text) = point.strip_prefix('[')?.split_once(']')?;
     let status = match mark.trim() {
         "" => PlanStatus::Pending,
@@ -507,7 +508,7 @@ mod tests {
     use serde_json::json;
     use std::collections::BTreeMap;
 
-    /// Compares what `of` makes of each case with what the case says; all that differ are told at once.
+    /// Compares the result of `of` for each case with the expected one, and reports all differences at once.
     fn check(name: &str, text: &str, of: impl Fn(&Value) -> Vec<(Value, Value)>) {
         let mut wrong = Vec::new();
         for line in text.lines() {
@@ -562,7 +563,7 @@ mod tests {
     fn results_tell_whether_the_call_failed_and_which_files_count() {
         check("tool-results.jsonl", include_str!("../fixtures/tool-results.jsonl"), |case| {
             let (result, is_error) = (case["result"].as_str().unwrap(), case["isError"] == true);
-            let told = case.get("failed").map(|should_be| (json!(failed(result, is_error)), should_be.clone()));
+            let failure = case.get("failed").map(|should_be| (json!(failed(result, is_error)), should_be.clone()));
             let files = case.get("files").map(|should_be| {
                 let action = classify(&call(case), &FileTools::default());
                 (
@@ -575,7 +576,7 @@ mod tests {
                     should_be.clone(),
                 )
             });
-            told.into_iter().chain(files).collect()
+            failure.into_iter().chain(files).collect()
         });
     }
 

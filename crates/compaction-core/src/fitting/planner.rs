@@ -1,6 +1,4 @@
-//! Plans requests that fit.
-//!
-//! Distributes messages over requests.
+//! Plans requests that fit, and distributes messages over them.
 
 use std::ops::Range;
 use std::sync::Arc;

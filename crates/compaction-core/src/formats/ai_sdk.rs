@@ -1,7 +1,7 @@
 //! Messages of the AI SDK: model messages, and the UI messages of its chats.
 //!
-//! A UI message of the assistant holds calls with their results, step by step; it becomes an answer and
-//! results for each step. What is written are model messages.
+//! A UI message of the assistant holds calls and their results in steps. Each step becomes an answer and its
+//! results. Only model messages are written.
 
 use super::node::{Node, arguments_object, object, string, with};
 use super::parts::{
@@ -19,7 +19,7 @@ const UI_PARTS: &str = "a part of a UI message: `text`, `reasoning`, `file`, `to
 const OUTPUTS: &str = "`text`, `json`, `error-text`, `error-json`, `execution-denied` or `content`";
 const OUTPUT_PARTS: &str = "`text`, `media`, `file-data`, `file-url`, `file-id`, `image-data`, `image-url`, \
                             `image-file-id`, `file-reference`, `image-file-reference` or `custom`";
-/// Characters that ids of calls may have: the narrowest of the providers.
+/// Maximum characters of a call id: the lowest limit of the providers.
 const MAX_ID: usize = 64;
 
 pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
@@ -46,7 +46,7 @@ fn answer(parts: Vec<Part>) -> CommonMessage {
     CommonMessage::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
 }
 
-/// The results, and then what a person decided: results stand right behind their calls.
+/// The results, then the decisions of the person. Results must directly follow their calls.
 fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let (mut common, mut words) = (Vec::new(), Vec::new());
     for item in items {
@@ -69,7 +69,7 @@ fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError>
     };
     let (parts, is_error) = match node.get("output") {
         Some(output) => output_parts(&output)?,
-        // Version 4 has the value alone.
+        // Version 4 has only the value.
         None => {
             let value = node.value("result");
             (vec![text(value_text(&value))], node.is_true("isError"))
@@ -142,7 +142,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             let signature = Some(node.need_text("data")?.to_owned());
             Ok(Part::Thinking { text: String::new(), signature, is_redacted: true })
         }
-        // The provider has run it: its result stands in the same message.
+        // The provider ran it, so the result is in the same message.
         "tool-call" if node.is_true("providerExecuted") => {
             let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
             Ok(as_text(node.need_text("toolName")?, &input))
@@ -162,16 +162,16 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
         }
         "tool-approval-request" => Ok(text("[the tool call waits for approval]")),
         "tool-approval-response" => {
-            let said = if node.is_true("approved") { "approved" } else { "denied" };
+            let decision = if node.is_true("approved") { "approved" } else { "denied" };
             let reason = node.text("reason")?.map(|reason| format!(": {reason}")).unwrap_or_default();
-            Ok(text(format!("[tool call {said}{reason}]")))
+            Ok(text(format!("[tool call {decision}{reason}]")))
         }
         "custom" => Ok(as_text("custom", node.json)),
         _ => Err(node.unknown("type", PARTS)),
     }
 }
 
-/// What the provider needs to know reasoning again, of those that name it.
+/// The signature of reasoning, if the provider gives one.
 fn signature(node: &Node<'_>) -> Result<Option<String>, FormatError> {
     let Some(options) = node.either(["providerOptions", "providerMetadata"]) else {
         return Ok(None);
@@ -180,7 +180,7 @@ fn signature(node: &Node<'_>) -> Result<Option<String>, FormatError> {
     Ok(signature.map(|signature| signature.as_text()).transpose()?.map(str::to_owned))
 }
 
-/// Data: base64, an address, or the name that the provider gave.
+/// Data as base64, a URL, or an id of the provider.
 fn data(node: &Node<'_>, mime: Option<&str>, name: Option<&str>) -> Result<Media, FormatError> {
     match node.json {
         Json::String(text) if is_address(text) => Ok(Media::at(text, mime, name)),
@@ -198,7 +198,7 @@ fn is_address(text: &str) -> bool {
     ["data:", "http:", "https:", "gs:", "file:"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// A UI message: what a chat shows, with the results in the assistant's message.
+/// Reads a UI message. The assistant's message contains the results.
 fn read_ui(node: &Node<'_>) -> Result<Vec<CommonMessage>, FormatError> {
     let items = node.list("parts")?;
     match node.need_text("role")? {

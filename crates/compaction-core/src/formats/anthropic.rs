@@ -1,7 +1,7 @@
-//! `messages` of Anthropic, as they are sent and as the interface answers.
+//! `messages` of Anthropic, in requests and in responses.
 //!
-//! A person's message with results in it becomes several of ours; results of one answer and the words
-//! behind them become one of theirs. Tools that the provider runs are told as text and kept beside.
+//! A user message with results becomes several messages. The results of one answer and the text after them
+//! become one user message. Calls of tools that the provider runs become text.
 
 use super::node::{Node, arguments_object, object, string, with};
 use super::parts::{
@@ -14,7 +14,7 @@ use crate::json::{Json, RawObject};
 const ROLES: &str = "`user`, `assistant` or `system`";
 const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search_result`, `thinking`, \
                       `redacted_thinking`, `tool_use`, `tool_result`, or of a tool that the provider runs";
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
 pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
@@ -40,7 +40,7 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessa
     }
 }
 
-/// The results, and between them what the person says.
+/// The results, and the text of the person between them.
 fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let (mut common, mut words) = (Vec::new(), Vec::new());
     for item in items {
@@ -87,7 +87,7 @@ fn read_answer(node: &Node<'_>, parts: Vec<Part>) -> Result<Answer, FormatError>
     })
 }
 
-/// What a call cost, in our own members.
+/// The usage of an answer in the session format.
 fn usage_of(usage: &Json<'_>) -> Json<'static> {
     let count = |key: &str| usage.get(key).and_then(Json::as_f64).map_or(0, |count| count.max(0.0) as u64);
     let counts = [
@@ -174,7 +174,7 @@ fn search_result(node: &Node<'_>) -> Result<Part, FormatError> {
     Ok(titled(Some(&format!("{title} ({source})")), &content))
 }
 
-/// Content that is being written.
+/// The content of a message in progress.
 enum Draft {
     Text(String),
     Blocks(Vec<Json<'static>>),
@@ -211,7 +211,7 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
             CommonMessage::User(Content::Parts(parts)) => ("user", Draft::Blocks(write_parts(parts))),
             CommonMessage::Assistant(answer) => ("assistant", Draft::Blocks(write_answer(answer, ids))),
             CommonMessage::Result(result) => ("user", Draft::Blocks(vec![write_result(result, ids)])),
-            // They stand beside the messages.
+            // The interface takes them beside the messages.
             CommonMessage::System(_) => continue,
         };
         if content.is_empty() {
@@ -242,7 +242,7 @@ fn write_parts(parts: &[Part]) -> Vec<Json<'static>> {
     parts.iter().filter_map(write).collect()
 }
 
-/// A block with text; the interface refuses blank ones.
+/// A text block. `None` for blank text, which the interface refuses.
 fn write_text(text: &str) -> Option<Json<'static>> {
     (!text.trim().is_empty()).then(|| object([("type", string("text")), ("text", string(text))]))
 }
@@ -268,7 +268,7 @@ fn write_shown(media: &Media) -> Json<'static> {
     object([("type", string("text")), ("text", string(media.shown()))])
 }
 
-/// Thinking has a signature that no other interface can make: that of others is left out.
+/// Thinking of other interfaces is left out, because it lacks the signature of this one.
 fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
     let is_own = answer.origin == Some(Format::Anthropic);
     let write = |part: &Part| match part {
@@ -309,23 +309,23 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
 /// Joins neighbouring messages of one role, because roles alternate. Two messages that are given back as they
 /// came stay two, because the interface joins them itself. Results that came one by one are joined anyway: the
 /// interface wants all results of an answer in one message.
-pub(super) fn merged(written: Vec<WrittenMessage>) -> Vec<WrittenMessage> {
-    let mut merged: Vec<Joined> = Vec::with_capacity(written.len());
-    for written in written {
-        if !merged.last_mut().is_some_and(|last| last.add(&written)) {
-            merged.push(Joined::of(written));
+pub(super) fn merged(messages: Vec<WrittenMessage>) -> Vec<WrittenMessage> {
+    let mut merged: Vec<Joined> = Vec::with_capacity(messages.len());
+    for message in messages {
+        if !merged.last_mut().is_some_and(|last| last.add(&message)) {
+            merged.push(Joined::of(message));
         }
     }
     merged.into_iter().map(Joined::into_written).collect()
 }
 
-/// A message and those that are joined to it. The text is put together once, at the end.
+/// A message, and the following messages that are joined to it. The text is built once, at the end.
 struct Joined {
     first: WrittenMessage,
     has_results: bool,
-    /// Role and blocks of the first message, read when another message follows.
+    /// Role and blocks of the first message, parsed when another message follows.
     role_and_blocks: Option<(String, String)>,
-    /// Blocks of the messages that are joined to it.
+    /// Blocks of the joined messages.
     more: Vec<String>,
 }
 
@@ -334,7 +334,7 @@ impl Joined {
         Self { has_results: has_results(&first), first, role_and_blocks: None, more: Vec::new() }
     }
 
-    /// Joins a message. `false` if it has to stay apart.
+    /// Joins a message. Returns `false` if it must stay separate.
     fn add(&mut self, next: &WrittenMessage) -> bool {
         let has_results = has_results(next);
         let are_original = self.first.is_original && self.more.is_empty() && next.is_original;
@@ -369,8 +369,8 @@ impl Joined {
     }
 }
 
-fn has_results(written: &WrittenMessage) -> bool {
-    written.text.contains("\"tool_result\"")
+fn has_results(message: &WrittenMessage) -> bool {
+    message.text.contains("\"tool_result\"")
 }
 
 /// Role and blocks of a message; `None` if it lacks one of them.
@@ -379,7 +379,7 @@ fn role_and_blocks(message: &str) -> Option<(String, String)> {
     Some((message.string("role")?, block_texts(message.get("content")?)))
 }
 
-/// The blocks of content, as JSON texts behind each other.
+/// The blocks of content as JSON texts, separated by commas.
 fn block_texts(content: &str) -> String {
     match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(blocks) => blocks.trim().to_owned(),
@@ -387,7 +387,7 @@ fn block_texts(content: &str) -> String {
     }
 }
 
-/// A message as a request takes it: of an answer of the interface role and content alone.
+/// Role and content of an answer of the interface, for a request; `None` for other messages.
 pub(super) fn for_request(text: &str) -> Option<String> {
     let answer = RawObject::parse(text).ok()?;
     answer.get("stop_reason")?;

@@ -1,8 +1,7 @@
 //! `contents` of Gemini.
 //!
-//! Its calls often have no ids: the names that are made up for them are the same whenever the message is
-//! read, and a response without one belongs to the first open call of its tool. Members may be spelled
-//! as in its SDK for Python (`function_call`).
+//! Calls often have no ids. Generated ids are the same whenever the message is read. A response without an id
+//! belongs to the first open call of its tool. Members may be spelled as in the Python SDK (`function_call`).
 
 use std::collections::HashMap;
 
@@ -17,16 +16,16 @@ use crate::json::Json;
 const ROLES: &str = "`user`, `model`, `function` or `system`";
 const PARTS: &str = "a part with `text`, `inlineData`, `fileData`, `functionCall`, `functionResponse`, \
                      `executableCode` or `codeExecutionResult`";
-/// Parts of tools that the provider runs, in both spellings.
+/// Parts of tools that the provider runs, in both spellings. They become text.
 const SHOWN_AS_TEXT: [[&str; 2]; 4] = [
     ["executableCode", "executable_code"],
     ["codeExecutionResult", "code_execution_result"],
     ["toolCall", "tool_call"],
     ["toolResponse", "tool_response"],
 ];
-/// Members of a response that hold all of it.
+/// Members that hold the whole response if they are the only one.
 const OUTPUTS: [&str; 5] = ["output", "result", "return_value", "content", "error"];
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
 pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
@@ -50,7 +49,7 @@ fn answer_parts(items: &[Node<'_>]) -> Result<Vec<Part>, FormatError> {
     Ok(parts)
 }
 
-/// The responses, and between them what the person says.
+/// The responses, and the text of the person between them.
 fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let (mut common, mut words) = (Vec::new(), Vec::new());
     for (earlier, item) in items.iter().enumerate() {
@@ -63,7 +62,7 @@ fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>
         }
         let result = CommonMessage::Result(result(&response, calls, earlier)?);
         // The next response without an id belongs to another call.
-        calls.note(&result);
+        calls.record(&result);
         common.push(result);
     }
     if !words.is_empty() || common.is_empty() {
@@ -127,7 +126,7 @@ fn part(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
             Ok(Part::Thinking { text: text.to_owned(), signature, is_redacted: false })
         }
         Some(text) => Ok(Part::Text { text: text.to_owned(), signature }),
-        // A signature may come in a part of its own.
+        // A signature may be a separate part.
         None if signature.is_some() => Ok(Part::Text { text: String::new(), signature }),
         None => Err(node.error(PARTS)),
     }
@@ -153,7 +152,7 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
                 contents.push("model", write_answer(answer, ids));
             }
             CommonMessage::Result(result) => contents.add_result(result, ids),
-            // They stand beside the contents.
+            // The interface takes them beside the contents.
             CommonMessage::System(_) => {}
         }
     }
@@ -164,9 +163,9 @@ pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
 #[derive(Default)]
 struct Writing {
     written: Vec<Json<'static>>,
-    /// The responses to the calls of one answer, which stand together.
+    /// The responses to the calls of one answer, written as one content.
     responses: Vec<Json<'static>>,
-    /// Images among them, which stand behind.
+    /// Their images and files, written after them.
     media: Vec<Json<'static>>,
 }
 
@@ -204,7 +203,7 @@ fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
     }
     let write = |(earlier, part): (usize, &Part)| match part {
         Part::Call { id, name, arguments, signature } => {
-            // An id that was made up here is none of theirs.
+            // Generated ids are unknown to the interface.
             let id = (generated.get(&earlier) != Some(id)).then(|| string(ids.safe(id, MAX_ID)));
             let call = with(object([]), "id", id);
             let call = with(with(call, "name", Some(string(name.as_str()))), "args", Some(arguments.clone()));

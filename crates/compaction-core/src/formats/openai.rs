@@ -1,8 +1,8 @@
 //! Messages of OpenAI's chat completions.
 //!
-//! Known and kept: `system` and `developer`, names, text and image and audio and file parts, refusals,
-//! `reasoning_content` and `reasoning` of servers that speak alike, function and custom tool calls, and
-//! `function_call` with role `function` of older clients.
+//! Supported are `system` and `developer`, names, parts with text, images, audio and files, refusals,
+//! `reasoning_content` and `reasoning` of compatible servers, calls of functions and custom tools, and
+//! `function_call` with the role `function` of older clients.
 
 use super::node::{Node, arguments_object, arguments_of_text, object, string, with};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, joined_text, media_of, text};
@@ -13,7 +13,7 @@ use crate::json::Json;
 const ROLES: &str = "`system`, `developer`, `user`, `assistant`, `tool` or `function`";
 const USER_PARTS: &str = "`text`, `image_url`, `input_audio` or `file`";
 const ANSWER_PARTS: &str = "`text` or `refusal`";
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 40;
 
 pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
@@ -55,7 +55,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
         "refusal" => Ok(text(node.need_text("refusal")?)),
         "image_url" => {
             let image = node.need("image_url", "an object with `url`")?;
-            // Some servers take the address alone.
+            // Some servers accept a plain URL.
             let url = image.json.as_str().map_or_else(|| image.need_text("url"), Ok)?;
             Ok(Part::Media(Media::image_at(url)))
         }
@@ -137,7 +137,7 @@ fn arguments(node: &Node<'_>) -> Result<Json<'static>, FormatError> {
 
 pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut messages = Vec::new();
-    // Images of results come in a message of their own, behind all results of the answer.
+    // Results cannot hold images. A user message after all results of the answer has them.
     let mut images = Vec::new();
     for common in common {
         match common {
@@ -171,7 +171,7 @@ fn write_one(common: &CommonMessage, ids: &Ids) -> Option<Json<'static>> {
     }
 }
 
-/// The text of a result; images are told where they follow.
+/// The text of a result. Its images follow in another message.
 fn result_text(result: &ToolResult) -> String {
     let text = joined_text(&result.parts);
     match media_of(&result.parts).next() {

@@ -1,8 +1,8 @@
 //! Items of OpenAI's `responses`.
 //!
-//! Items that a model wrote one after another are one answer of ours, so that no cut parts a call from
-//! the reasoning that the interface wants before it. Calls that the client runs have results; what the
-//! provider runs itself is told as text and kept beside.
+//! Consecutive items of a model become one answer, so that no cut separates a call from the reasoning that the
+//! interface requires before it. Calls that the client runs have results. Calls that the provider runs become
+//! text.
 
 use super::node::{Node, arguments_object, arguments_of_text, object, string};
 use super::parts::{
@@ -16,10 +16,10 @@ const ROLES: &str = "`user`, `assistant`, `system` or `developer`";
 const ITEMS: &str = "an item of a `responses` request: `message`, `function_call`, `function_call_output`, \
                      `reasoning`, a call of another tool or its output";
 const PARTS: &str = "`input_text`, `output_text`, `input_image`, `input_file`, `input_audio` or `refusal`";
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
-/// Items of calls that the client runs, with the tool that they call and the member that says how.
+/// Types of calls that the client runs, with their tool and the member with its arguments.
 const CALLS: [(&str, &str, &str); 5] = [
     ("custom_tool_call", "", "input"),
     ("local_shell_call", "local_shell", "action"),
@@ -28,7 +28,7 @@ const CALLS: [(&str, &str, &str); 5] = [
     ("computer_call", "computer", "action"),
 ];
 
-/// Their outputs.
+/// Types of their outputs.
 const OUTPUTS: [&str; 6] = [
     "function_call_output",
     "custom_tool_call_output",
@@ -38,7 +38,7 @@ const OUTPUTS: [&str; 6] = [
     "computer_call_output",
 ];
 
-/// Items of a model's answer that are told as text.
+/// Types of items of an answer that become text.
 const SHOWN_AS_TEXT: [&str; 12] = [
     "web_search_call",
     "file_search_call",
@@ -54,7 +54,7 @@ const SHOWN_AS_TEXT: [&str; 12] = [
     "compaction",
 ];
 
-/// What an item is.
+/// An item that was read.
 enum Item {
     /// A part of a model's answer.
     OfAnswer(Vec<Part>),
@@ -65,7 +65,7 @@ enum Item {
 pub(super) fn read(nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
     let mut parts = Vec::new();
     let mut count = 0;
-    // What follows an answer is read when its turn comes, so that errors come in order.
+    // Items after the answer are read later, so that errors come in order.
     while let Some(node) = nodes.get(count).filter(|node| count == 0 || is_of_answer(node)) {
         match item(node, calls)? {
             Item::Whole(common) => return Ok((1, vec![common])),
@@ -112,19 +112,19 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
         }
         "item_reference" => Ok(Item::OfAnswer(vec![text(format!("[item {}]", node.need_text("id")?))])),
         "mcp_approval_response" => {
-            let said = if node.is_true("approve") { "approved" } else { "denied" };
-            Ok(Item::Whole(CommonMessage::User(Content::Parts(vec![text(format!("[tool call {said}]"))]))))
+            let decision = if node.is_true("approve") { "approved" } else { "denied" };
+            Ok(Item::Whole(CommonMessage::User(Content::Parts(vec![text(format!("[tool call {decision}]"))]))))
         }
         _ => Err(node.unknown("type", ITEMS)),
     }
 }
 
-/// An item without what only the interface needs.
+/// An item without the members that only the interface needs.
 fn essential(json: &Json<'static>) -> Json<'static> {
     match json {
         Json::Object(members) => {
-            let told = members.iter().filter(|(key, _)| !matches!(key.as_ref(), "id" | "type" | "status"));
-            Json::Object(told.cloned().collect())
+            let kept = members.iter().filter(|(key, _)| !matches!(key.as_ref(), "id" | "type" | "status"));
+            Json::Object(kept.cloned().collect())
         }
         other => other.clone(),
     }
@@ -251,8 +251,7 @@ fn write_message(role: &str, content: Json<'static>) -> Json<'static> {
     object([("role", string(role)), ("content", content)])
 }
 
-/// Reasoning is left out: the interface takes it with the id that it gave alone, and then it comes back
-/// as it came.
+/// Reasoning is left out. The interface accepts it only with its own id, and then the original is written.
 fn write_answer(part: &Part, ids: &Ids) -> Option<Json<'static>> {
     match part {
         Part::Text { text, .. } if text.is_empty() => None,

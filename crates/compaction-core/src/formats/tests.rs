@@ -18,7 +18,7 @@ fn file_of(format: Format) -> PathBuf {
 struct Conversation {
     name: String,
     messages: Vec<String>,
-    /// What was expected of it, as it stands in the file.
+    /// The expected results in the file.
     expected: Json<'static>,
 }
 
@@ -157,12 +157,12 @@ fn every_word_is_in_our_messages_and_in_what_a_summarizer_reads() {
         for conversation in conversations(format) {
             let ours = read_all(format, &conversation.messages);
             let systems: Vec<String> = ours.iter().map(|message| message.display_text().into_owned()).collect();
-            let told = serialize_conversation(ours.iter().map(Arc::as_ref), Thinking::Included) + &systems.join("\n");
-            let told = told.replace("\\n", "\n").replace("\\\"", "\"");
+            let shown = serialize_conversation(ours.iter().map(Arc::as_ref), Thinking::Included) + &systems.join("\n");
+            let shown = shown.replace("\\n", "\n").replace("\\\"", "\"");
             let mut spoken = Vec::new();
             conversation.messages.iter().for_each(|message| words(&Json::parse(message).unwrap(), &mut spoken));
             for word in spoken {
-                assert!(told.contains(word.trim()), "{}: {word} is not in {told}", conversation.name);
+                assert!(shown.contains(word.trim()), "{}: {word} is not in {shown}", conversation.name);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Error texts: their plain form, and the patterns that recognise them.
+//! Normalises error texts and matches them with patterns.
 
 use super::table;
 
@@ -81,7 +81,7 @@ impl Number<'_> {
         words.iter().any(|word| after.starts_with(word))
     }
 
-    /// Whether `words` stand shortly before it.
+    /// Whether `words` precede it within a short distance.
     pub(super) fn is_near(&self, words: &str) -> bool {
         self.before.rfind(words).is_some_and(|at| self.before.len() - at <= NEAR)
     }
@@ -175,7 +175,7 @@ pub(super) fn names_size(text: &str) -> bool {
 
 fn says_too_large(sentence: &str) -> bool {
     let introduction = table::INTRODUCTIONS.iter().find_map(|words| sentence.split_once(words));
-    let sentence = introduction.map_or(sentence, |(_, said)| said);
+    let sentence = introduction.map_or(sentence, |(_, rest)| rest);
     let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
     let is_of_window = has(table::WINDOW) || has(table::CONVERSATION) && has(table::OF_MODELS);
     let is_about_output = has(table::OUTPUT_PARAMETERS) && !has(table::INPUT_WORDS);

@@ -1,4 +1,4 @@
-//! Passages: how texts are cut into them, and which excerpts of them fit.
+//! Cuts texts into passages, and selects excerpts that fit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -228,13 +228,13 @@ impl Choice {
         let ranges = merged(ranges);
         let is_partial = ranges.iter().map(Range::len).sum::<usize>() < text.len();
         let mut out = Excerpt { text: String::new(), places: Vec::new(), is_partial };
-        let mut seen = Seen::default();
+        let mut counter = UnitCounter::default();
         let last = ranges.last().map_or(0, |range| range.end);
         for range in ranges {
             if has_marks && range.start > 0 {
                 out.mark();
             }
-            out.add(whole, range, &mut seen);
+            out.add(whole, range, &mut counter);
         }
         if has_marks && last < text.len() {
             out.mark();
@@ -245,12 +245,12 @@ impl Choice {
 
 /// Progress of measuring a text.
 #[derive(Debug, Default)]
-struct Seen {
+struct UnitCounter {
     bytes: usize,
     units: usize,
 }
 
-impl Seen {
+impl UnitCounter {
     /// UTF-16 units of `text` in front of `byte`. Calls must have increasing bytes.
     fn units_at(&mut self, text: &str, byte: usize) -> usize {
         self.units += utf16_len(&text[self.bytes..byte]);
@@ -268,14 +268,14 @@ impl Excerpt {
         self.text.push('\n');
     }
 
-    fn add(&mut self, whole: &Verbatim, range: Range<usize>, seen: &mut Seen) {
+    fn add(&mut self, whole: &Verbatim, range: Range<usize>, counter: &mut UnitCounter) {
         let offset = utf16_len(&self.text);
         self.text.push_str(&whole.text[range.clone()]);
-        let from = seen.units_at(&whole.text, range.start);
+        let from = counter.units_at(&whole.text, range.start);
         let first = whole.parts.partition_point(|part| part.range.end <= range.start);
         for part in whole.parts[first..].iter().take_while(|part| part.range.start < range.end) {
-            let start = seen.units_at(&whole.text, part.range.start.max(range.start));
-            let end = seen.units_at(&whole.text, part.range.end.min(range.end));
+            let start = counter.units_at(&whole.text, part.range.start.max(range.start));
+            let end = counter.units_at(&whole.text, part.range.end.min(range.end));
             let offset = offset + start - from;
             self.places.push(PiecePosition { kind: part.kind, block: part.block, range: start..end, offset });
         }

@@ -1,7 +1,7 @@
-//! Questions: terms and their weights.
+//! Questions: their terms, and the weights of the terms.
 //!
-//! Words that carry nothing in a question: articles, pronouns, prepositions, auxiliary verbs, and
-//! words that ask. Lower-case; a new language is a new row.
+//! Function words are ignored: articles, pronouns, prepositions, auxiliary verbs and interrogatives. Each language
+//! has one list, in lower case.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,7 +28,7 @@ const FORM: u8 = 50;
 pub struct RecallQuery {
     /// The weight of each term.
     pub(super) weights: Vec<f64>,
-    words: Vec<Wanted>,
+    words: Vec<QueryWord>,
     /// For each hash of a key the index of its group, counted from 1; 0 if no word has it.
     slots: Vec<u16>,
     /// Words with the same hash of a key.
@@ -37,19 +37,19 @@ pub struct RecallQuery {
     /// Names in the question that may be files, each with its term.
     pub(super) files: Vec<(String, u16)>,
     /// The words that count, as written in the question.
-    matter: Vec<String>,
+    significant: Vec<String>,
     is_sentence: bool,
 }
 
 /// A word of the question.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct QueryWord {
     folded: String,
     singular: String,
     term: u16,
     /// The whole name that ends with the word, if only that name should match.
     name: Option<String>,
-    may_bend: bool,
+    may_inflect: bool,
 }
 
 /// An occurrence of a term in a text.
@@ -69,24 +69,24 @@ impl RecallQuery {
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect();
         let folded: Vec<String> = words.iter().map(|word| fold(word).replace('’', "'")).collect();
-        let carries_nothing = are_function_words(&folded.iter().map(String::as_str).collect::<Vec<_>>());
-        let matter: Vec<&str> =
-            words.iter().zip(carries_nothing).filter(|(_, is_one)| !is_one).map(|(word, _)| *word).collect();
+        let are_ignored = are_function_words(&folded.iter().map(String::as_str).collect::<Vec<_>>());
+        let significant: Vec<&str> =
+            words.iter().zip(are_ignored).filter(|(_, is_ignored)| !is_ignored).map(|(word, _)| *word).collect();
         let mut query = Self::empty();
-        matter.iter().for_each(|word| query.add(word, true));
-        let counted = if query.weights.is_empty() { &words } else { &matter };
+        significant.iter().for_each(|word| query.add(word, true));
+        let counted = if query.weights.is_empty() { &words } else { &significant };
         if query.weights.is_empty() {
             words.iter().for_each(|word| query.add(word, false));
         }
-        query.matter = counted.iter().map(|word| (*word).to_owned()).collect();
+        query.significant = counted.iter().map(|word| (*word).to_owned()).collect();
         query.is_sentence = words.len() >= SENTENCE || query.pairs.len() >= SENTENCE;
         query.index();
         (!query.weights.is_empty()).then_some(query)
     }
 
     /// The words that count, as written in the question, without punctuation around them.
-    pub fn matter(&self) -> impl Iterator<Item = &str> {
-        self.matter.iter().map(String::as_str)
+    pub fn significant_words(&self) -> impl Iterator<Item = &str> {
+        self.significant.iter().map(String::as_str)
     }
 
     /// Whether it has three words or more.
@@ -102,7 +102,7 @@ impl RecallQuery {
             groups: Vec::new(),
             pairs: HashMap::new(),
             files: Vec::new(),
-            matter: Vec::new(),
+            significant: Vec::new(),
             is_sentence: false,
         }
     }
@@ -124,7 +124,7 @@ impl RecallQuery {
         let part_weight = if is_name { PART_OF_IDENTIFIER } else { 1.0 };
         if has_marks && let Some(last) = wholes.last().filter(|_| pairs.is_empty()) {
             let term = self.add_word(last, Some(fold(word).into_owned()), if is_name { IDENTIFIER } else { 1.0 });
-            self.note_file(word, term);
+            self.record_file(word, term);
             wholes.iter().for_each(|whole| {
                 self.add_word(whole, None, part_weight);
             });
@@ -132,18 +132,18 @@ impl RecallQuery {
             for whole in wholes {
                 let is_identifier = !parts.is_empty() || whole.bytes().any(|byte| byte.is_ascii_digit());
                 let term = self.add_word(whole, None, if is_identifier { IDENTIFIER } else { 1.0 });
-                self.note_file(whole, term);
+                self.record_file(whole, term);
             }
         }
         parts.iter().for_each(|part| {
             self.add_word(part, None, PART_OF_IDENTIFIER);
         });
         let is_grammar = |(first, second): &(char, Option<char>)| is_hiragana(*first) && second.is_none_or(is_hiragana);
-        let has_matter = pairs.iter().any(|pair| !is_grammar(pair));
+        let has_content = pairs.iter().any(|pair| !is_grammar(pair));
         // A single character is a term only if its run has no other character.
         let alone = pairs.len() == 1;
         for pair in pairs.into_iter().filter(|pair| pair.1.is_some() || alone) {
-            if !(skips_grammar && is_grammar(&pair) && (has_matter || !self.weights.is_empty())) {
+            if !(skips_grammar && is_grammar(&pair) && (has_content || !self.weights.is_empty())) {
                 self.add_pair(pair);
             }
         }
@@ -160,8 +160,8 @@ impl RecallQuery {
             *before = before.max(weight);
             return Some(term);
         }
-        let may_bend = folded.chars().all(char::is_alphabetic);
-        self.words.push(Wanted { singular: singular(&folded).into_owned(), folded, term, name, may_bend });
+        let may_inflect = folded.chars().all(char::is_alphabetic);
+        self.words.push(QueryWord { singular: singular(&folded).into_owned(), folded, term, name, may_inflect });
         Some(term)
     }
 
@@ -179,7 +179,7 @@ impl RecallQuery {
         Some(term)
     }
 
-    fn note_file(&mut self, name: &str, term: Option<u16>) {
+    fn record_file(&mut self, name: &str, term: Option<u16>) {
         let is_long = name.chars().count() >= 4;
         if let Some(term) = term.filter(|_| is_long) {
             self.files.push((name.to_owned(), term));
@@ -227,11 +227,16 @@ impl RecallQuery {
         let folded = fold(word);
         let candidates = if word.is_ascii() { candidates } else { self.candidates(&folded) };
         for candidate in candidates {
-            let wanted = &self.words[usize::from(*candidate)];
-            let Some(strength) = wanted.strength(text, at + word.len(), &folded, is_whole) else { continue };
-            let length = wanted.name.as_ref().map_or(word.len(), String::len);
+            let query_word = &self.words[usize::from(*candidate)];
+            let Some(strength) = query_word.strength(text, at + word.len(), &folded, is_whole) else { continue };
+            let length = query_word.name.as_ref().map_or(word.len(), String::len);
             let start = (at + word.len()).saturating_sub(length);
-            hits.push(Hit { at: start, length: length.min(usize::from(u16::MAX)) as u16, term: wanted.term, strength });
+            hits.push(Hit {
+                at: start,
+                length: length.min(usize::from(u16::MAX)) as u16,
+                term: query_word.term,
+                strength,
+            });
         }
     }
 
@@ -251,7 +256,7 @@ impl RecallQuery {
     }
 }
 
-impl Wanted {
+impl QueryWord {
     /// The strength of a folded word that ends at `end`; `None` if it is another word.
     fn strength(&self, text: &str, end: usize, folded: &str, is_whole: bool) -> Option<u8> {
         if let Some(name) = &self.name {
@@ -260,7 +265,7 @@ impl Wanted {
         if folded == self.folded || singular(folded) == self.singular {
             return Some(if is_whole { WHOLE } else { PART });
         }
-        (self.may_bend && are_forms(folded, &self.folded)).then_some(FORM)
+        (self.may_inflect && are_forms(folded, &self.folded)).then_some(FORM)
     }
 }
 
@@ -268,12 +273,12 @@ impl Wanted {
 /// backslashes of JSON are equal.
 fn ends_with_name(text: &str, name: &str) -> bool {
     let mut rest = text;
-    for wanted in name.chars().rev() {
+    for query_word in name.chars().rev() {
         let Some(found) = rest.chars().next_back() else { return false };
         let is_slash = |character| matches!(character, '/' | '\\');
-        let is_same = found == wanted
-            || found.to_lowercase().eq(std::iter::once(wanted))
-            || (is_slash(found) && is_slash(wanted));
+        let is_same = found == query_word
+            || found.to_lowercase().eq(std::iter::once(query_word))
+            || (is_slash(found) && is_slash(query_word));
         if !is_same {
             return false;
         }
@@ -378,8 +383,7 @@ const DUTCH: &str = "aan al als bij dan dat de deze die dit doen door dus een en
 je jij jouw kan kunnen maar me meer met mij mijn moet moeten na naar niet niets nog nu of om omdat onder ons onze ook op over te tegen tot u uit uw van \
 vanaf veel voor waar waarom wanneer want waren was wat we wel welk welke werd werden wie wij wil worden wordt zal ze zelf zich zij zijn zo zonder zou";
 
-/// For each word whether it is one that carries nothing, in the languages that the words are most likely
-/// of. A word that all languages but the question's own lack is one of the matter.
+/// For each word, whether it is a function word in the most likely languages of the question.
 pub(super) fn are_function_words(words: &[&str]) -> Vec<bool> {
     let has = |language: &str, word: &str| language.split(' ').any(|known| known == word);
     let counts = LANGUAGES.map(|language| words.iter().filter(|word| has(language, word)).count());
@@ -394,12 +398,12 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(question: &str, matter: &str) {
+    fn check(question: &str, significant: &str) {
         let words: Vec<&str> = question.split(' ').collect();
-        let carries_nothing = are_function_words(&words);
+        let are_ignored = are_function_words(&words);
         let left: Vec<&str> =
-            words.iter().zip(carries_nothing).filter(|(_, is_one)| !is_one).map(|(word, _)| *word).collect();
-        assert_eq!(left.join(" "), matter, "{question}");
+            words.iter().zip(are_ignored).filter(|(_, is_ignored)| !is_ignored).map(|(word, _)| *word).collect();
+        assert_eq!(left.join(" "), significant, "{question}");
     }
 
     #[test]

@@ -1,6 +1,4 @@
-//! File blocks: lists of files behind the text of a summary.
-//!
-//! Selects the files that a summary names if there are too many.
+//! File blocks: lists of files after the text of a summary, and the selection of files if there are too many.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -15,7 +15,7 @@ const PRINTERS: &[&str] = &["cat", "head", "tail", "nl", "less", "more", "bat", 
 /// Programs that pass on part of their input.
 const CUTTERS: &[&str] = &["cat", "head", "tail", "nl", "less", "more", "bat", "sed", "fold", "Select-Object"];
 /// Programs whose output is their input or arguments.
-const SPEAKERS: &[&str] = &["cat", "echo", "printf"];
+const TEXT_WRITERS: &[&str] = &["cat", "echo", "printf"];
 const PATCHERS: &[&str] = &["apply_patch", "applypatch"];
 /// Words in front of a command that only say how it runs.
 const PREFIXES: &[&str] =
@@ -51,22 +51,23 @@ pub(super) fn files(command: &str) -> Vec<FileUse> {
     for (at, simple) in commands.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| commands.get(before)).filter(|_| simple.is_piped);
         let behind = commands[at + 1..].iter().take_while(|next| next.is_piped);
-        finder.look_at(simple, before, behind);
+        finder.inspect(simple, before, behind);
     }
     finder.files
 }
 
 #[derive(Default)]
 struct Finder {
-    /// The directory that earlier commands have changed to; empty if none has.
+    /// The directory that earlier commands changed to; empty if no command did.
     directory: String,
     files: Vec<FileUse>,
 }
 
 impl Finder {
-    fn look_at<'a>(&mut self, simple: &Simple, before: Option<&Simple>, behind: impl Iterator<Item = &'a Simple>) {
+    fn inspect<'a>(&mut self, simple: &Simple, before: Option<&Simple>, behind: impl Iterator<Item = &'a Simple>) {
         let Some((name, arguments)) = program(simple) else { return };
-        let is_given_text = simple.heredoc.is_some() || before.and_then(program).is_some_and(|(name, _)| speaks(name));
+        let is_given_text =
+            simple.heredoc.is_some() || before.and_then(program).is_some_and(|(name, _)| writes_text(name));
         match name {
             "cd" | "pushd" => self.change_directory(arguments),
             "tee" if is_given_text => self.tee(arguments),
@@ -75,13 +76,13 @@ impl Finder {
             }
             name if PATCHERS.contains(&name) => self.patch(simple.heredoc.as_deref().or(first_text(arguments))),
             "patch" | "git" => self.patch(simple.heredoc.as_deref()),
-            name if speaks(name) && !simple.writes.is_empty() => {}
+            name if writes_text(name) && !simple.writes.is_empty() => {}
             name if is_among(PRINTERS, name) && is_shown(simple, behind) => {
                 printed(name, arguments).for_each(|path| self.add(FileAccess::Read, path));
             }
             _ => {}
         }
-        if speaks(name) {
+        if writes_text(name) {
             for (target, appends) in &simple.writes {
                 self.add(if *appends { FileAccess::Edit } else { FileAccess::Write }, target);
             }
@@ -153,8 +154,8 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-fn speaks(name: &str) -> bool {
-    SPEAKERS.contains(&name)
+fn writes_text(name: &str) -> bool {
+    TEXT_WRITERS.contains(&name)
 }
 
 /// Whether the output goes to the reader: not into a file, and only through programs that shorten it.

@@ -1,7 +1,7 @@
-//! The message and context that a trigger judges.
+//! The context that a trigger judges, and its size entry by entry.
 //!
-//! Tracks the size of a context entry by entry. Asking after each message costs the message, not the
-//! context (docs/session-format.md, "Opening").
+//! A [`Gauge`] follows appended entries, so a check after each message costs the message and not the context
+//! (docs/session-format.md, "Opening").
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ impl<'a> Subject<'a> {
     pub(super) fn of(input: &TriggerInput<'a>) -> Self {
         let projection = input.projection;
         let given = input.message.filter(|message| message.as_assistant().is_some());
-        let placed = input.message.and_then(|message| find(projection, message));
+        let stored = input.message.and_then(|message| find(projection, message));
         let last = || last_assistant(projection);
         let (message, position) = match given {
-            Some(message) => (Some(message), placed),
+            Some(message) => (Some(message), stored),
             None => last().map_or((None, None), |(message, entry)| (Some(message), Some(entry))),
         };
-        let is_new = input.message.is_some() && placed.is_none();
+        let is_new = input.message.is_some() && stored.is_none();
         let is_stale = message.is_some_and(|message| is_older_than_compaction(projection, message, position));
         let pending = input.message.filter(|_| is_new && !(given.is_some() && is_stale));
         Self {
@@ -86,12 +86,12 @@ fn last_assistant(projection: &Projection) -> Option<(&Message, &ProjectedEntry)
 
 /// Compares by position on the branch if the message has one, else by time. A message of the same
 /// millisecond counts as older than the compaction.
-fn is_older_than_compaction(projection: &Projection, message: &Message, place: Option<&ProjectedEntry>) -> bool {
+fn is_older_than_compaction(projection: &Projection, message: &Message, position: Option<&ProjectedEntry>) -> bool {
     let Some(compaction) = projection.compaction() else {
         return false;
     };
-    if let Some(place) = place {
-        return place.depth > compaction.depth;
+    if let Some(position) = position {
+        return position.depth > compaction.depth;
     }
     match (message.timestamp(), compaction.entry.epoch_milliseconds()) {
         (Some(message), Some(compaction)) => message <= compaction,

@@ -1,9 +1,8 @@
-//! Tells from one assistant message whether the context did not fit.
+//! Detects from an assistant message that the context did not fit, and allows one recovery for each request of a
+//! person (docs/triggers.md, "Overflow", "Guards").
 //!
-//! Detects servers that silently read only a part of the context. Ollama and others truncate a context
-//! that is larger than their window and answer with success (docs/triggers.md, "Overflow").
-//!
-//! Allows one overflow recovery for each request of a person (docs/triggers.md, "Guards").
+//! A provider may refuse the context, or truncate it silently: Ollama and other servers read only a part of a
+//! context that is larger than their window, and answer with success.
 
 use super::{TriggerInput, TriggerModel, has_stop_reason, is_from_model};
 use crate::entry::{EntryId, Role};
@@ -70,7 +69,7 @@ fn overflow_of_error(assistant: &Assistant, threshold: u64) -> Option<Overflowed
 }
 
 /// Whether an answer was cut off early: the window was full (99 % or more, because providers add a few
-/// tokens), or fewer tokens came than the model can write. A smaller context may cure that, so it is
+/// tokens), or the answer has fewer tokens than the model can write. A smaller context may help, so it is
 /// tried once.
 fn is_cut_early(assistant: &Assistant, model: &TriggerModel<'_>) -> bool {
     let Some(usage) = assistant.usage.as_ref() else {
