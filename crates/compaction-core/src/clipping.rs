@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::entry::EntryId;
 use crate::json::{self, RawObject};
-use crate::message::{Block, Body, Content, Message};
+use crate::message::{Block, Body, Content, Message, text_block};
 use crate::projection::{ProjectedEntry, Projection};
 use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
 
@@ -105,14 +105,14 @@ fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
     };
     let texts: Vec<&str> = match content {
         Content::Text(text) => vec![text.as_str()],
-        Content::Blocks(blocks) => blocks.iter().filter_map(text_of).collect(),
+        Content::Blocks(blocks) => blocks.iter().filter_map(Block::as_text).collect(),
     };
     let of_texts: u64 = texts.iter().map(|text| utf16_len(text) as u64).sum();
     let others = message.tokens().saturating_sub(of_texts.div_ceil(UNITS_PER_TOKEN));
     let units = size.saturating_sub(others).saturating_mul(UNITS_PER_TOKEN);
     let cut = |text: &str| {
         let share = u128::from(units) * utf16_len(text) as u128 / u128::from(of_texts.max(1));
-        block(&cut_text(text, id, u64::try_from(share).unwrap_or(u64::MAX)))
+        text_block(&cut_text(text, id, u64::try_from(share).unwrap_or(u64::MAX)))
     };
     let raw = RawObject::parse(message.raw().get()).ok()?;
     let stored: Vec<&RawValue> = serde_json::from_str(raw.get("content")?).unwrap_or_default();
@@ -120,21 +120,10 @@ fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
         Content::Text(text) => vec![cut(text)],
         Content::Blocks(blocks) => {
             let both = blocks.iter().zip(stored);
-            both.map(|(block, stored)| text_of(block).map_or_else(|| stored.get().to_owned(), cut)).collect()
+            both.map(|(block, stored)| block.as_text().map_or_else(|| stored.get().to_owned(), cut)).collect()
         }
     };
     Some(format!("[{}]", blocks.join(",")))
-}
-
-fn text_of(block: &Block) -> Option<&str> {
-    match block {
-        Block::Text(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn block(text: &str) -> String {
-    format!("{{\"type\":\"text\",\"text\":{}}}", json::encode_string(text))
 }
 
 /// `text` with its middle left out, with at most `units` UTF-16 units including the note. Two thirds

@@ -60,7 +60,7 @@ pub enum InvalidCut {
         entry_id: EntryId,
     },
     /// It starts with a message that cannot follow a summary.
-    #[error("keep from {entry_id}: what is kept cannot begin with {found}")]
+    #[error("keep from {entry_id}: the kept entries cannot begin with {found}")]
     NoCandidate {
         /// The entry.
         entry_id: EntryId,
@@ -68,13 +68,13 @@ pub enum InvalidCut {
         found: &'static str,
     },
     /// It separates a tool call from its result.
-    #[error("keep from {entry_id}: a tool call before it has its result at or behind it")]
+    #[error("keep from {entry_id}: a tool call before it has its result at or after it")]
     PartsPair {
         /// The entry.
         entry_id: EntryId,
     },
     /// It separates a tool call from a result that is still expected.
-    #[error("keep from {entry_id}: the result of tool call {call_id} before it has not come")]
+    #[error("keep from {entry_id}: the result of tool call {call_id} before it has not arrived")]
     AwaitsResult {
         /// The entry.
         entry_id: EntryId,

@@ -37,19 +37,19 @@ impl std::borrow::Borrow<str> for EntryId {
     }
 }
 
-macro_rules! entry_kinds {
-    ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
-        /// The type of an entry.
+/// An enum of stored names. Each variant is one name; `Other` is any unknown name.
+macro_rules! stored_names {
+    ($(#[$attribute:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum EntryKind {
-            $(#[doc = $doc] $variant,)*
-            /// A type that this version does not know. It stays in the chain and contributes nothing to
-            /// a context.
+        pub enum $type {
+            $($(#[$doc])* $variant,)*
+            /// A name that this version does not know.
             Other,
         }
 
-        impl EntryKind {
-            /// The kind for a stored `type`.
+        impl $type {
+            /// The variant for a stored name.
             pub fn from_name(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant,)*
@@ -57,7 +57,7 @@ macro_rules! entry_kinds {
                 }
             }
 
-            /// The stored `type`; `None` for unknown ones.
+            /// The stored name; `None` if it is unknown.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => Some($name),)*
@@ -68,57 +68,45 @@ macro_rules! entry_kinds {
     };
 }
 
-entry_kinds! {
-    Message "message" "A message of the conversation.",
-    Compaction "compaction" "A summary that stands for everything before its first kept entry.",
-    BranchSummary "branch_summary" "A summary of a branch that was left.",
-    CustomMessage "custom_message" "An extension's message, part of the context.",
-    Custom "custom" "An extension's data, never part of the context.",
-    ContextEdit "context_edit" "Hides or rewrites an earlier entry for the model.",
-    Label "label" "Sets or clears the label of an entry.",
-    ModelChange "model_change" "Another model from here on.",
-    ThinkingLevelChange "thinking_level_change" "Another thinking level from here on.",
-    SessionInfo "session_info" "The session's name.",
-    Usage "usage" "Usage that belongs to no message.",
+stored_names! {
+    /// The type of an entry. An entry of an unknown type stays in the chain and contributes nothing to a context.
+    EntryKind {
+        /// A message of the conversation.
+        Message = "message",
+        /// A summary that stands for everything before its first kept entry.
+        Compaction = "compaction",
+        /// A summary of a branch that was left.
+        BranchSummary = "branch_summary",
+        /// An extension's message, part of the context.
+        CustomMessage = "custom_message",
+        /// An extension's data, never part of the context.
+        Custom = "custom",
+        /// Hides or rewrites an earlier entry for the model.
+        ContextEdit = "context_edit",
+        /// Sets or clears the label of an entry.
+        Label = "label",
+        /// Changes the model from here on.
+        ModelChange = "model_change",
+        /// Changes the thinking level from here on.
+        ThinkingLevelChange = "thinking_level_change",
+        /// The session's name.
+        SessionInfo = "session_info",
+        /// Usage that belongs to no message.
+        Usage = "usage",
+    }
 }
 
-macro_rules! roles {
-    ($($variant:ident $name:literal),* $(,)?) => {
-        /// The role of a message, as far as its header shows it.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "the names are those of the format")]
-        pub enum Role {
-            $($variant,)*
-            Other,
-        }
-
-        impl Role {
-            /// The role for a stored `role`.
-            pub fn from_name(name: &str) -> Self {
-                match name {
-                    $($name => Self::$variant,)*
-                    _ => Self::Other,
-                }
-            }
-
-            /// The stored `role`; `None` for unknown ones.
-            pub fn name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$variant => Some($name),)*
-                    Self::Other => None,
-                }
-            }
-        }
-    };
-}
-
-roles! {
-    User "user",
-    Assistant "assistant",
-    ToolResult "toolResult",
-    BashExecution "bashExecution",
-    Custom "custom",
-    System "system",
+stored_names! {
+    /// The role of a message, as far as its header shows it.
+    #[expect(missing_docs, reason = "the names are those of the format")]
+    Role {
+        User = "user",
+        Assistant = "assistant",
+        ToolResult = "toolResult",
+        BashExecution = "bashExecution",
+        Custom = "custom",
+        System = "system",
+    }
 }
 
 /// The part of an entry that the tree needs. It can be read without the body.

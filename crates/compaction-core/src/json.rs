@@ -46,7 +46,7 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
     Ok(())
 }
 
-/// The bytes behind the end of a string; `rest` starts inside it.
+/// The bytes after the end of a string. `rest` starts inside the string.
 fn behind_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
         let is_end = rest[at] == b'"';
@@ -571,7 +571,7 @@ fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
         while let Some(byte) = bytes.get(at) {
             let rest = &bytes[at..];
             let length = match byte {
-                b'"' => string_length(rest),
+                b'"' => rest.len() - behind_string(&rest[1..]).len(),
                 b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_number(byte)).count(),
                 _ => 1,
             };
@@ -582,19 +582,6 @@ fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
         }
         None
     })
-}
-
-/// Bytes of the string that `bytes` starts with, quotes included.
-fn string_length(bytes: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 /// The surrogate half of the escape at `at`, if it is one.

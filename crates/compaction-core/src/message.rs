@@ -12,6 +12,7 @@ use crate::json::{self, Json, NotAnObject, RawObject};
 use body::{estimate, read_text};
 use outline::Outline;
 
+pub(crate) use body::text_block;
 pub use body::{Assistant, BashExecution, Block, Body, Content, NestedCall, System, ToolCall, Usage, blocks_text};
 
 /// A message of a conversation: its unchanged JSON text and the parts that compaction needs.
@@ -151,8 +152,7 @@ impl Message {
 
     /// A user message with one text block. `timestamp` is in epoch milliseconds.
     pub fn user_text(text: &str, timestamp: Option<i64>) -> Self {
-        let block = format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(text));
-        let members = [("role", "\"user\"".to_owned()), ("content", block)];
+        let members = [("role", "\"user\"".to_owned()), ("content", format!("[{}]", text_block(text)))];
         let content = Content::Blocks(vec![Block::Text(text.to_owned())]);
         Self::synthetic(&members, timestamp, Body::User { content })
     }
@@ -165,7 +165,7 @@ impl Message {
             ("role", "\"toolResult\"".to_owned()),
             ("toolCallId", json::encode_string(&call.id)),
             ("toolName", json::encode_string(&call.name)),
-            ("content", format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(TEXT))),
+            ("content", format!("[{}]", text_block(TEXT))),
             ("isError", "true".to_owned()),
         ];
         let body = Body::ToolResult {
@@ -191,8 +191,8 @@ impl Message {
         let Ok(mut object) = RawObject::parse(self.raw.get()) else {
             return self.clone();
         };
-        let content = match decode_plain(content) {
-            Some(text) if wants_blocks => format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(&text)),
+        let content = match json::decode_string(content.get()) {
+            Some(text) if wants_blocks => format!("[{}]", text_block(&text)),
             _ => content.get().to_owned(),
         };
         object.set("content", content);
@@ -336,10 +336,6 @@ impl From<Message> for Arc<RawValue> {
     fn from(message: Message) -> Self {
         Arc::from(message.raw)
     }
-}
-
-fn decode_plain(content: &RawValue) -> Option<String> {
-    json::decode_string(content.get())
 }
 
 /// Adds empty content if the role requires content and it is null or missing.

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shared_texts_are_told_apart() {
+    fn shared_texts_are_classified() {
         let mut wrong = Vec::new();
         for name in ["overflow-messages.jsonl", "overflow-messages-2.jsonl"] {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);

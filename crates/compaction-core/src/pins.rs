@@ -11,6 +11,7 @@ use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacemen
 use crate::json::{self, Json};
 use crate::message::Body;
 use crate::projection::{Branch, PathState};
+use crate::summary::start_of_file_blocks;
 use crate::text::estimate_text;
 use crate::verbatim::message_text;
 
@@ -19,8 +20,6 @@ pub const PIN: &str = "compactd.pin";
 
 const OPEN: &str = "<pinned-entries>";
 const CLOSE: &str = "</pinned-entries>";
-/// Blocks at the end of a summary. Pinned entries precede them.
-const FILE_BLOCKS: [(&str, &str); 2] = [("<modified-files>", "</modified-files>"), ("<read-files>", "</read-files>")];
 
 /// A pinned entry in the form for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,17 +187,6 @@ pub fn remove_pinned_tags(text: &str) -> Cow<'_, str> {
     }
     let kept: Vec<&str> = text.lines().filter(|line| !is_tag(line)).collect();
     Cow::Owned(kept.join("\n").trim_end().to_owned())
-}
-
-fn start_of_file_blocks(summary: &str) -> usize {
-    let mut end = summary.trim_end().len();
-    for (open, close) in FILE_BLOCKS {
-        let rest = &summary[..end];
-        let inside = rest.strip_suffix(close).filter(|inside| inside.ends_with('\n'));
-        let start = inside.and_then(|inside| inside.rfind(&format!("\n{open}\n")));
-        end = start.map_or(end, |start| rest[..start].trim_end().len());
-    }
-    end
 }
 
 fn may_be_pinned(header: &EntryHeader) -> bool {

@@ -10,7 +10,7 @@ use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacemen
 use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 
-/// A branch, seen from its leaf. Depth 0 is the leaf, higher depths lie closer to the root.
+/// A branch, seen from its leaf. Depth 0 is the leaf. Higher depths are closer to the root.
 pub trait Branch {
     /// Why an entry could not be read.
     type Error;
@@ -45,7 +45,7 @@ pub struct ModelName {
 }
 
 impl ModelName {
-    /// `None` unless both names are there. An answer without them does not change the model.
+    /// `None` unless both names exist. An answer without them does not change the model.
     fn of(provider: Option<String>, model_id: Option<String>) -> Option<Self> {
         let named = |name: &String| !name.is_empty();
         Some(Self { provider: provider.filter(named)?, model_id: model_id.filter(named)? })
@@ -422,7 +422,8 @@ fn find_odd_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<Projectio
     }
 }
 
-/// Settings at the end of a path.
+/// Model, thinking level and pins at the end of a path. A compaction stores them, so that later walks need not
+/// continue to the root of a long session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathState {
     /// The last entry of the path.

@@ -7,8 +7,8 @@ use std::ops::{Index, IndexMut};
 
 use crate::entry::FileLists;
 
-pub use files::ShownFiles;
-pub use files::{append_file_blocks, append_shown_files, remove_file_blocks};
+pub(crate) use files::start_of_file_blocks;
+pub use files::{ShownFiles, append_file_blocks, append_shown_files, remove_file_blocks};
 
 /// Placeholder of models under an empty heading. Our own summaries leave it empty.
 pub(crate) const NONE: &str = "(none)";
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn removes_file_blocks_whoever_wrote_them() {
+    fn removes_file_blocks_of_any_author() {
         let check = |text: &str, expected: &str| assert_eq!(remove_file_blocks(text), expected, "{text:?}");
         check("plain `<read-files>` text\n", "plain `<read-files>` text\n");
         check("a\n\n<read-files>\nx\n</read-files>\n\n<modified-files>\ny\n\nz\n</modified-files>", "a");

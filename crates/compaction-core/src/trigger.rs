@@ -323,10 +323,7 @@ pub fn attempt(projection: &Projection, answer: &EntryId) -> Vec<EntryId> {
 /// Whether the agent has unfinished work: the last message is a tool result that no answer has seen, or
 /// an answer that was cut off (docs/triggers.md, "Recovery").
 pub fn is_unfinished(projection: &Projection) -> bool {
-    let is_cut = |message: &Message| {
-        message.as_assistant().is_some_and(|answer| answer.stop_reason.as_deref() == Some("length"))
-    };
-    let is_open = |message: &Message| message.role() == "toolResult" || is_cut(message);
+    let is_open = |message: &Message| message.role() == "toolResult" || has_stop_reason(message, "length");
     projection.messages().last().is_some_and(is_open)
 }
 

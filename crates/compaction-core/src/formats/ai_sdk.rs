@@ -3,7 +3,7 @@
 //! A UI message of the assistant holds calls and their results in steps. Each step becomes an answer and its
 //! results. Only model messages are written.
 
-use super::node::{Node, arguments_object, object, string, with};
+use super::node::{Node, arguments_object, object, string, text_json, with};
 use super::parts::{
     Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
 };
@@ -345,25 +345,18 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
 
 fn write_output_part(part: &Part) -> Option<Json<'static>> {
     match part {
-        Part::Media(Media { source: Source::Data(data), .. }) => {
-            let Part::Media(media) = part else {
-                return None;
-            };
+        Part::Media(media @ Media { source: Source::Data(data), .. }) => {
             let mime = string(media.mime_type());
             Some(object([("type", string("media")), ("data", string(data.as_str())), ("mediaType", mime)]))
         }
-        Part::Media(media) => Some(write_text(&media.shown())),
+        Part::Media(media) => Some(text_json(&media.shown())),
         part => write_part(part),
     }
 }
 
-fn write_text(text: &str) -> Json<'static> {
-    object([("type", string("text")), ("text", string(text))])
-}
-
 fn write_part(part: &Part) -> Option<Json<'static>> {
     match part {
-        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Text { text, .. } => Some(text_json(text)),
         Part::Media(media) => Some(write_media(media)),
         Part::Thinking { .. } | Part::Call { .. } => None,
     }
@@ -373,7 +366,7 @@ fn write_media(media: &Media) -> Json<'static> {
     let value = match &media.source {
         Source::Data(data) => data,
         Source::Url(url) => url,
-        Source::Id(_) => return write_text(&media.shown()),
+        Source::Id(_) => return text_json(&media.shown()),
     };
     let (kind, member) = if media.kind == "image" { ("image", "image") } else { ("file", "data") };
     let part = object([("type", string(kind)), (member, string(value.as_str()))]);
@@ -385,10 +378,7 @@ fn write_media(media: &Media) -> Json<'static> {
 fn write_answer(part: &Part, answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
     match part {
         Part::Text { text, .. } if text.is_empty() => None,
-        Part::Media(Media { kind: "image", source: Source::Data(data), .. }) => {
-            let Part::Media(media) = part else {
-                return None;
-            };
+        Part::Media(media @ Media { kind: "image", source: Source::Data(data), .. }) => {
             let mime = string(media.mime_type());
             Some(object([("type", string("file")), ("data", string(data.as_str())), ("mediaType", mime)]))
         }

@@ -3,7 +3,7 @@
 //! A user message with results becomes several messages. The results of one answer and the text after them
 //! become one user message. Calls of tools that the provider runs become text.
 
-use super::node::{Node, arguments_object, object, string, with};
+use super::node::{Node, arguments_object, object, string, text_json, with};
 use super::parts::{
     Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
 };
@@ -244,7 +244,7 @@ fn write_parts(parts: &[Part]) -> Vec<Json<'static>> {
 
 /// A text block. `None` for blank text, which the interface refuses.
 fn write_text(text: &str) -> Option<Json<'static>> {
-    (!text.trim().is_empty()).then(|| object([("type", string("text")), ("text", string(text))]))
+    (!text.trim().is_empty()).then(|| text_json(text))
 }
 
 fn write_media(media: &Media) -> Json<'static> {
@@ -252,7 +252,7 @@ fn write_media(media: &Media) -> Json<'static> {
     let kind = if media.kind == "image" { "image" } else { "document" };
     let mime = || string(if is_document { "application/pdf" } else { media.mime_type() });
     let source = match &media.source {
-        _ if kind == "document" && !is_document => return write_shown(media),
+        _ if kind == "document" && !is_document => return text_json(&media.shown()),
         Source::Data(data) => {
             object([("type", string("base64")), ("media_type", mime()), ("data", string(data.as_str()))])
         }
@@ -264,16 +264,12 @@ fn write_media(media: &Media) -> Json<'static> {
     with(block, "title", title.map(string))
 }
 
-fn write_shown(media: &Media) -> Json<'static> {
-    object([("type", string("text")), ("text", string(media.shown()))])
-}
-
 /// Thinking of other interfaces is left out, because it lacks the signature of this one.
 fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
     let is_own = answer.origin == Some(Format::Anthropic);
     let write = |part: &Part| match part {
         Part::Text { text, .. } => write_text(text),
-        Part::Media(media) => Some(write_shown(media)),
+        Part::Media(media) => Some(text_json(&media.shown())),
         Part::Thinking { signature: Some(data), is_redacted: true, .. } if is_own => {
             Some(object([("type", string("redacted_thinking")), ("data", string(data.as_str()))]))
         }

@@ -121,6 +121,11 @@ pub(super) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]
     Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
+/// A text block or part, as most interfaces write it.
+pub(super) fn text_json(text: &str) -> Json<'static> {
+    object([("type", string("text")), ("text", string(text))])
+}
+
 /// The object `json` with another member, if `value` is given.
 pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
     match (json, value) {

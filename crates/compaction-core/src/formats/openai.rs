@@ -4,7 +4,7 @@
 //! `reasoning_content` and `reasoning` of compatible servers, calls of functions and custom tools, and
 //! `function_call` with the role `function` of older clients.
 
-use super::node::{Node, arguments_object, arguments_of_text, object, string, with};
+use super::node::{Node, arguments_object, arguments_of_text, object, string, text_json, with};
 use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, joined_text, media_of, text};
 use super::parts::{Calls, Ids, generated_id};
 use super::{Format, FormatError};
@@ -185,7 +185,7 @@ fn images_of(result: &ToolResult) -> Vec<Json<'static>> {
     if media.is_empty() {
         return media;
     }
-    let title = write_text(&format!("Files that the result of {} holds:", result.name));
+    let title = text_json(&format!("Files that the result of {} holds:", result.name));
     std::iter::once(title).chain(media).collect()
 }
 
@@ -203,14 +203,10 @@ fn user_content(content: &Content) -> Json<'static> {
 
 fn user_part(part: &Part) -> Option<Json<'static>> {
     match part {
-        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Text { text, .. } => Some(text_json(text)),
         Part::Media(media) => Some(write_media(media)),
         Part::Thinking { .. } | Part::Call { .. } => None,
     }
-}
-
-fn write_text(text: &str) -> Json<'static> {
-    object([("type", string("text")), ("text", string(text))])
 }
 
 fn write_media(media: &Media) -> Json<'static> {
@@ -231,7 +227,7 @@ fn write_media(media: &Media) -> Json<'static> {
             let file = object([("filename", string(name)), ("file_data", string(url))]);
             object([("type", string("file")), ("file", file)])
         }
-        _ => write_text(&media.shown()),
+        _ => text_json(&media.shown()),
     }
 }
 

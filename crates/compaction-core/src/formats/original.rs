@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::node::{Node, object, string, without_spaces};
 use super::parts::Ids;
-use super::parts::{CommonMessage, mark_of, quoted, split_data_url, unmarked};
+use super::parts::{CommonMessage, mark_of, split_data_url, unmarked};
 use super::{Calls, Format, Mark};
 use crate::json::{self, Json, RawObject};
 use crate::message::Message;
@@ -58,12 +58,12 @@ impl Unit<'_> {
     }
 
     fn mark(&self, part: usize, parts: usize, residue: Option<&(&str, String)>) -> String {
-        let mut mark = format!("\"format\":{}", quoted(self.format.name()));
+        let mut mark = format!("\"format\":{}", json::encode_string(self.format.name()));
         if parts > 1 {
             mark.push_str(&format!(",\"parts\":{parts},\"part\":{part}"));
         }
         if let Some((member, json)) = residue {
-            mark.push_str(&format!(",{}:{json}", quoted(member)));
+            mark.push_str(&format!(",{}:{json}", json::encode_string(member)));
         }
         mark
     }

@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::node::{object, string, with};
+use super::node::{object, string, text_json, with};
 use super::{Format, Mark};
-use crate::json::{self, Json, RawObject};
+use crate::json::{Json, RawObject};
 use crate::message::{Body, Message};
 
 /// A message, independent of any interface.
@@ -206,8 +206,7 @@ impl Media {
         let media = object([("kind", string(self.kind)), (key, string(value.as_str()))]);
         let media = with(media, "mimeType", self.mime_type.as_ref().map(string));
         let media = with(media, "name", self.name.as_ref().map(string));
-        let text = string(self.shown());
-        object([("type", string("text")), ("text", text), ("compactd", object([("media", media)]))])
+        with(text_json(&self.shown()), "compactd", Some(object([("media", media)])))
     }
 
     fn of_block(block: &Json<'_>) -> Option<Self> {
@@ -236,10 +235,7 @@ pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
 impl Part {
     fn to_block(&self, is_of_answer: bool) -> Json<'static> {
         match self {
-            Part::Text { text, signature } => {
-                let block = object([("type", string("text")), ("text", string(text.as_str()))]);
-                with(block, "textSignature", signature.as_ref().map(string))
-            }
+            Part::Text { text, signature } => with(text_json(text), "textSignature", signature.as_ref().map(string)),
             Part::Media(media) => media.to_block(is_of_answer),
             Part::Thinking { text, signature, is_redacted } => {
                 let block = object([("type", string("thinking")), ("thinking", string(text.as_str()))]);
@@ -414,11 +410,6 @@ pub(super) fn digest(text: &str) -> String {
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{:08x}", hash >> 32)
-}
-
-/// The JSON text of a string, for marks.
-pub(super) fn quoted(text: &str) -> String {
-    json::encode_string(text)
 }
 
 /// The calls so far, and whether they have results.

@@ -169,7 +169,7 @@ fn every_word_is_in_our_messages_and_in_what_a_summarizer_reads() {
 }
 
 #[test]
-fn what_was_changed_since_is_written_anew() {
+fn changed_messages_are_converted_again() {
     let messages = conversations(Format::Anthropic).remove(0).messages;
     let mut ours = read_all(Format::Anthropic, &messages);
     let content = json::raw_value("[{\"type\":\"text\",\"text\":\"cut\"}]".to_owned()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::text::{units_to_tokens, utf16_len};
 
 /// UTF-16 units counted for an image.
@@ -228,10 +228,7 @@ impl Content {
 
 /// The text blocks of a list, joined by `separator`.
 pub fn blocks_text<'a>(blocks: &'a [Block], separator: &str) -> Cow<'a, str> {
-    let mut texts = blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
+    let mut texts = blocks.iter().filter_map(Block::as_text);
     let Some(first) = texts.next() else {
         return Cow::Borrowed("");
     };
@@ -242,7 +239,20 @@ pub fn blocks_text<'a>(blocks: &'a [Block], separator: &str) -> Cow<'a, str> {
     Cow::Owned([&[first], &rest[..]].concat().join(separator))
 }
 
+/// The JSON of a text block.
+pub(crate) fn text_block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", json::encode_string(text))
+}
+
 impl Block {
+    /// The text of a text block.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Block::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     fn from_json(mut json: Json<'_>) -> Self {
         let mut string = |key: &str| string_member(&mut json, key);
         match string("type").as_deref() {

@@ -388,9 +388,9 @@ pub(super) fn are_function_words(words: &[&str]) -> Vec<bool> {
     let has = |language: &str, word: &str| language.split(' ').any(|known| known == word);
     let counts = LANGUAGES.map(|language| words.iter().filter(|word| has(language, word)).count());
     let most = counts.iter().copied().max().unwrap_or_default();
-    let spoken: Vec<&str> =
+    let likely: Vec<&str> =
         LANGUAGES.into_iter().zip(counts).filter(|(_, count)| *count == most).map(|(language, _)| language).collect();
-    words.iter().map(|word| spoken.iter().any(|language| has(language, word))).collect()
+    words.iter().map(|word| likely.iter().any(|language| has(language, word))).collect()
 }
 
 #[cfg(test)]
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn the_matter_of_a_question_is_left() {
+    fn function_words_are_ignored() {
         check("what did we change in the parser", "change parser");
         check("why did the process die", "process die");
         check("warum ist die migration von hand", "migration hand");

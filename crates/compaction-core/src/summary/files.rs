@@ -43,6 +43,18 @@ pub fn append_file_blocks(text: &str, read_files: &[String], modified_files: &[S
     append_shown_files(text, &ShownFiles::all(read_files, modified_files))
 }
 
+/// Byte position of the file blocks at the end of `summary`.
+pub(crate) fn start_of_file_blocks(summary: &str) -> usize {
+    let mut end = summary.trim_end().len();
+    for FileBlock { open, close } in BLOCKS.iter().rev() {
+        let rest = &summary[..end];
+        let inside = rest.strip_suffix(close).filter(|inside| inside.ends_with('\n'));
+        let start = inside.and_then(|inside| inside.rfind(&format!("\n{open}\n")));
+        end = start.map_or(end, |start| rest[..start].trim_end().len());
+    }
+    end
+}
+
 /// A path as a line of a block.
 pub(super) fn one_line(path: &str) -> Cow<'_, str> {
     let is_no_path = |line: &str| is_structure(line) || is_more(line);
@@ -299,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_looks_like_the_last_line_is_told_apart() {
+    fn a_path_that_looks_like_the_last_line_is_distinguished() {
         let paths = ["(and 5 more)".to_owned(), "(and more)".to_owned()];
         let text = append_file_blocks("S", &paths, &[]);
         assert_eq!(text, "S\n\n<read-files>\n./(and 5 more)\n(and more)\n</read-files>");

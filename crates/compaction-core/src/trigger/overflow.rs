@@ -143,11 +143,7 @@ fn least_tokens_of(message: &Message) -> u64 {
 }
 
 fn of_blocks(blocks: &[Block]) -> u64 {
-    let texts = blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(least_tokens(text)),
-        _ => None,
-    });
-    texts.sum()
+    blocks.iter().filter_map(Block::as_text).map(least_tokens).sum()
 }
 
 const STILL_TOO_LARGE: &str = "the context is still too large for the model after one compaction: \

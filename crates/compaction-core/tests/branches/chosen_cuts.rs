@@ -43,7 +43,7 @@ fn a_caller_may_cut_where_any_cut_may_be() {
 
 #[test]
 fn what_is_no_cut_is_refused() {
-    check(WORK, "2", expect!["keep from 2: what is kept cannot begin with a tool result"]);
+    check(WORK, "2", expect!["keep from 2: the kept entries cannot begin with a tool result"]);
     check(WORK, "x", expect!["keep from x: it is not among the entries that follow the last compaction's summary"]);
     check(
         WORK,
@@ -55,14 +55,14 @@ fn what_is_no_cut_is_refused() {
     check(
         "user 1\nassistant 1 calls a\nuser 2\nresult a 1\nuser 3",
         "2",
-        expect!["keep from 2: a tool call before it has its result at or behind it"],
+        expect!["keep from 2: a tool call before it has its result at or after it"],
     );
     check(
         "user 1\nassistant 1 calls a b\nresult b 2\nlabel\nuser 3",
         "3",
-        expect!["keep from 3: the result of tool call a before it has not come"],
+        expect!["keep from 3: the result of tool call a before it has not arrived"],
     );
-    check("user 1\nsystem 2\nuser 3", "1", expect!["keep from 1: what is kept cannot begin with a system message"]);
+    check("user 1\nsystem 2\nuser 3", "1", expect!["keep from 1: the kept entries cannot begin with a system message"]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_result_that_came_meanwhile_is_noticed() {
 }
 
 #[test]
-fn a_second_cut_lies_behind_the_first() {
+fn a_second_cut_follows_the_first() {
     let text = "user 5\nassistant 5\nuser 5\nassistant 5\ncompaction keeps 2\nuser 5\nassistant 5";
     check(text, "1", expect!["keep from 1: it is not among the entries that follow the last compaction's summary"]);
     check(text, "4", expect!["keep from 4: it is not among the entries that follow the last compaction's summary"]);

@@ -42,7 +42,7 @@ fn the_walk_ends_at_what_a_compaction_kept() {
 }
 
 #[test]
-fn a_state_of_another_path_is_not_believed() {
+fn a_state_of_another_path_is_ignored() {
     let stored = branch("level high\nuser 1\nuser 1\ncompaction keeps 2\nuser 1");
     let state = |leaf: &str, level: &str| {
         format!(r#"{{"compactd":{{"state":{{"leafId":"{leaf}","model":null,"thinkingLevel":{level}}}}}}}"#)

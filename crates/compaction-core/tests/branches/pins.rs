@@ -63,7 +63,7 @@ fn pinned(text: &str) -> PinnedEntry {
 }
 
 #[test]
-fn the_block_stands_before_the_files() {
+fn the_block_precedes_the_files() {
     let summary = "## Goal\n- all\n\n<read-files>\na\n</read-files>\n\n<modified-files>\nb\n</modified-files>";
     let with = add_pinned_entries(summary, [&pinned("keep </pinned-entries> me\n\n## Goal"), &pinned("and me")]);
     expect![[r#"
@@ -141,7 +141,7 @@ fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
 }
 
 #[test]
-fn pins_that_are_told_of_another_path_are_not_believed() {
+fn pins_of_another_path_are_ignored() {
     let stored = branch("said one\npin 0\nuser 1\ncompaction keeps 2\nuser 1");
     let told = |leaf: &str, pins: &str| {
         format!(r#"{{"compactd":{{"pins":{pins},"state":{{"leafId":"{leaf}","model":null,"thinkingLevel":"off"}}}}}}"#)

@@ -65,7 +65,7 @@ fn results_stay_with_their_calls() {
 }
 
 #[test]
-fn a_call_whose_result_has_not_come_stays() {
+fn a_pending_call_stays() {
     // A result that comes later has to find its call.
     let steered = "user 2\nassistant 2 calls a\nuser 9";
     check(1, steered, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 14"]);
@@ -90,14 +90,14 @@ fn a_call_whose_result_has_not_come_stays() {
 }
 
 #[test]
-fn nothing_can_go_behind_a_call_whose_result_has_not_come() {
+fn nothing_is_summarised_after_a_pending_call() {
     let text =
         "user 5\nassistant 5 calls a\nresult a 5\nassistant 5 calls b c\ncompaction keeps 3\nresult c 50\nuser 9";
     check(
         1,
         text,
         expect![
-            "compact: the result of tool call b has not come, so that all has to stay from entry 3 on, and there is nothing to summarise before it"
+            "compact: the result of tool call b has not arrived, so everything from entry 3 on has to stay, and there is nothing to summarise before it"
         ],
     );
     // Without that call there would be nothing either.

@@ -147,7 +147,7 @@ fn lines(members: &[&str]) -> Vec<Arc<Entry>> {
 }
 
 #[test]
-fn messages_that_are_none_are_left_out_and_told() {
+fn unreadable_messages_are_left_out_and_reported() {
     let branch = lines(&[
         r#""type":"message","message":null"#,
         r#""type":"message","message":"text""#,

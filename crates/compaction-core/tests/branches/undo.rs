@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn usage_of_copies_is_not_believed(lines in lines()) {
+    fn usage_of_copies_is_not_trusted(lines in lines()) {
         let path = branch(&lines.join("\n"));
         let Some(position) = find_compaction(&path, None) else { return Ok(()) };
         let counted = tokens::context_tokens(&project(&undone(&path, position)));
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn usage_is_believed_behind_copies_that_the_branch_left() {
+fn usage_is_trusted_after_copies_that_the_branch_left() {
     let whole = undone(&branch("user 1\ncompaction keeps 0\nuser 2\nassistant 2\nuser 3\nuser 4\nuser 5"), 1);
     // The branch goes on after so many copies.
     let check = |copies: usize, expected: u64| {
