@@ -337,7 +337,7 @@ mod tests {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
-    /// What gateways, libraries and other models make of a text changes nothing of what it means.
+    /// Changes by gateways, libraries and other models do not change the class of a text.
     #[test]
     fn variants_of_a_text_have_its_class() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/overflow-messages.jsonl");
@@ -361,7 +361,7 @@ mod tests {
         texts.push(with_numbers(message, |digits| format!("{}7", &digits[..digits.len() - 1])));
         texts.push(message.replace("gpt-5", "acme/Model-4.1:free").replace("model's", "model\u{2019}s"));
         texts.push(message.replace(' ', "  ").replace(". ", ".\r\n"));
-        // An answer without a body comes from the client itself and is wrapped by nobody.
+        // The client itself reports an answer without a body, so nothing wraps it.
         if !message.contains("(no body)") && !message.is_empty() {
             let json = crate::json::encode_string(message);
             let twice = crate::json::encode_string(&format!("{{\"error\":{{\"message\":{json}}}}}"));
@@ -376,7 +376,7 @@ mod tests {
         texts.into_iter().chain(shouted).collect()
     }
 
-    /// `message` with its numbers of four and more digits changed; codes in quotation marks stay.
+    /// `message` with other numbers of four and more digits. Codes in quotation marks do not change.
     fn with_numbers(message: &str, change: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         let mut rest = message;

@@ -462,7 +462,7 @@ mod tests {
         expect!["h\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(Some("h\n"), "p"));
         expect!["No prior history.\n\n---\n\n**Turn Context (split turn):**\n\np"]
             .assert_eq(&join_split_turn(None, "p"));
-        // The previous summary stays, without the file lists that follow it anew.
+        // The previous summary stays, without its file lists, because new ones follow.
         let previous = append_file_blocks("old", &["a".to_owned()], &[]);
         expect!["old\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(Some(&previous), "p"));
     }

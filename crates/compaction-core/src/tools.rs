@@ -385,7 +385,7 @@ pub struct Plan {
 pub struct PlanItem {
     /// Its id, if it has one.
     pub id: Option<String>,
-    /// The task; empty if only the state of a known task is given.
+    /// The task; empty if the call gives only the state of an earlier task.
     pub text: String,
     /// Its state.
     pub status: PlanStatus,

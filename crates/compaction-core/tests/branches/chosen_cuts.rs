@@ -1,4 +1,4 @@
-//! Cuts that a caller chose: which are taken, and what they promise.
+//! Cuts that a caller chose: which ones are accepted, and what they guarantee.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn a_caller_may_cut_where_any_cut_may_be() {
     check(WORK, "5", expect!["keeps from 5; history: 0 1 2 3; turn prefix: "]);
     check(WORK, "3", expect!["keeps from 3; history: ; turn prefix: 0 1 2"]);
     check(WORK, "6", expect!["keeps from 6; history: 0 1 2 3; turn prefix: 5"]);
-    // What stands before a message may be named for it.
+    // An entry without a message may stand for the message after it.
     check(WORK, "4", expect!["keeps from 4; history: ; turn prefix: 0 1 2 3"]);
 }
 
@@ -79,7 +79,7 @@ fn a_writer_of_summaries_may_cut_before_a_call_that_waits() {
 
 #[test]
 fn a_result_that_came_meanwhile_is_noticed() {
-    // Prepared at entry 4, where nothing waited.
+    // Prepared at entry 4, where no call was pending.
     let entries = branch("user 1\nassistant 1 calls a b\nuser 2\nassistant 1 calls c\nresult c 2\nresult a 2");
     let check = |first_kept: &str, leaf: &str, expected: Option<&str>| {
         let (first_kept, leaf) = (EntryId::new(first_kept), EntryId::new(leaf));
@@ -144,6 +144,6 @@ proptest! {
         };
         let chosen = &found.first_kept_entry_id;
         let again = Preparation::at(&context, leaf(&entries), chosen, settings(keep), &Default::default());
-        prop_assert_eq!(format!("{found:?}"), format!("{:?}", again.expect("the cut is one")));
+        prop_assert_eq!(format!("{found:?}"), format!("{:?}", again.expect("the cut is valid")));
     }
 }

@@ -1,4 +1,4 @@
-//! Undoing compactions: the context is as it was, with what came later.
+//! Undoing compactions restores the context and keeps later entries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,15 +41,14 @@ fn push(path: &mut Vec<Arc<Entry>>, kind: &str, id: &EntryId, members: &str) {
     path.push(Arc::new(Entry::parse(&line).expect("the tests write whole entries")));
 }
 
-/// The path as if the compaction at `position` had never been, with the ids that it has.
+/// The path without the compaction at `position`, with unchanged ids.
 fn without(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
     let mut path = path.to_vec();
     path.remove(position);
     path
 }
 
-/// Messages without their times: those of an extension and of summaries tell when their entry was
-/// written.
+/// Messages without their times, because messages of extensions and summaries have the time of their entry.
 fn shown(projection: &Projection) -> Vec<String> {
     let messages = projection.messages().map(|message| {
         let mut object = RawObject::parse(message.raw().get()).expect("the tests write whole entries");
@@ -107,7 +106,7 @@ proptest! {
 #[test]
 fn usage_is_trusted_after_copies_that_the_branch_left() {
     let whole = undone(&branch("user 1\ncompaction keeps 0\nuser 2\nassistant 2\nuser 3\nuser 4\nuser 5"), 1);
-    // The branch goes on after so many copies.
+    // The branch continues after this many copies.
     let check = |copies: usize, expected: u64| {
         let mut path = whole[..2 + copies].to_vec();
         let newest = undo::CopiedDepths::of(&project(&path)).newest();
