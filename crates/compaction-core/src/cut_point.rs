@@ -22,14 +22,14 @@ pub struct CutPoint {
 /// A candidate has a message other than a tool result, and cutting there separates no tool call from
 /// its result, including a result that has not arrived yet.
 pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint> {
-    find_among(span, candidates(span, &positions_that_part_a_pair(span)), keep_recent_tokens)
+    find_among(span, candidates(span, &positions_inside_pairs(span)), keep_recent_tokens)
 }
 
 /// The pending call that prevents every useful cut of `span`, if there is one. Without it there would
 /// be a cut that evicts a message.
 pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<PendingCall> {
     let (_, call) = pending_in_context(span)?;
-    let free = candidates(span, &positions_that_part_stored_pairs(span));
+    let free = candidates(span, &positions_inside_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
     let is_summarised = |message: &Message| !matches!(message.body(), Body::System(_));
     let summarised = span[..cut.first_kept].iter().flat_map(|projected| &projected.messages);
@@ -46,7 +46,7 @@ fn find_among(span: &[ProjectedEntry], candidates: Vec<usize>, keep_recent_token
             cut + usize::from(is_abandoned_attempt(&span[cut + 1..]))
         }
     };
-    let first_kept = over_silent_entries(span, cut);
+    let first_kept = before_empty_entries(span, cut);
     Some(CutPoint { first_kept, turn_start: split_turn_start(span, first_kept) })
 }
 
@@ -91,12 +91,12 @@ pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint,
     let entry_id = || first_kept.clone();
     let position = span.iter().position(|projected| projected.entry.id() == first_kept);
     let position = position.ok_or_else(|| InvalidCut::NotInSpan { entry_id: entry_id() })?;
-    let speaks = |at: usize| !span[at].messages.is_empty();
-    let first = (position..span.len()).find(|&at| speaks(at)).unwrap_or(position);
+    let has_messages = |at: usize| !span[at].messages.is_empty();
+    let first = (position..span.len()).find(|&at| has_messages(at)).unwrap_or(position);
     if let Some(found) = unfit_to_begin(&span[position]).or_else(|| unfit_to_begin(&span[first])) {
         return Err(InvalidCut::NoCandidate { entry_id: entry_id(), found });
     }
-    if positions_that_part_stored_pairs(span)[first] {
+    if positions_inside_stored_pairs(span)[first] {
         return Err(InvalidCut::PartsPair { entry_id: entry_id() });
     }
     if let Some((_, call)) = pending_in_context(span).filter(|(at, _)| *at < first) {
@@ -129,12 +129,12 @@ fn budget_position(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<u
     })
 }
 
-fn candidates(span: &[ProjectedEntry], parts_a_pair: &[bool]) -> Vec<usize> {
+fn candidates(span: &[ProjectedEntry], is_inside_pair: &[bool]) -> Vec<usize> {
     let is_candidate = |position: &usize| {
         let projected = &span[*position];
         projected.entry.kind() != EntryKind::Compaction
             && projected.messages.iter().any(|message| can_come_first(message.body()))
-            && !parts_a_pair[*position]
+            && !is_inside_pair[*position]
     };
     (0..span.len()).filter(is_candidate).collect()
 }
@@ -146,7 +146,7 @@ fn can_come_first(body: &Body) -> bool {
 /// Whether everything after the cut is an attempt that context edits have hidden. Then the message
 /// before it has been dealt with, and keeping it would keep the input that did not fit.
 fn is_abandoned_attempt(suffix: &[ProjectedEntry]) -> bool {
-    let is_hidden = |projected: &&ProjectedEntry| projected.messages.is_empty() && shows_by_itself(projected);
+    let is_hidden = |projected: &&ProjectedEntry| projected.messages.is_empty() && has_own_messages(projected);
     let hidden: HashSet<&EntryId> = suffix.iter().filter(is_hidden).map(|projected| projected.entry.id()).collect();
     let rewrites_another = |projected: &ProjectedEntry| match projected.entry.body() {
         EntryBody::ContextEdit { target_id, replacement } => {
@@ -154,24 +154,24 @@ fn is_abandoned_attempt(suffix: &[ProjectedEntry]) -> bool {
         }
         _ => false,
     };
-    let is_quiet =
+    let is_empty =
         |projected: &ProjectedEntry| projected.entry.kind() != EntryKind::Compaction && projected.messages.is_empty();
     let is_answer =
         |projected: &&ProjectedEntry| projected.entry.message().is_some_and(|message| message.as_assistant().is_some());
-    suffix.iter().all(|projected| is_quiet(projected) && !rewrites_another(projected))
+    suffix.iter().all(|projected| is_empty(projected) && !rewrites_another(projected))
         && suffix.iter().filter(is_hidden).any(|projected| is_answer(&projected))
 }
 
-fn shows_by_itself(projected: &ProjectedEntry) -> bool {
+fn has_own_messages(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::ContextEdit && projected.entry.has_context_messages()
 }
 
 /// Moves back over entries without messages, up to a compaction, so that settings and labels stay with
 /// the entry that they precede.
-fn over_silent_entries(span: &[ProjectedEntry], cut: usize) -> usize {
-    let speaks =
+fn before_empty_entries(span: &[ProjectedEntry], cut: usize) -> usize {
+    let has_messages =
         |projected: &ProjectedEntry| projected.entry.kind() == EntryKind::Compaction || !projected.messages.is_empty();
-    span[..cut].iter().rposition(speaks).map_or(0, |position| position + 1)
+    span[..cut].iter().rposition(has_messages).map_or(0, |position| position + 1)
 }
 
 fn split_turn_start(span: &[ProjectedEntry], first_kept: usize) -> Option<usize> {
@@ -187,16 +187,16 @@ fn starts_turn(projected: &ProjectedEntry) -> bool {
 
 /// For every position, whether cutting there would summarise a tool call whose result is kept or still
 /// expected.
-fn positions_that_part_a_pair(span: &[ProjectedEntry]) -> Vec<bool> {
-    let mut parts = positions_that_part_stored_pairs(span);
+fn positions_inside_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
+    let mut inside = positions_inside_stored_pairs(span);
     if let Some((position, _)) = pending_in_context(span) {
-        parts[position + 1..].fill(true);
+        inside[position + 1..].fill(true);
     }
-    parts
+    inside
 }
 
 /// The same for results that have arrived.
-fn positions_that_part_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
+fn positions_inside_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
     let mut calls: HashMap<&str, usize> = HashMap::new();
     let mut last_result: Vec<usize> = vec![0; span.len()];
     for (position, projected) in span.iter().enumerate() {
@@ -212,14 +212,12 @@ fn positions_that_part_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
         }
     }
     let mut reach = 0;
-    let before = last_result.iter().enumerate();
-    before
-        .map(|(position, result)| {
-            let parts = position <= reach && position > 0;
-            reach = reach.max(*result);
-            parts
-        })
-        .collect()
+    let is_inside = |(position, result): (usize, &usize)| {
+        let is_inside = position <= reach && position > 0;
+        reach = reach.max(*result);
+        is_inside
+    };
+    last_result.iter().enumerate().map(is_inside).collect()
 }
 
 /// A tool call that would lose its result if `branch` (root first) were kept from `first_kept` on.
@@ -241,7 +239,7 @@ pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String
     None
 }
 
-/// The pending call that lies before `first_kept` on `branch` (root first). `None` if there is no such
+/// The pending call before `first_kept` on `branch` (root first). `None` if there is no such
 /// call or no such entry.
 pub fn pending_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<PendingCall> {
     let (position, call) = pending_on_path(branch)?;

@@ -114,7 +114,7 @@ impl Projection {
         let selection = select(&mut branch)?;
         let mut diagnostics = selection.diagnostics;
         let entries = project(&selection.entries, selection.has_compaction);
-        find_odd_messages(&entries, &mut diagnostics);
+        find_invalid_messages(&entries, &mut diagnostics);
         Ok(Self {
             entries,
             has_compaction: selection.has_compaction,
@@ -171,7 +171,7 @@ impl Projection {
             projected.messages.clear();
         }
         hidden.diagnostics.retain(|diagnostic| matches!(diagnostic, ProjectionDiagnostic::UnknownFirstKept { .. }));
-        find_odd_messages(&hidden.entries, &mut hidden.diagnostics);
+        find_invalid_messages(&hidden.entries, &mut hidden.diagnostics);
         hidden
     }
 
@@ -406,7 +406,7 @@ impl<'a> Edits<'a> {
     }
 }
 
-fn find_odd_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
+fn find_invalid_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
     let mut calls: HashSet<&str> = HashSet::new();
     for projected in entries {
         diagnostics.extend(unreadable_message(&projected.entry));
