@@ -41,7 +41,7 @@ impl Clip {
 }
 
 /// The results to shorten so that the entries from `tail` on have at most half of `room` estimated
-/// tokens, or at most `room` if half is too little. `None` means all entries behind the last
+/// tokens, or at most `room` if half is too little. `None` means all entries after the last
 /// compaction's summary. Only the largest results are cut, all to the same size. Empty if the entries
 /// fit into `room`, or if cutting results is not enough.
 pub fn clip_tail(projection: &Projection, tail: Option<&EntryId>, room: u64) -> Vec<Clip> {

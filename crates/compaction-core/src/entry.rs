@@ -607,13 +607,13 @@ pub struct PlainLine<'a> {
     pub parent_id: Option<&'a str>,
     /// The stored timestamp.
     pub timestamp: &'a str,
-    /// The rest of the line behind the name `message` and its colon.
+    /// The rest of the line after the name `message` and its colon.
     pub rest: &'a [u8],
 }
 
 impl<'a> PlainLine<'a> {
     /// Splits a line that begins with `type`, `id`, `parentId`, `timestamp` and `message`, in this
-    /// order, without white space and escapes in front of the message. `None` for other lines.
+    /// order, without white space and escapes before the message. `None` for other lines.
     ///
     /// The rest is not checked. Later members may have the same names and would take precedence.
     pub fn split(line: &'a [u8]) -> Option<Self> {
@@ -629,8 +629,8 @@ impl<'a> PlainLine<'a> {
     }
 }
 
-/// Reads a string of printable ASCII without escapes, behind its opening quote. Returns it and the
-/// bytes behind it.
+/// Reads a string of printable ASCII without escapes, after its opening quote. Returns it and the
+/// bytes after it.
 pub fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ' | 0x7f..))?;
     let text = std::str::from_utf8(&bytes[..end]).ok()?;

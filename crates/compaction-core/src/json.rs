@@ -35,7 +35,7 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
         let is_string = rest[at] == b'"';
         rest = &rest[at + 1..];
         if is_string {
-            rest = behind_string(rest);
+            rest = after_string(rest);
             continue;
         }
         values += 1;
@@ -47,7 +47,7 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
 }
 
 /// The bytes after the end of a string. `rest` starts inside the string.
-fn behind_string(mut rest: &[u8]) -> &[u8] {
+fn after_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
         let is_end = rest[at] == b'"';
         rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
@@ -571,7 +571,7 @@ fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
         while let Some(byte) = bytes.get(at) {
             let rest = &bytes[at..];
             let length = match byte {
-                b'"' => rest.len() - behind_string(&rest[1..]).len(),
+                b'"' => rest.len() - after_string(&rest[1..]).len(),
                 b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_number(byte)).count(),
                 _ => 1,
             };

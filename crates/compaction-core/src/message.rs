@@ -23,7 +23,7 @@ pub use body::{Assistant, BashExecution, Block, Body, Content, NestedCall, Syste
 pub struct Message {
     raw: Box<RawValue>,
     outline: Outline,
-    /// Epoch milliseconds of its entry, if the message has no time of its own.
+    /// Epoch milliseconds of its entry, if the message itself has no time.
     entry_time: Option<i64>,
     /// The body.
     body: OnceLock<Box<Body>>,

@@ -117,7 +117,7 @@ impl Migration {
         }
     }
 
-    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index without an entry, or behind the
+    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index without an entry, or after the
     /// compaction, is dropped.
     fn resolve_first_kept(&self, object: &mut RawObject<'_>, position: &TreePosition) {
         let Some(index) = object.get("firstKeptEntryIndex").map(str::to_owned) else {

@@ -1,7 +1,7 @@
 //! Pins: entries that every compaction keeps verbatim.
 //!
 //! A pin is a `custom` entry on the branch. It belongs to the branch, survives a restart, and other
-//! programs ignore it. A compaction writes the pinned entries that it evicts behind its summary, always
+//! programs ignore it. A compaction writes the pinned entries that it evicts after its summary, always
 //! from the entries themselves, never from an earlier copy.
 
 use std::borrow::Cow;
@@ -140,7 +140,7 @@ pub fn pin_members(entry_id: &EntryId, pinned: bool) -> String {
     format!("{{\"customType\":\"{PIN}\",\"data\":{{\"entryId\":{id},\"pinned\":{pinned}}}}}")
 }
 
-/// Adds a block with `pinned` behind the text of `summary` and in front of its file blocks. Returns the
+/// Adds a block with `pinned` after the text of `summary` and before its file blocks. Returns the
 /// same text if there are no pinned entries.
 pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'a PinnedEntry>) -> String {
     let shown: Vec<String> = pinned.into_iter().map(PinnedEntry::shown).filter(|shown| !shown.is_empty()).collect();

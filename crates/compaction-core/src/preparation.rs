@@ -147,7 +147,7 @@ pub enum ChosenCutError {
     Invalid(#[from] InvalidCut),
 }
 
-/// The entries that a compaction may summarise or keep: all entries behind the previous summary.
+/// The entries that a compaction may summarise or keep: all entries after the previous summary.
 struct Span<'a> {
     entries: &'a [ProjectedEntry],
     previous: Option<&'a ProjectedEntry>,

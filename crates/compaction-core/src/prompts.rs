@@ -230,7 +230,7 @@ pub fn escape_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Offset of the slash behind a `<`, if it closes one of the blocks.
+/// Offset of the slash after a `<`, if it closes one of the blocks.
 fn closing_slash(after: &str) -> Option<usize> {
     let slash = after.len() - after.trim_start().len();
     let name = after[slash..].strip_prefix('/')?.trim_start().as_bytes();

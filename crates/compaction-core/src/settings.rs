@@ -41,7 +41,7 @@ impl EffectiveLimits {
     ///   under the threshold (`reserve + keep < window`). Otherwise it is at most a quarter of the
     ///   window, and so at most a third of the threshold. That also bounds it if the percentage sets
     ///   the threshold.
-    /// - The result of a compaction must lie under the threshold, or the next answer would trigger
+    /// - The result of a compaction must be under the threshold, or the next answer would trigger
     ///   again. The largest summary takes 0.8 of the reserve. The kept tail takes at most three
     ///   quarters of the room that this leaves under the threshold.
     ///

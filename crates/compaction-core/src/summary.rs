@@ -175,7 +175,7 @@ pub enum SummaryKind {
 
 /// A list of items under one heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is named like its heading, which `heading` tells")]
+#[expect(missing_docs, reason = "the names are those of the headings")]
 pub enum Section {
     Goal,
     Constraints,

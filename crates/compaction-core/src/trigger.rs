@@ -154,7 +154,7 @@ fn overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecis
 }
 
 /// Divisor of the context after a refusal without numbers. The provider accepts less than it got, and
-/// nobody knows how much less, so half of the context is kept.
+/// the difference is unknown, so half of the context is kept.
 const UNKNOWN_SHARE: u64 = 2;
 /// Refusals of fewer tokens say nothing about the window.
 const LEAST_WINDOW: u64 = 256;

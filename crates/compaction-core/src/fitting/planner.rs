@@ -111,8 +111,8 @@ impl<'a> Planner<'a> {
     }
 
     fn weights(&self, detail: &Detail) -> Vec<u64> {
-        let told = self.messages.iter().map(|message| serialize_message(message, detail, self.redact));
-        told.map(|text| weight_escaped(&text)).collect()
+        let serialized = self.messages.iter().map(|message| serialize_message(message, detail, self.redact));
+        serialized.map(|text| weight_escaped(&text)).collect()
     }
 
     /// The messages of one request, joined. A message heavier than `room` is cut.
@@ -122,11 +122,11 @@ impl<'a> Planner<'a> {
     fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
         let mut text = String::new();
         for message in &self.messages[part.clone()] {
-            let told = serialize_message(message, detail, self.redact);
-            if !told.is_empty() && !text.is_empty() {
+            let serialized = serialize_message(message, detail, self.redact);
+            if !serialized.is_empty() && !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(&cut_redacted(&escape_tags(&told), room, self.redact));
+            text.push_str(&cut_redacted(&escape_tags(&serialized), room, self.redact));
         }
         text
     }
@@ -173,8 +173,8 @@ pub(super) struct Rooms {
 
 /// Weight of these messages in one request. A message that weighs nothing is not included.
 pub(super) fn joined(weights: &[u64]) -> u64 {
-    let told = weights.iter().filter(|weight| **weight > 0);
-    told.fold(0, |sum, weight| sum + if sum > 0 { JOINT } else { 0 } + weight)
+    let included = weights.iter().filter(|weight| **weight > 0);
+    included.fold(0, |sum, weight| sum + if sum > 0 { JOINT } else { 0 } + weight)
 }
 
 /// Packs messages into as few requests as their order allows, at least one. A message that is too large
@@ -232,8 +232,8 @@ mod tests {
             prop_assert_eq!(parts.iter().cloned().flatten().collect::<Vec<_>>(), (0..weights.len()).collect::<Vec<_>>());
             for (position, part) in parts.iter().enumerate() {
                 let room = if position == 0 { first } else { later };
-                let told = weights[part.clone()].iter().filter(|weight| **weight > 0).count();
-                prop_assert!(told <= 1 || joined(&weights[part.clone()]) <= room);
+                let included = weights[part.clone()].iter().filter(|weight| **weight > 0).count();
+                prop_assert!(included <= 1 || joined(&weights[part.clone()]) <= room);
             }
             let total = joined(&weights);
             prop_assert!(parts.len() as u64 <= 2 * total.div_ceil(first.min(later)) + 1);

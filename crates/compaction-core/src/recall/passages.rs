@@ -251,7 +251,7 @@ struct UnitCounter {
 }
 
 impl UnitCounter {
-    /// UTF-16 units of `text` in front of `byte`. Calls must have increasing bytes.
+    /// UTF-16 units of `text` before `byte`. Calls must have increasing bytes.
     fn units_at(&mut self, text: &str, byte: usize) -> usize {
         self.units += utf16_len(&text[self.bytes..byte]);
         self.bytes = byte;

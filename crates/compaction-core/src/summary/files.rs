@@ -143,7 +143,7 @@ fn deduplicate(files: &mut Vec<String>) {
 
 /// Tokens that file blocks may always take.
 const LEAST_TOKENS: u64 = 64;
-/// UTF-16 units of the tags of both blocks and the blank lines in front of them.
+/// UTF-16 units of the tags of both blocks and the blank lines before them.
 const TAG_UNITS: usize = 2 * "\n\n<modified-files>\n</modified-files>".len();
 /// UTF-16 units of the two lines that count further files.
 const MORE_UNITS: usize = 2 * "\n(and 18446744073709551615 more)".len();

@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> SummaryDocument {
     }
 }
 
-/// Removes the rule in front of the marker of a turn's context.
+/// Removes the rule before the marker of a turn's context.
 fn without_rule<'a, 'b>(part: &'a [&'b str]) -> &'a [&'b str] {
     let end = part.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     match part[..end].split_last() {

@@ -15,7 +15,7 @@ const UNITS: usize = 2_000;
 const LONGEST_LINE: usize = 120;
 /// Maximum UTF-16 units of a result that is an error message. Files with the same beginning are longer.
 const LONGEST_ERROR: usize = 1_500;
-/// Beginnings of lines with an exit code, behind brackets.
+/// Beginnings of lines with an exit code, after brackets.
 const STARTS: &[&str] = &[
     "exit",
     "exited",
@@ -36,7 +36,7 @@ const STARTS: &[&str] = &[
     "completed with exit",
     "failed with exit",
 ];
-/// Text directly in front of an exit code.
+/// Text directly before an exit code.
 const PHRASES: &[&str] = &[
     "exit code",
     "exit_code",
@@ -247,7 +247,7 @@ fn exit_code(line: &str) -> Option<i64> {
     })
 }
 
-/// The number at the start of `text`, behind punctuation.
+/// The number at the start of `text`, after punctuation.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim_start_matches([' ', ':', '=', '>', '"', '`', '*']);
     let digits = text.strip_prefix('-').unwrap_or(text);

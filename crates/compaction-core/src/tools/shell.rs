@@ -17,7 +17,7 @@ const CUTTERS: &[&str] = &["cat", "head", "tail", "nl", "less", "more", "bat", "
 /// Programs whose output is their input or arguments.
 const TEXT_WRITERS: &[&str] = &["cat", "echo", "printf"];
 const PATCHERS: &[&str] = &["apply_patch", "applypatch"];
-/// Words in front of a command that only say how it runs.
+/// Words before a command that only say how it runs.
 const PREFIXES: &[&str] =
     &["if", "then", "else", "elif", "do", "while", "until", "!", "{", "(", "time", "sudo", "command", "nohup", "env"];
 
@@ -50,8 +50,8 @@ pub(super) fn files(command: &str) -> Vec<FileUse> {
     let mut finder = Finder::default();
     for (at, simple) in commands.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| commands.get(before)).filter(|_| simple.is_piped);
-        let behind = commands[at + 1..].iter().take_while(|next| next.is_piped);
-        finder.inspect(simple, before, behind);
+        let after = commands[at + 1..].iter().take_while(|next| next.is_piped);
+        finder.inspect(simple, before, after);
     }
     finder.files
 }
@@ -64,7 +64,7 @@ struct Finder {
 }
 
 impl Finder {
-    fn inspect<'a>(&mut self, simple: &Simple, before: Option<&Simple>, behind: impl Iterator<Item = &'a Simple>) {
+    fn inspect<'a>(&mut self, simple: &Simple, before: Option<&Simple>, after: impl Iterator<Item = &'a Simple>) {
         let Some((name, arguments)) = program(simple) else { return };
         let is_given_text =
             simple.heredoc.is_some() || before.and_then(program).is_some_and(|(name, _)| writes_text(name));
@@ -77,7 +77,7 @@ impl Finder {
             name if PATCHERS.contains(&name) => self.patch(simple.heredoc.as_deref().or(first_text(arguments))),
             "patch" | "git" => self.patch(simple.heredoc.as_deref()),
             name if writes_text(name) && !simple.writes.is_empty() => {}
-            name if is_among(PRINTERS, name) && is_shown(simple, behind) => {
+            name if is_among(PRINTERS, name) && is_shown(simple, after) => {
                 printed(name, arguments).for_each(|path| self.add(FileAccess::Read, path));
             }
             _ => {}
@@ -159,9 +159,9 @@ fn writes_text(name: &str) -> bool {
 }
 
 /// Whether the output goes to the reader: not into a file, and only through programs that shorten it.
-fn is_shown<'a>(simple: &Simple, mut behind: impl Iterator<Item = &'a Simple>) -> bool {
+fn is_shown<'a>(simple: &Simple, mut after: impl Iterator<Item = &'a Simple>) -> bool {
     let cuts = |next: &Simple| program(next).is_some_and(|(name, _)| is_among(CUTTERS, name));
-    simple.writes.is_empty() && behind.all(|next| cuts(next) && next.writes.is_empty())
+    simple.writes.is_empty() && after.all(|next| cuts(next) && next.writes.is_empty())
 }
 
 /// PowerShell's names are not case-sensitive.
@@ -205,7 +205,7 @@ fn in_place(name: &str, arguments: &[Word]) -> bool {
     })
 }
 
-/// The files that `sed -i` and `perl -pi` edit: all operands behind the script.
+/// The files that `sed -i` and `perl -pi` edit: all operands after the script.
 fn edited<'a>(name: &str, arguments: &'a [Word]) -> impl Iterator<Item = &'a Word> {
     let takes_script = |text: &str| match name {
         "sed" => text == "-e" || text == "-f",
@@ -381,7 +381,7 @@ impl Lexer<'_> {
         while self.rest.next_if(|character| matches!(character, ' ' | '\t')).is_some() {}
     }
 
-    /// Reads a word. Digits directly in front of a redirection name a descriptor.
+    /// Reads a word. Digits directly before a redirection name a descriptor.
     fn word_or_descriptor(&mut self) {
         let Some(word) = self.word() else {
             self.rest.next();
@@ -457,7 +457,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Skips behind the closing parenthesis, over quotes and here-documents.
+/// Skips after the closing parenthesis, over quotes and here-documents.
 fn skip_substitution(rest: &mut Peekable<Chars<'_>>, depth: usize) {
     let mut level = 1;
     let mut open: Vec<(String, bool)> = Vec::new();

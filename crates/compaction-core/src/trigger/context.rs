@@ -133,7 +133,7 @@ impl Gauge {
     pub fn of(projection: &Projection) -> Option<Self> {
         let entries = projection.entries();
         let leaf = entries.iter().find(|projected| projected.depth == 0)?;
-        // Entries behind an undo mark are copies. They count differently until all of them are there.
+        // Entries after an undo mark are copies. They count differently until all of them are there.
         if entries.iter().any(|projected| Mark::of(&projected.entry).is_some_and(|mark| projected.depth < mark.entries))
         {
             return None;
@@ -157,7 +157,7 @@ impl Gauge {
         })
     }
 
-    /// The gauge after one more entry at the leaf. `None` if it cannot tell what the entry changes.
+    /// The gauge after one more entry at the leaf. `None` if the effect of the entry is unknown.
     pub fn followed_by(mut self, entry: &Entry) -> Option<Self> {
         let follows = entry.header().parent_id.as_ref() == Some(&self.leaf_id);
         let changes_the_past = matches!(entry.kind(), EntryKind::Compaction | EntryKind::ContextEdit);

@@ -149,6 +149,6 @@ fn a_gauge_follows_its_own_leaf_alone() {
     let grown = gauge.clone().followed_by(&next.0[2]).expect("it follows");
     assert_eq!((grown.known_tokens(), grown.leaf_id().as_str()), (Some(507), "2"));
     assert!(grown.followed_by(&next.0[2]).is_none(), "it is there already");
-    assert!(gauge.followed_by(&next.0[1]).is_none(), "it lies before");
+    assert!(gauge.followed_by(&next.0[1]).is_none(), "it is an earlier entry");
     assert!(Gauge::of(&Session::default().projection()).is_none());
 }
