@@ -457,7 +457,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Skips after the closing parenthesis, over quotes and here-documents.
+/// Skips to the end of the closing parenthesis, over quotes and here-documents.
 fn skip_substitution(rest: &mut Peekable<Chars<'_>>, depth: usize) {
     let mut level = 1;
     let mut open: Vec<(String, bool)> = Vec::new();

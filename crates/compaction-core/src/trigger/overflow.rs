@@ -80,7 +80,7 @@ fn is_cut_early(assistant: &Assistant, model: &TriggerModel<'_>) -> bool {
     used > 0 && (used >= window - window / 100 || is_short)
 }
 
-/// Tokens of the request after an answer, as its provider counted them.
+/// Input tokens of an answer, as its provider counted them.
 pub(super) fn input_tokens(usage: &Usage) -> u64 {
     usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
 }
