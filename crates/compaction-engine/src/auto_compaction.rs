@@ -1,37 +1,41 @@
-//! Compactions that the engine begins by itself (docs/triggers.md): after each message of a
-//! person, each answer, each tool result, and after a change of the model, it asks whether one is due,
-//! before the next request could overflow.
-
-mod clip;
+//! Automatic compactions (docs/triggers.md).
+//!
+//! The engine checks whether a compaction is due after each user message, answer and tool result, and after a change
+//! of the model, before the next request could overflow. Tool results that are larger than the window are shortened
+//! by edits, because no summary makes room for them.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use compaction_core::clipping::{Clip, clip_tail};
 use compaction_core::entry::{Entry, EntryKind, Role};
 use compaction_core::message::Message;
 use compaction_core::overflow::Reported;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::known_context_tokens;
-use compaction_core::trigger::{self, Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
+use compaction_core::trigger;
+use compaction_core::trigger::{Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
 use compaction_core::undo::CopiedDepths;
+use session_store::{NewEntry, Parent, Precondition};
 use tokio::task::JoinHandle;
 
-use crate::compactor::{self, BegunCompaction, Circumstances, Order};
+use crate::compactor::{BegunCompaction, EndState, Order};
 use crate::context::project;
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{ClippedResult, CompactionReason, OperationKind};
-use crate::operation::{self, Begun, Operation};
+use crate::operation::{Begun, Operation};
 use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
+use crate::{compactor, operation};
 
 /// What an append brought about.
 #[derive(Debug, Default)]
 pub struct AppendOutcome {
     /// How full the window is, where the model is known.
     pub usage: Option<WindowUsage>,
-    /// What the caller is told of a compaction that is due.
+    /// What the caller is due of a compaction that is due.
     pub compaction: Option<DueCompaction>,
     /// A compaction that has begun, to be started once the turn is over.
     pub begun: Option<BegunCompaction>,
@@ -95,7 +99,7 @@ pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> App
     let Some(model) = access.open().auto_compaction.model() else {
         return AppendOutcome::default();
     };
-    match look(access, entry, &model) {
+    match check_append(access, entry, &model) {
         Ok(outcome) => outcome,
         Err(error) => {
             tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
@@ -104,7 +108,11 @@ pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> App
     }
 }
 
-fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &AgentModel) -> Result<AppendOutcome, EngineError> {
+fn check_append(
+    access: &mut SessionAccess<'_>,
+    entry: &Entry,
+    model: &AgentModel,
+) -> Result<AppendOutcome, EngineError> {
     let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.engine().settings()) } else { None };
     let auto_compaction = &access.open().auto_compaction;
@@ -128,8 +136,8 @@ fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &AgentModel) -> Re
     };
     let message = entry.message().map(Arc::as_ref);
     // The request that follows is the first one for this message, and has its own recovery.
-    let looks_at = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
-    let outcome = decide(access, &projection, message, model, (&settings, looks_at));
+    let reasons = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
+    let outcome = decide(access, &projection, message, model, (&settings, reasons));
     Ok(AppendOutcome { usage, ..outcome })
 }
 
@@ -161,16 +169,16 @@ fn decide(
         return still_too_large(access, &decision, advice, projection, settings);
     }
     let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
-        return AppendOutcome { compaction: told_of_nothing(&decision, is_answer), ..AppendOutcome::default() };
+        return AppendOutcome { compaction: skipped_compaction(&decision, is_answer), ..AppendOutcome::default() };
     };
     let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
-    let told = told(&decision, reason);
+    let due = due_compaction(&decision, reason);
     let skipped = |why: &'static str| AppendOutcome {
-        compaction: Some(DueCompaction { skipped: Some(why), ..told.clone() }),
+        compaction: Some(DueCompaction { skipped: Some(why), ..due.clone() }),
         ..AppendOutcome::default()
     };
     if is_undone {
@@ -180,45 +188,45 @@ fn decide(
     if let Some(running) = open.operation_id() {
         open.auto_compaction.note_missed_check();
         let outcome = skipped("operationInProgress");
-        let compaction = outcome.compaction.map(|told| DueCompaction { operation_id: Some(running), ..told });
+        let compaction = outcome.compaction.map(|due| DueCompaction { operation_id: Some(running), ..due });
         return AppendOutcome { compaction, ..AppendOutcome::default() };
     }
     let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
-    let (clipped, projection) = match clip::clip(access, projection, &order) {
-        Ok(clip::Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
-        Ok(clip::Clipped::Enough { operation_id, clipped }) => {
-            let told = DueCompaction { operation_id: Some(operation_id), clipped, ..told };
-            return AppendOutcome { compaction: Some(told), ..AppendOutcome::default() };
+    let (clipped, projection) = match clip(access, projection, &order) {
+        Ok(Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
+        Ok(Clipped::Enough { operation_id, clipped }) => {
+            let due = DueCompaction { operation_id: Some(operation_id), clipped, ..due };
+            return AppendOutcome { compaction: Some(due), ..AppendOutcome::default() };
         }
-        Ok(clip::Clipped::Some { clipped, projection }) => (clipped, projection),
+        Ok(Clipped::Some { clipped, projection }) => (clipped, projection),
         Err(error) => {
             tracing::warn!(%error, session = access.open().id, "a tool result could not be shortened");
             (Vec::new(), Arc::clone(projection))
         }
     };
-    let told = DueCompaction { clipped, ..told };
+    let due = DueCompaction { clipped, ..due };
     // A request that was refused has one recovery, and no other way out: there is nothing to pause for.
     let is_paused = reason == CompactionReason::Threshold;
     let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
     if let Some(until) = paused {
         let skipped = Some("failedRepeatedly");
-        let told = DueCompaction { skipped, until: Some(until), ..told };
-        return AppendOutcome { compaction: Some(told), ..AppendOutcome::default() };
+        let due = DueCompaction { skipped, until: Some(until), ..due };
+        return AppendOutcome { compaction: Some(due), ..AppendOutcome::default() };
     }
-    begin_or_tell(access, order, told, &projection)
+    begin_or_report(access, order, due, &projection)
 }
 
 /// Begins the compaction that was ordered, or tells why it cannot.
-fn begin_or_tell(
+fn begin_or_report(
     access: &mut SessionAccess<'_>,
     order: Arc<Order>,
-    told: DueCompaction,
+    due: DueCompaction,
     projection: &Projection,
 ) -> AppendOutcome {
     let error = match begin(access, &order) {
         Ok(begun) => {
-            let told = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..told };
-            return AppendOutcome { compaction: Some(told), begun: Some(begun), usage: None };
+            let due = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..due };
+            return AppendOutcome { compaction: Some(due), begun: Some(begun), usage: None };
         }
         Err(error) => error,
     };
@@ -228,13 +236,13 @@ fn begin_or_tell(
     }
     compactor::note_recovery(access.open(), &order, Some(&error));
     let is_unfinished = trigger::is_unfinished(projection);
-    let operation_id = tell_failure(access, &order, told.context_tokens, error.clone(), is_unfinished);
-    let told = DueCompaction { operation_id: Some(operation_id), error: Some(error), ..told };
-    AppendOutcome { compaction: Some(told), ..AppendOutcome::default() }
+    let operation_id = notify_failure(access, &order, due.context_tokens, error.clone(), is_unfinished);
+    let due = DueCompaction { operation_id: Some(operation_id), error: Some(error), ..due };
+    AppendOutcome { compaction: Some(due), ..AppendOutcome::default() }
 }
 
-/// What the caller is told of a compaction that is due for `reason`, before anything is known of it.
-fn told(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
+/// What the caller is due of a compaction that is due for `reason`, before anything is known of it.
+fn due_compaction(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
     DueCompaction {
         operation_id: None,
         reason,
@@ -249,16 +257,16 @@ fn told(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
     }
 }
 
-/// What the caller is told where nothing is due: why a refused request, or a context over the threshold,
+/// What the caller is due where nothing is due: why a refused request, or a context over the threshold,
 /// is let be. Only the answer that was refused says so; what comes after it asks about the same one.
-fn told_of_nothing(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
+fn skipped_compaction(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
     let why = decision.skipped?;
     let reason = match decision.has_overflowed && is_answer {
         true => CompactionReason::Overflow,
         false if why == "alreadyCompacted" => CompactionReason::Threshold,
         false => return None,
     };
-    Some(DueCompaction { skipped: Some(why), will_retry: false, ..told(decision, reason) })
+    Some(DueCompaction { skipped: Some(why), will_retry: false, ..due_compaction(decision, reason) })
 }
 
 /// Whether a compaction of this branch was undone and nobody has asked for anything since: who
@@ -283,13 +291,13 @@ fn still_too_large(
     let order = order(&access.open().id, CompactionReason::Overflow, decision, projection, settings);
     let (context_tokens, threshold) = (decision.context_tokens, decision.threshold);
     let error = EngineError::StillTooLarge { advice, context_tokens, threshold };
-    let operation_id = tell_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
-    let told = DueCompaction {
+    let operation_id = notify_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
+    let due = DueCompaction {
         operation_id: Some(operation_id),
         skipped: decision.skipped,
-        ..told(decision, CompactionReason::Overflow)
+        ..due_compaction(decision, CompactionReason::Overflow)
     };
-    AppendOutcome { compaction: Some(told), ..AppendOutcome::default() }
+    AppendOutcome { compaction: Some(due), ..AppendOutcome::default() }
 }
 
 fn decision(
@@ -371,7 +379,7 @@ fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunComp
 
 /// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
 /// would learn why the context grows (docs/field-reports.md, "Requests and summaries").
-fn tell_failure(
+fn notify_failure(
     access: &SessionAccess<'_>,
     order: &Order,
     tokens_before: u64,
@@ -379,10 +387,10 @@ fn tell_failure(
     is_unfinished: bool,
 ) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
-    compactor::tell_start(access.engine(), order, &operation_id, tokens_before);
+    compactor::notify_start(access.engine(), order, &operation_id, tokens_before);
     let paused_until = access.open().breaker.open_until(SystemTime::now());
-    let circumstances = Circumstances { is_unfinished, paused_until, is_cancelled: false };
-    compactor::tell_end(access.engine(), order, operation_id.clone(), Err(error), circumstances);
+    let end_state = EndState { is_unfinished, paused_until, is_cancelled: false };
+    compactor::notify_end(access.engine(), order, operation_id.clone(), Err(error), end_state);
     operation_id
 }
 
@@ -403,7 +411,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         return;
     }
     let guard = Arc::clone(&session.slot).write_owned().await;
-    let look = move |access: &mut SessionAccess<'_>| {
+    let check_append = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
             return Ok(AppendOutcome::default());
@@ -412,13 +420,70 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         let settings = access.engine().settings();
         Ok::<_, EngineError>(decide(access, &projection, None, &model, (&settings, reasons)))
     };
-    match change(Arc::clone(engine), Arc::clone(session), guard, look).await {
+    match change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
         Ok(outcome) => {
             if let Some(begun) = outcome.begun {
-                // Nobody waits for it, since its end is told by an event.
+                // Nobody waits for it, since its end is due by an event.
                 drop(start(engine, begun));
             }
         }
         Err(error) => tracing::warn!(%error, session = session.id, "whether a compaction is due could not be decided"),
+    }
+}
+
+/// What shortening came to.
+enum Clipped {
+    /// There is no result that is too large by itself.
+    Nothing,
+    /// The context fits now, and the host was due so.
+    Enough {
+        /// Names the operation in events.
+        operation_id: String,
+        /// What was shortened.
+        clipped: Vec<ClippedResult>,
+    },
+    /// It has to be compacted besides.
+    Some {
+        /// What was shortened.
+        clipped: Vec<ClippedResult>,
+        /// The context afterwards.
+        projection: Arc<Projection>,
+    },
+}
+
+/// Shortens the results at the end of the context that leave no compaction enough room. Where that is
+/// enough, the attempt that failed is hidden as well, and nothing has to be summarised.
+fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Order) -> Result<Clipped, EngineError> {
+    let Some(tail) = order.tail(projection, access.session().leaf_id()) else {
+        return Ok(Clipped::Nothing);
+    };
+    let hidden = order.hidden(projection);
+    let clips = clip_tail(&projection.hiding(&hidden), tail.first_kept.as_ref(), tail.room);
+    if clips.is_empty() {
+        return Ok(Clipped::Nothing);
+    }
+    access.check_writable()?;
+    let saved: u64 = clips.iter().map(|clip| clip.tokens_before - clip.tokens_after).sum();
+    let is_enough = tail.fits_without(saved);
+    let mut edits: Vec<String> = clips.iter().map(Clip::members).collect();
+    if is_enough {
+        edits.extend(hidden.iter().map(compactor::hiding));
+    }
+    let new: Vec<NewEntry<'_>> = edits.iter().map(|edit| compactor::new_edit(access, edit)).collect();
+    access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
+    let clipped: Vec<ClippedResult> = clips.into_iter().map(ClippedResult::from).collect();
+    let after = project(access.session(), access.open(), access.session().leaf_id())?;
+    if !is_enough {
+        return Ok(Clipped::Some { clipped, projection: after });
+    }
+    let is_unfinished = trigger::is_unfinished(&after);
+    let operation_id = compactor::notify_clipped(access.engine(), order, tail.tokens, &clipped, is_unfinished);
+    Ok(Clipped::Enough { operation_id, clipped })
+}
+
+impl From<Clip> for ClippedResult {
+    fn from(clip: Clip) -> Self {
+        let Clip { entry_id, tokens_before, tokens_after, .. } = clip;
+        Self { entry_id, tokens_before, tokens_after }
     }
 }

@@ -4,23 +4,18 @@
 //! written, the session is free and appends go on. What is appended meanwhile lies after the cut
 //! and is kept.
 
-mod account;
-mod balance;
-mod fitted;
 mod order;
 mod plan;
-mod preview;
-mod written;
+mod summary;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
 use compaction_core::entry::{Entry, EntryId};
-use compaction_core::json;
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
-use compaction_core::{system_state, tokens, trigger};
+use compaction_core::{json, system_state, tokens, trigger};
 use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio_util::sync::CancellationToken;
@@ -36,14 +31,13 @@ use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::Chain;
 use crate::threads::{blocking, blocking_in};
-
-use fitted::Fitted;
 pub use order::CompactionRequest;
+use order::FittedSettings;
 pub(crate) use order::Order;
 use plan::Plan;
-pub use preview::Preview;
-use written::Written;
-pub(crate) use written::prompt_texts;
+pub use plan::Preview;
+use summary::Written;
+pub(crate) use summary::prompt_texts;
 
 /// A compaction that has claimed its session and was told to the host.
 pub type BegunCompaction = Begun<CompactionOperation>;
@@ -57,7 +51,7 @@ pub struct CompactionOperation {
     /// What the host gave.
     given: Option<GivenSummary>,
     order: Arc<Order>,
-    circumstances: Circumstances,
+    end_state: EndState,
 }
 
 /// Claims the session and prepares; tells the host that the compaction has started.
@@ -71,10 +65,10 @@ pub(crate) fn begin(
     let plan = Plan::of(access, order)?;
     // Whatever can fail comes before the start is told, since every start has an end.
     let question = question(access, order, &plan, &guard)?;
-    tell_start(access.engine(), order, &guard.id, plan.tokens_before);
+    notify_start(access.engine(), order, &guard.id, plan.tokens_before);
     let (order, settings) = (Arc::clone(order), order.settings.clone());
-    let (plan, given, circumstances) = (Arc::new(plan), None, Circumstances::default());
-    let operation = CompactionOperation { plan, question, given, order, circumstances };
+    let (plan, given, end_state) = (Arc::new(plan), None, EndState::default());
+    let operation = CompactionOperation { plan, question, given, order, end_state };
     Ok(Begun { guard, chain, settings, operation })
 }
 
@@ -117,8 +111,8 @@ impl Operation for CompactionOperation {
             Err(_) => session.breaker.failed(SystemTime::now()),
         }
         note_recovery(session, &self.order, outcome.as_ref().err());
-        self.circumstances.paused_until = session.breaker.open_until(SystemTime::now());
-        self.circumstances.is_unfinished = is_left_unfinished(run, &self.order).await;
+        self.end_state.paused_until = session.breaker.open_until(SystemTime::now());
+        self.end_state.is_unfinished = is_left_unfinished(run, &self.order).await;
     }
 
     fn end(
@@ -127,16 +121,16 @@ impl Operation for CompactionOperation {
         ended: EndedClaim,
         outcome: Result<Self::Done, EngineError>,
     ) -> Result<Self::Done, EngineError> {
-        let circumstances = Circumstances { is_cancelled: ended.is_cancelled, ..self.circumstances };
+        let end_state = EndState { is_cancelled: ended.is_cancelled, ..self.end_state };
         let done = outcome.clone().map(CompactionDone::Compacted);
-        tell_end(engine, &self.order, ended.operation_id, done, circumstances);
+        notify_end(engine, &self.order, ended.operation_id, done, end_state);
         outcome
     }
 }
 
 /// Tells the host that a compaction has started.
-pub(crate) fn tell_start(engine: &Engine, order: &Order, operation_id: &str, tokens_before: u64) {
-    engine.host.tell(Event::CompactionStarted {
+pub(crate) fn notify_start(engine: &Engine, order: &Order, operation_id: &str, tokens_before: u64) {
+    engine.host.notify(Event::CompactionStarted {
         session_id: order.session_id.clone(),
         operation_id: operation_id.to_owned(),
         reason: order.reason,
@@ -202,7 +196,7 @@ async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool
 
 /// What a host is told of the end of a compaction beside its outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Circumstances {
+pub(crate) struct EndState {
     /// Whether somebody ended it.
     pub(crate) is_cancelled: bool,
     /// Whether the agent has work left.
@@ -212,20 +206,20 @@ pub(crate) struct Circumstances {
 }
 
 /// Tells the host that a compaction has ended.
-pub(crate) fn tell_end(
+pub(crate) fn notify_end(
     engine: &Engine,
     order: &Order,
     operation_id: String,
     outcome: Result<CompactionDone, EngineError>,
-    circumstances: Circumstances,
+    end_state: EndState,
 ) {
-    let Circumstances { is_cancelled, is_unfinished, paused_until } = circumstances;
+    let EndState { is_cancelled, is_unfinished, paused_until } = end_state;
     let has_made_room = match &outcome {
         Ok(CompactionDone::Compacted(compaction)) => order.has_room_for(compaction),
         Ok(CompactionDone::Clipped(_)) => true,
         Err(_) => false,
     };
-    engine.host.tell(Event::CompactionEnded(Box::new(CompactionEnd {
+    engine.host.notify(Event::CompactionEnded(Box::new(CompactionEnd {
         session_id: order.session_id.clone(),
         operation_id,
         reason: order.reason,
@@ -238,7 +232,7 @@ pub(crate) fn tell_end(
 }
 
 /// Tells the host of an operation that has shortened tool results, which was enough; gives its id.
-pub(crate) fn tell_clipped(
+pub(crate) fn notify_clipped(
     engine: &Engine,
     order: &Order,
     tokens_before: u64,
@@ -246,10 +240,10 @@ pub(crate) fn tell_clipped(
     is_unfinished: bool,
 ) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
-    tell_start(engine, order, &operation_id, tokens_before);
-    let (done, circumstances) =
-        (CompactionDone::Clipped(clipped.to_vec()), Circumstances { is_unfinished, ..Circumstances::default() });
-    tell_end(engine, order, operation_id.clone(), Ok(done), circumstances);
+    notify_start(engine, order, &operation_id, tokens_before);
+    let (done, end_state) =
+        (CompactionDone::Clipped(clipped.to_vec()), EndState { is_unfinished, ..EndState::default() });
+    notify_end(engine, order, operation_id.clone(), Ok(done), end_state);
     operation_id
 }
 
@@ -325,7 +319,7 @@ fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> 
 
 fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Written) -> Result<Compaction, EngineError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let account = written.account.told(&written.summary);
+    let account = written.account.report(&written.summary);
     let usage = written.usage.map(RawValue::from_string).transpose();
     let details = RawValue::from_string(written.details).map_err(|error| EngineError::internal(error.to_string()))?;
     Ok(Compaction {

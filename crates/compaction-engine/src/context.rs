@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::json;
-use compaction_core::pins::{self, Pins};
+use compaction_core::pins::Pins;
 use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
 use compaction_core::projection::{Branch as _, PathState, Projection};
+use compaction_core::{json, pins};
 use session_store::{Session, StoreError};
 
 use crate::error::EngineError;

@@ -17,11 +17,11 @@ use crate::redaction::Redactions;
 
 /// Who uses the engine: a server with its client, an agent, a test.
 ///
-/// Everything but [`Host::tell`] has a default, which is that of a host without hooks and models.
+/// Everything but [`Host::notify`] has a default, which is that of a host without hooks and models.
 #[async_trait]
 pub trait Host: Send + Sync + Debug {
     /// Takes note of an event. It is called under the lock of a session, so that it must not wait.
-    fn tell(&self, event: Event);
+    fn notify(&self, event: Event);
 
     /// Whether the host wants [`Event::Progress`].
     fn wants_progress(&self) -> bool {
@@ -97,7 +97,7 @@ pub trait Host: Send + Sync + Debug {
 pub struct NoHost;
 
 impl Host for NoHost {
-    fn tell(&self, _event: Event) {}
+    fn notify(&self, _event: Event) {}
 }
 
 /// What a host can be asked.

@@ -53,7 +53,6 @@
 //! - [`threads`]: the bound on work at a time.
 
 mod auto_compaction;
-mod breaker;
 mod compactor;
 pub mod context;
 mod engine;

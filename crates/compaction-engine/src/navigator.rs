@@ -1,39 +1,39 @@
 //! A navigation from the call to its entries (docs/summaries.md, "Branch summaries").
+//!
+//! The host gets a start event where a summary is written or the caller does not wait, and then exactly one end
+//! event.
 
-mod route;
-mod told;
-
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use compaction_core::conversation::Thinking;
-use compaction_core::entry::{Entry, EntryId, EntryKind};
-use compaction_core::file_operations::FileOperations;
-use compaction_core::json;
-use compaction_core::navigation::{BranchPreparation, branch_budget};
-use compaction_core::prompts::{self, OutputLimits, PromptTexts};
+use compaction_core::entry::{Entry, EntryBody, EntryId, EntryKind};
+use compaction_core::file_operations::{FileOperations, FileTools};
+use compaction_core::navigation::{BranchPreparation, Destination, branch_budget};
+use compaction_core::prompts::{OutputLimits, PromptTexts};
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
+use compaction_core::{json, prompts};
 use serde_json::json;
-use session_store::{NewEntry, Parent, Precondition, Session};
+use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
 use tokio::sync::OwnedRwLockWriteGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::compactor::prompt_texts;
-use crate::context::member;
+use crate::context::{member, project};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{
     BeforeNavigation, Event, GivenBranchSummary, Navigation, NavigationChanges, OperationKind, Question,
 };
 use crate::models::sum_usage;
-use crate::operation::{self, Begun, Commit, EndedClaim, Operation, SummaryOperation};
+use crate::operation;
+use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::redaction::Redactions;
 use crate::session::{OpenSession, OperationGuard, SessionAccess, Slot, change};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, SummaryJob};
 use crate::threads::blocking;
-pub use route::Route;
-use told::{Start, Started, tell_end};
 
 /// What a caller wants of a navigation.
 #[derive(Debug, Clone)]
@@ -154,10 +154,10 @@ impl Operation for NavigationOperation {
         };
         if !request.waits {
             let start = Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 };
-            started.tell(engine, &session.id, &target_id, start);
+            started.notify(engine, &session.id, &target_id, start);
         }
         if started.operation_id().is_some() {
-            tell_end(engine, &session.id, operation_id, &outcome, is_aborted);
+            notify_end(engine, &session.id, operation_id, &outcome, is_aborted);
         }
         outcome
     }
@@ -182,7 +182,7 @@ pub(crate) async fn begin(
     let (guard, old_leaf_id, step) = begun.inspect_err(|error| {
         // What was told to have started must end, also if the disk has refused the move since.
         if let Some(operation_id) = started.operation_id() {
-            tell_end(engine, &session_id, operation_id, &Err(error.clone()), false);
+            notify_end(engine, &session_id, operation_id, &Err(error.clone()), false);
         }
     })?;
     let (target_id, is_from_hook) = (request.target_id.clone(), false);
@@ -232,7 +232,7 @@ fn claim(
     let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
     let old_leaf_id = route.old_leaf_id.clone();
     let step = if route.is_there(session).map_err(|error| open.store_failure(error))? {
-        tell_start_of_move(access, params, &guard.id, &route, started);
+        notify_start_of_move(access, params, &guard.id, &route, started);
         Step::Moved(stayed(&route))
     } else if access.engine().host.answers(Question::BeforeNavigation) {
         Step::Ask(Box::new(question(&open.id, params, &route, &guard)))
@@ -259,7 +259,7 @@ fn go(
         if !preparation.messages.is_empty() {
             let old_leaf_id = route.old_leaf_id.clone();
             let start = Start { operation_id, old_leaf_id, estimated_tokens: preparation.tokens };
-            started.tell(access.engine(), &access.open().id, &params.target_id, start);
+            started.notify(access.engine(), &access.open().id, &params.target_id, start);
             let texts = Arc::new(prompt_texts(settings));
             let reserve_tokens = settings.branch_reserve_tokens();
             let thinking = settings.thinking();
@@ -267,12 +267,12 @@ fn go(
             return Ok(Step::Summarize(Box::new(plan)));
         }
     }
-    tell_start_of_move(access, params, operation_id, &route, started);
+    notify_start_of_move(access, params, operation_id, &route, started);
     move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
 }
 
 /// A caller that does not wait learns of the end by an event, whose start comes before all else.
-fn tell_start_of_move(
+fn notify_start_of_move(
     access: &SessionAccess<'_>,
     params: &NavigationRequest,
     operation_id: &str,
@@ -281,7 +281,7 @@ fn tell_start_of_move(
 ) {
     if !params.waits {
         let start = Start { operation_id, old_leaf_id: route.old_leaf_id.clone(), estimated_tokens: 0 };
-        started.tell(access.engine(), &access.open().id, &params.target_id, start);
+        started.notify(access.engine(), &access.open().id, &params.target_id, start);
     }
 }
 
@@ -318,7 +318,7 @@ fn move_plainly(access: &mut SessionAccess<'_>, route: &Route, label: Option<&st
     let condition = Precondition::LeafIs(route.old_leaf_id.clone());
     let mark = NewEntry::new("custom", &members);
     append_labelled(access, route, mark, &condition, label.map(|label| (route.target.id(), label)))?;
-    Ok(tell_moved(access, route, None))
+    Ok(notify_moved(access, route, None))
 }
 
 /// Appends what makes the move, and the label with it: both are in the file, or the leaf is where it
@@ -341,9 +341,9 @@ fn append_labelled(
 }
 
 /// Tells of a move that was made.
-fn tell_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> Navigation {
+fn notify_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> Navigation {
     let (leaf_id, old_leaf_id) = (access.leaf_id(), route.old_leaf_id.clone());
-    access.tell(Event::LeafChanged {
+    access.notify(Event::LeafChanged {
         session_id: access.open().id.clone(),
         leaf_id: leaf_id.clone(),
         old_leaf_id: old_leaf_id.clone(),
@@ -450,7 +450,7 @@ async fn by_summarizer(
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
         local_tokens: prompts::BRANCH_MAX_TOKENS,
         thinking: plan.thinking,
-        collected: None,
+        ledgers: None,
         conversation: None,
     };
     let written = operation.summarize(&[job]).await?;
@@ -516,5 +516,128 @@ fn commit(
     let id = access.session().new_entry_id();
     let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", &members) };
     let entry = append_labelled(access, route, summary, &condition, label.map(|label| (&id, label)))?;
-    Ok(tell_moved(access, route, Some(&entry)))
+    Ok(notify_moved(access, route, Some(&entry)))
+}
+
+/// Custom type of the entries by which a navigation without a summary is kept (docs/session-format.md,
+/// "Entries of our own").
+const NAVIGATION: &str = "compactd.navigation";
+
+/// A navigation as it would go from a leaf to a target.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// The entry to go to.
+    pub target: Arc<Entry>,
+    /// The leaf that is left.
+    pub old_leaf_id: Option<EntryId>,
+    /// The deepest entry that both paths share.
+    pub common_ancestor_id: Option<EntryId>,
+    /// The entries that are left, oldest first.
+    pub abandoned: Vec<EntryId>,
+    /// Where it leads.
+    pub destination: Destination,
+}
+
+impl Route {
+    /// The route from `leaf` to `target_id`.
+    pub fn of(
+        session: &Session,
+        open: &OpenSession,
+        leaf: Option<EntryId>,
+        target_id: &EntryId,
+    ) -> Result<Self, EngineError> {
+        let store_failure = |error| open.store_failure(error);
+        let target = session.entry_or_stand_in(target_id).map_err(store_failure)?;
+        let common = session.common_ancestor(leaf.as_ref(), Some(target.id())).map_err(store_failure)?;
+        let path = session.branch_ids(leaf.as_ref()).map_err(store_failure)?;
+        let shared = common.as_ref().and_then(|common| path.iter().position(|id| id == common));
+        Ok(Self {
+            destination: Destination::of(&target),
+            abandoned: path[shared.map_or(0, |shared| shared + 1)..].to_vec(),
+            common_ancestor_id: common,
+            old_leaf_id: leaf,
+            target,
+        })
+    }
+
+    /// Whether the session is there already: the destination is the leaf, or the leaf is the mark
+    /// of an earlier navigation to it.
+    pub fn is_there(&self, session: &Session) -> Result<bool, StoreError> {
+        let Some(leaf) = &self.old_leaf_id else {
+            return Ok(self.destination.new_leaf_id.is_none());
+        };
+        if self.target.id() == leaf || self.destination.new_leaf_id.as_ref() == Some(leaf) {
+            return Ok(true);
+        }
+        let entry = session.entry_or_stand_in(leaf)?;
+        let is_mark = matches!(entry.body(), EntryBody::Custom { custom_type, .. } if custom_type == NAVIGATION);
+        Ok(is_mark && entry.header().parent_id == self.destination.new_leaf_id)
+    }
+
+    /// The text to edit and send anew. A message that is the leaf stays in the context, so that its
+    /// text is not handed back to be sent once more.
+    pub fn editor_text(&self) -> Option<String> {
+        let is_leaf = self.old_leaf_id.as_ref() == Some(self.target.id());
+        self.destination.editor_text.clone().filter(|_| !is_leaf)
+    }
+
+    /// What a summary of the abandoned entries is made from: of their messages the newest that fit
+    /// `budget` tokens.
+    pub fn branch_preparation(
+        &self,
+        session: &Session,
+        open: &OpenSession,
+        budget: Option<u64>,
+        tools: &FileTools,
+    ) -> Result<BranchPreparation, EngineError> {
+        let projection = project(session, open, self.old_leaf_id.as_ref())?;
+        let ids: HashSet<&EntryId> = self.abandoned.iter().collect();
+        let branch = session.branch_entries(self.old_leaf_id.as_ref()).map_err(|error| open.store_failure(error))?;
+        let abandoned: Vec<Arc<Entry>> = branch.into_iter().filter(|entry| ids.contains(entry.id())).collect();
+        Ok(BranchPreparation::of(&projection, &abandoned, budget, tools))
+    }
+}
+
+/// Whether the host was told that an operation has started, and of which.
+#[derive(Debug, Clone, Default)]
+struct Started(Arc<OnceLock<String>>);
+
+impl Started {
+    /// The operation that was told of.
+    fn operation_id(&self) -> Option<String> {
+        self.0.get().cloned()
+    }
+
+    /// Tells the host, once.
+    fn notify(&self, engine: &Engine, session_id: &str, target_id: &EntryId, start: Start<'_>) {
+        if self.0.set(start.operation_id.to_owned()).is_ok() {
+            engine.host.notify(Event::NavigationStarted {
+                session_id: session_id.to_owned(),
+                operation_id: start.operation_id.to_owned(),
+                target_id: target_id.clone(),
+                old_leaf_id: start.old_leaf_id,
+                estimated_tokens: start.estimated_tokens,
+            });
+        }
+    }
+}
+
+/// What there is to tell of a start.
+struct Start<'a> {
+    operation_id: &'a str,
+    old_leaf_id: Option<EntryId>,
+    /// Tokens of what is summarised.
+    estimated_tokens: u64,
+}
+
+/// Tells the host how a navigation ended.
+fn notify_end(
+    engine: &Engine,
+    session_id: &str,
+    operation_id: String,
+    outcome: &Result<Navigation, EngineError>,
+    is_aborted: bool,
+) {
+    let (session_id, outcome) = (session_id.to_owned(), outcome.clone());
+    engine.host.notify(Event::NavigationEnded { session_id, operation_id, outcome, is_aborted });
 }

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::redaction::{Redactions, Redactor};
 use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
 use crate::settings::Settings;
-use crate::summarizers::{Chain, Occasion, Summarizer, SummaryJob, SummaryText};
+use crate::summarizers::{Chain, JobContext, Summarizer, SummaryJob, SummaryText};
 
 /// What is done to a session in the turn that commits.
 pub(crate) type Commit<T> = Box<dyn FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send>;
@@ -182,14 +182,14 @@ impl SummaryOperation {
             Some(redactor) => progress.without_secrets(Arc::clone(redactor)),
             None => progress,
         };
-        let occasion = self.occasion(context, Arc::new(progress));
+        let job_context = self.job_context(context, Arc::new(progress));
         let mut failures = Vec::new();
         let mut last = None;
         for summarizer in &self.chain {
-            let (requests, failed_usage) = (occasion.progress.requests_begun(), occasion.progress.usage());
-            match self.summarize_by(&**summarizer, jobs, &occasion).await {
+            let (requests, failed_usage) = (job_context.progress.requests_begun(), job_context.progress.usage());
+            match self.summarize_by(&**summarizer, jobs, &job_context).await {
                 Ok(summaries) => {
-                    occasion.progress.committing();
+                    job_context.progress.committing();
                     return Ok(WrittenSummaries {
                         summaries,
                         summarizer: summarizer.name().to_owned(),
@@ -199,7 +199,7 @@ impl SummaryOperation {
                 }
                 Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
                 Err(error) => {
-                    let requests = occasion.progress.requests_begun() - requests;
+                    let requests = job_context.progress.requests_begun() - requests;
                     let error = error.with_attempts(requests);
                     failures.push(failure(summarizer.name(), &error, requests));
                     last = Some(error);
@@ -219,14 +219,14 @@ impl SummaryOperation {
         &self,
         summarizer: &dyn Summarizer,
         jobs: &[SummaryJob],
-        occasion: &Occasion,
+        job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         if summarizer.is_local() {
-            return self.summarize_here(summarizer, jobs, occasion).await;
+            return self.summarize_here(summarizer, jobs, job_context).await;
         }
         let mut summaries = Vec::new();
         for job in jobs {
-            let summary = self.in_time(summarizer.summarize(job.clone(), occasion)).await?;
+            let summary = self.in_time(summarizer.summarize(job.clone(), job_context)).await?;
             checked(&summary.text)?;
             summaries.push(summary);
         }
@@ -239,14 +239,14 @@ impl SummaryOperation {
         &self,
         summarizer: &dyn Summarizer,
         jobs: &[SummaryJob],
-        occasion: &Occasion,
+        job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         let mut summaries = Vec::new();
         let mut left = 0;
         for job in jobs.iter().rev() {
             let room = job.local_tokens.saturating_add(left);
             let job = SummaryJob { local_tokens: room, ..job.clone() };
-            let summary = self.unless_cancelled(summarizer.summarize(job, occasion)).await?;
+            let summary = self.unless_cancelled(summarizer.summarize(job, job_context)).await?;
             checked(&summary.text)?;
             left = room.saturating_sub(estimate_text(&summary.text));
             summaries.push(summary);
@@ -301,8 +301,8 @@ impl SummaryOperation {
         }
     }
 
-    fn occasion(&self, context: RequestContext, progress: Arc<Progress>) -> Occasion {
-        Occasion { context, cancel: self.guard.cancel.clone(), deadline: self.deadline, progress }
+    fn job_context(&self, context: RequestContext, progress: Arc<Progress>) -> JobContext {
+        JobContext { context, cancel: self.guard.cancel.clone(), deadline: self.deadline, progress }
     }
 }
 

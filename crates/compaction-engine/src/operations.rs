@@ -7,15 +7,16 @@ use tokio::sync::OwnedRwLockWriteGuard;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::auto_compaction::{self, AppendOutcome};
-use crate::compactor::{self, BegunCompaction, CompactionRequest, Order};
+use crate::auto_compaction::AppendOutcome;
+use crate::compactor::{BegunCompaction, CompactionRequest, Order};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{Compaction, Navigation};
-use crate::navigator::{self, BegunNavigation, NavigationRequest};
+use crate::navigator::{BegunNavigation, NavigationRequest};
 use crate::session::{OpenSession, SessionAccess, Slot, change};
 use crate::settings::Settings;
-use crate::summarizers::{self, Chain};
+use crate::summarizers::Chain;
+use crate::{auto_compaction, compactor, navigator, summarizers};
 
 /// An open session with the right to change it.
 pub type SessionTurn = (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>);

@@ -31,37 +31,37 @@ struct State {
     usage: Option<Value>,
     /// UTF-16 units of the answer so far.
     units: usize,
-    untold: Untold,
-    told: Instant,
+    pending: PendingText,
+    last_sent: Instant,
 }
 
 /// Text that is gathered.
 #[derive(Debug)]
-enum Untold {
+enum PendingText {
     Plain(String),
     Redacted(RedactedStream),
 }
 
-impl Untold {
+impl PendingText {
     fn push(&mut self, text: &str) {
         match self {
-            Self::Plain(untold) => untold.push_str(text),
-            Self::Redacted(untold) => untold.push(text),
+            Self::Plain(pending) => pending.push_str(text),
+            Self::Redacted(pending) => pending.push(text),
         }
     }
 
-    /// What can be told; all of it at the end.
+    /// What can be last_sent; all of it at the end.
     fn take(&mut self, is_end: bool) -> String {
         match self {
-            Self::Plain(untold) => std::mem::take(untold),
-            Self::Redacted(untold) => untold.take(is_end),
+            Self::Plain(pending) => std::mem::take(pending),
+            Self::Redacted(pending) => pending.take(is_end),
         }
     }
 
     fn clear(&mut self) {
         match self {
-            Self::Plain(untold) => untold.clear(),
-            Self::Redacted(untold) => untold.clear(),
+            Self::Plain(pending) => pending.clear(),
+            Self::Redacted(pending) => pending.clear(),
         }
     }
 }
@@ -79,15 +79,15 @@ impl Progress {
                 requests,
                 usage: None,
                 units: 0,
-                untold: Untold::Plain(String::new()),
-                told: Instant::now(),
+                pending: PendingText::Plain(String::new()),
+                last_sent: Instant::now(),
             }),
         }
     }
 
-    /// The same, which tells no secrets: a line is told when the next ones are there.
+    /// The same, which tells no secrets: a line is last_sent when the next ones are there.
     pub(crate) fn without_secrets(self, redactor: Arc<Redactor>) -> Self {
-        self.lock().untold = Untold::Redacted(RedactedStream::new(redactor));
+        self.lock().pending = PendingText::Redacted(RedactedStream::new(redactor));
         self
     }
 
@@ -119,11 +119,11 @@ impl Progress {
         state.request = state.request.saturating_add(1);
         state.requests = state.requests.max(state.request);
         state.units = 0;
-        state.untold.clear();
-        self.tell(&mut state, OperationPhase::Summarizing, None);
+        state.pending.clear();
+        self.notify(&mut state, OperationPhase::Summarizing, None);
     }
 
-    /// A piece of the answer has come. It is told a little later, or with the next one, so that a
+    /// A piece of the answer has come. It is last_sent a little later, or with the next one, so that a
     /// host that does not read gets no queue of pieces.
     pub(crate) fn delta(&self, text: &str) {
         if !self.is_wanted || text.is_empty() {
@@ -131,27 +131,27 @@ impl Progress {
         }
         let mut state = self.lock();
         state.units += utf16_len(text);
-        state.untold.push(text);
-        if state.told.elapsed() >= GATHER && self.host.has_room() {
-            let delta = state.untold.take(false);
+        state.pending.push(text);
+        if state.last_sent.elapsed() >= GATHER && self.host.has_room() {
+            let delta = state.pending.take(false);
             if !delta.is_empty() {
-                self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+                self.notify(&mut state, OperationPhase::Summarizing, Some(delta));
             }
         }
     }
 
-    /// The answer is whole: what was not told yet is told.
+    /// The answer is whole: what was not last_sent yet is last_sent.
     pub(crate) fn end_request(&self) {
         let mut state = self.lock();
-        let delta = state.untold.take(true);
+        let delta = state.pending.take(true);
         if !delta.is_empty() {
-            self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+            self.notify(&mut state, OperationPhase::Summarizing, Some(delta));
         }
     }
 
     /// The operation waits before it tries again.
     pub(crate) fn waiting(&self) {
-        self.tell(&mut self.lock(), OperationPhase::Waiting, None);
+        self.notify(&mut self.lock(), OperationPhase::Waiting, None);
     }
 
     /// The entry is being written.
@@ -159,14 +159,14 @@ impl Progress {
         let mut state = self.lock();
         state.request = state.requests;
         state.units = 0;
-        self.tell(&mut state, OperationPhase::Committing, None);
+        self.notify(&mut state, OperationPhase::Committing, None);
     }
 
-    fn tell(&self, state: &mut State, phase: OperationPhase, delta: Option<String>) {
+    fn notify(&self, state: &mut State, phase: OperationPhase, delta: Option<String>) {
         if !self.is_wanted {
             return;
         }
-        state.told = Instant::now();
+        state.last_sent = Instant::now();
         let RequestContext { session_id, operation_id } = self.context.clone();
         let progress = OperationProgress {
             operation: self.operation,
@@ -178,7 +178,7 @@ impl Progress {
             output_tokens: state.units.div_ceil(4) as u64,
             delta,
         };
-        self.host.tell(Event::Progress(progress));
+        self.host.notify(Event::Progress(progress));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

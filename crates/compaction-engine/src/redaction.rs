@@ -1,20 +1,15 @@
-//! Secrets are taken out of what goes to a summarizer and of what comes back, since a summary
-//! lives longer and travels further than the conversation that it is made from.
+//! Removes secrets from what goes to a summarizer and from what comes back, because a summary lives longer and
+//! travels further than its conversation.
 //!
-//! Secrets are known by their form: what issuers document (`rules`), and values that are
-//! assigned to names like `password`. What has no form is not found. Nothing is stored changed
-//! but the summary itself: entries keep what they hold.
+//! Secrets are recognised by form: the formats that issuers document, and values that are assigned to names like
+//! `password` (`patterns`). A secret without a known form is not found. Only summaries are changed; entries keep what
+//! they hold. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
-mod conversations;
 mod keys;
-mod plain;
+mod patterns;
 mod rules;
-mod settings;
-mod stream;
 mod texts;
-mod tokens;
-mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,18 +17,17 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memchr_iter;
 use regex::{Captures, Regex};
 
 use check::{Check, Found};
-use plain::Plain;
 use rules::rules;
-pub use settings::{ExtraRule, RedactionSettings};
-pub(crate) use stream::RedactedStream;
-pub(crate) use texts::RedactedTexts;
+pub use rules::{ExtraRule, RedactionSettings};
+pub(crate) use texts::{RedactedStream, RedactedTexts};
 
 /// Replacing one secret can free another that it touched. Texts that would need more rounds than
 /// this are made for it.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 /// Bytes behind the beginning of a form in which it has to be seen; what is found may be longer. It keeps
 /// texts without line breaks from being read again at every keyword.
 const TOKEN_REACH: usize = 1024;
@@ -110,7 +104,7 @@ impl Redactor {
     /// time is in proportion to the text.
     pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
         let mut redacted = Redacted { text: Cow::Borrowed(text), counts: BTreeMap::new() };
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let found = self.find(&redacted.text);
             if found.is_empty() {
                 break;
@@ -265,9 +259,73 @@ fn is_name_part(character: char) -> bool {
     character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-'
 }
 
+/// What a text says, and where that stands in it.
+#[derive(Debug)]
+struct Plain<'t> {
+    /// The text without escapes.
+    text: Cow<'t, str>,
+    /// Where escapes were, in order: the byte after each in the plain text, and in the escaped one.
+    after_escapes: Vec<(usize, usize)>,
+}
+
+impl<'t> Plain<'t> {
+    /// Reads `text`. Backslashes before a letter that stands for white space, before a quote or before
+    /// a slash are one escape with it; others stay, since they may be meant.
+    fn of(text: &'t str) -> Self {
+        let mut plain = String::new();
+        let (mut after_escapes, mut done, mut passed) = (Vec::new(), 0, 0);
+        for backslash in memchr_iter(b'\\', text.as_bytes()) {
+            if backslash < passed {
+                continue;
+            }
+            let backslashes = text.as_bytes()[backslash..].iter().take_while(|byte| **byte == b'\\').count();
+            passed = backslash + backslashes;
+            let Some((character, end)) = escape(text, passed) else {
+                continue;
+            };
+            plain.push_str(&text[done..backslash]);
+            plain.push(character);
+            after_escapes.push((plain.len(), end));
+            done = end;
+        }
+        if after_escapes.is_empty() {
+            return Self { text: Cow::Borrowed(text), after_escapes };
+        }
+        plain.push_str(&text[done..]);
+        Self { text: Cow::Owned(plain), after_escapes }
+    }
+
+    /// Where a range of the plain text stands in the text. An escape is in it as a whole, or not at all.
+    fn to_escaped(&self, range: &Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let before = self.after_escapes.partition_point(|(plain, _)| *plain <= at);
+            match before.checked_sub(1).map(|index| self.after_escapes[index]) {
+                Some((plain, escaped)) => escaped + (at - plain),
+                None => at,
+            }
+        };
+        place(range.start)..place(range.end)
+    }
+}
+
+/// The character that the letter at `letter` stands for behind backslashes, and the end of the escape.
+fn escape(text: &str, letter: usize) -> Option<(char, usize)> {
+    let end = letter + 1;
+    match text.as_bytes().get(letter)? {
+        b'n' => Some(('\n', end)),
+        b'r' => Some(('\r', end)),
+        b't' => Some(('\t', end)),
+        quote @ (b'"' | b'\'' | b'/') => Some((char::from(*quote), end)),
+        b'u' => {
+            let code = u32::from_str_radix(text.get(end..end + 4)?, 16).ok()?;
+            let character = char::from_u32(code).filter(char::is_ascii)?;
+            Some((character, end + 4))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod yardstick;

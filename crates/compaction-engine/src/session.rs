@@ -1,8 +1,11 @@
-//! Sessions that are open, and the operations that run on them.
+//! Open sessions, the turns that change them, and the operations that claim them.
+//!
+//! One call changes a session at a time. Calls queue for that turn in the order of arrival. After a turn, the caller
+//! waits for the disk while others already use the session.
 
 mod automatic;
-mod turn;
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,16 +15,15 @@ use session_store::{
     Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
     SessionStore, StoreError,
 };
-use tokio::sync::{Notify, RwLock};
+use tokio::sync::{Notify, OwnedRwLockWriteGuard, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::breaker::Breaker;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
-
+use crate::threads;
+use automatic::Breaker;
 pub use automatic::{AgentModel, AutoCompaction};
-pub use turn::{Turn, change};
 
 /// A session, until it is closed.
 pub type Slot = Option<Session>;
@@ -137,12 +139,6 @@ impl OpenSession {
         Ok(Self::new(Arc::new(MemoryStore), session).0)
     }
 
-    /// Whether reads look at the file first: a session that is never written here has no other
-    /// occasion to notice what others write.
-    pub fn must_refresh_to_read(&self) -> bool {
-        self.is_read_only.load(Ordering::Relaxed)
-    }
-
     /// Notes whether the session is open for reading alone.
     pub fn set_read_only(&self, is_read_only: bool) {
         self.is_read_only.store(is_read_only, Ordering::Relaxed);
@@ -210,7 +206,8 @@ impl OpenSession {
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
     }
 
-    /// Whether the session cannot be written.
+    /// Whether the session is open for reading alone. Reads of such a session check the file first, because it has no
+    /// writes that would notice what others write.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only.load(Ordering::Relaxed)
     }
@@ -317,8 +314,8 @@ impl<'a> SessionAccess<'a> {
     }
 
     /// Tells the host.
-    pub fn tell(&self, event: Event) {
-        self.engine.host.tell(event);
+    pub fn notify(&self, event: Event) {
+        self.engine.host.notify(event);
     }
 
     /// Reads what other programs added and tells the host.
@@ -416,7 +413,7 @@ impl<'a> SessionAccess<'a> {
         if self.open.is_private {
             return;
         }
-        self.tell(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
+        self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
     }
 
     /// The error of an append; tells of the foreign entries that were read before it failed.
@@ -434,6 +431,87 @@ impl<'a> SessionAccess<'a> {
         };
         self.open.auto_compaction.forget_context();
         let ForeignChange { entry_ids, leaf_id } = foreign;
-        self.tell(Event::SessionChanged { session_id: self.open.id.clone(), entry_ids, leaf_id });
+        self.notify(Event::SessionChanged { session_id: self.open.id.clone(), entry_ids, leaf_id });
     }
+}
+
+/// Changes a session whose lock is held, on a thread for blocking work. What must reach the disk has
+/// reached it when this returns; the session is free for others while the disk works.
+///
+/// # Errors
+/// Those of `work`, of a session that was closed meanwhile, and of a disk that does not keep what was
+/// written, which is taken back then.
+pub async fn change<T, E, W>(
+    engine: Arc<Engine>,
+    session: Arc<OpenSession>,
+    guard: OwnedRwLockWriteGuard<Slot>,
+    work: W,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<EngineError> + Send + 'static,
+    W: FnOnce(&mut SessionAccess<'_>) -> Result<T, E> + Send + 'static,
+{
+    let is_quick = session.is_quick();
+    threads::run_with_permit(is_quick, move || Turn::take(engine, session, guard, work)).await??.end().await
+}
+
+/// A turn that is over, and what it still waits for.
+#[derive(Debug)]
+pub struct Turn<T, E> {
+    outcome: Result<T, E>,
+    synced: Option<oneshot::Receiver<io::Result<()>>>,
+    engine: Arc<Engine>,
+    session: Arc<OpenSession>,
+}
+
+impl<T, E: From<EngineError>> Turn<T, E> {
+    /// Does the work of a turn; the session is free for others when this returns.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
+    pub fn take(
+        engine: Arc<Engine>,
+        session: Arc<OpenSession>,
+        mut guard: OwnedRwLockWriteGuard<Slot>,
+        work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, E>,
+    ) -> Result<Self, E> {
+        let mut access = SessionAccess::new(&engine, &session, guard.as_mut())?;
+        let outcome = work(&mut access);
+        // Lined up for the disk in the order of the writes; the wait is for others' turns.
+        let synced = access.take_pending_sync().map(queue_sync);
+        drop(guard);
+        Ok(Self { outcome, synced, engine, session })
+    }
+
+    /// Waits for what the turn left to wait for.
+    ///
+    /// # Errors
+    /// That of the work, or that of a disk that does not keep what was written.
+    pub async fn end(self) -> Result<T, E> {
+        let Some(synced) = self.synced else {
+            return self.outcome;
+        };
+        match synced.await.unwrap_or_else(|_| Err(io::Error::other("the sync ended early"))) {
+            Ok(()) => self.outcome,
+            Err(error) => Err(undo_unsynced(self.engine, self.session, error).await.into()),
+        }
+    }
+}
+
+fn queue_sync(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
+    let (sender, synced) = oneshot::channel();
+    // A caller that is gone needs no answer.
+    pending.then(move |outcome| drop(sender.send(outcome)));
+    synced
+}
+
+/// Takes back what could not be synced, before the caller hears of it, and gives the caller's error.
+async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io::Error) -> EngineError {
+    let guard = Arc::clone(&session.slot).write_owned().await;
+    let undone = threads::blocking_in(session.is_quick(), move || {
+        let mut guard = guard;
+        SessionAccess::new(&engine, &session, guard.as_mut())?.take_back_unsynced(error)
+    });
+    undone.await.unwrap_or_else(|error| error)
 }

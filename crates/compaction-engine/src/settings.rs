@@ -7,7 +7,6 @@
 //! what is harmless, unless the host trusts it.
 
 mod layers;
-mod project;
 
 use std::time::Duration;
 
@@ -22,11 +21,10 @@ use session_store::Durability;
 use crate::error::EngineError;
 use crate::models::{RequestChoice, RetryPolicy, configuration};
 use crate::redaction::RedactionSettings;
-
 pub use layers::SettingsLayers;
 
 /// Fewest bytes of a stored ledger: room for the last request.
-const LEAST_LEDGER_BYTES: usize = 1024;
+const MIN_LEDGER_BYTES: usize = 1024;
 
 /// Settings in force.
 #[derive(Debug, Clone)]
@@ -236,7 +234,7 @@ impl Settings {
     /// Bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
     pub fn ledger_bytes(&self) -> usize {
         let bytes = self.merged["compactd"]["ledger"]["maxBytes"].as_u64();
-        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(LEAST_LEDGER_BYTES))
+        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(MIN_LEDGER_BYTES))
     }
 
     /// Tokens that may be added to a summary for facts that it lacks (`compactd.repair: {enabled,

@@ -36,7 +36,7 @@ struct Recorder {
 
 #[async_trait]
 impl Host for Recorder {
-    fn tell(&self, event: Event) {
+    fn notify(&self, event: Event) {
         self.told.lock().unwrap().push(shown(&event));
     }
 

@@ -1,19 +1,17 @@
-//! What was ordered: by a person, by a program, or by the server itself.
+//! The order of a compaction: who asked for it, how much it keeps, and which threshold it has to reach.
 
 use compaction_core::entry::EntryId;
-use compaction_core::extractive;
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::summary::{ShownFiles, append_file_blocks};
-use compaction_core::system_state;
 use compaction_core::tokens::estimate_text;
-use compaction_core::trigger;
+use compaction_core::trigger::EffectiveLimits;
+use compaction_core::{extractive, system_state, trigger};
 
-use super::balance::{Balance, Measure};
-use super::fitted::Fitted;
+use super::plan::{Balance, Measure};
 use crate::error::EngineError;
 use crate::host::{Compaction, CompactionReason, GivenSummary};
 use crate::session::AgentModel;
@@ -23,10 +21,10 @@ use crate::settings::Settings;
 /// the format alone take some, and so little cannot make a context grow without end.
 const ALWAYS_ALLOWED_TOKENS: u64 = 256;
 /// Tokens that any summary has: its headings alone take more.
-const LEAST_SUMMARY_TOKENS: u64 = 24;
+const MIN_SUMMARY_TOKENS: u64 = 24;
 
 /// Tokens that a provider counts for an estimated one at most: text in Chinese comes to four.
-const MOST_PER_ESTIMATE: u64 = 5;
+const MAX_TOKENS_PER_ESTIMATED: u64 = 5;
 
 /// How often a little less is tried to be kept before it is half as much each time.
 const SMALL_STEPS: usize = 4;
@@ -101,7 +99,7 @@ impl Order {
         settings: Settings,
         model: Option<&AgentModel>,
     ) -> Self {
-        let fitted = Fitted::of(&settings, model);
+        let fitted = FittedSettings::of(&settings, model);
         Self {
             session_id: session_id.to_owned(),
             reason: CompactionReason::Manual,
@@ -137,7 +135,7 @@ impl Order {
         let (tools, compaction) = (self.settings.file_tools(), self.compaction_of(projection));
         let Some(threshold) = self.target() else {
             return match self.threshold {
-                Some(threshold) => Fitted { compaction, threshold }.prepare(&self.settings, projection, leaf),
+                Some(threshold) => FittedSettings { compaction, threshold }.prepare(&self.settings, projection, leaf),
                 None => Preparation::of(projection, leaf, compaction, &tools),
             };
         };
@@ -196,7 +194,7 @@ impl Order {
     pub(super) fn measure(&self, projection: &Projection) -> Measure {
         let measure = Measure::of(projection);
         // A count of many times the estimate is of something else than these messages.
-        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MOST_PER_ESTIMATE);
+        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MAX_TOKENS_PER_ESTIMATED);
         let counted = self.counted.filter(is_plausible).unwrap_or(0).max(measure.counted);
         Measure { counted, ..measure }
     }
@@ -263,7 +261,7 @@ impl Order {
                 unestimated_tokens,
             });
         }
-        let least = pinned_tokens.saturating_add(LEAST_SUMMARY_TOKENS);
+        let least = pinned_tokens.saturating_add(MIN_SUMMARY_TOKENS);
         match self.largest_summary(Some(replaced_tokens)).is_some_and(|largest| least > largest) {
             true => Err(EngineError::NoGain { replaced_tokens, pinned_tokens }),
             false => Ok(()),
@@ -339,4 +337,85 @@ fn additions(preparation: &Preparation, settings: &Settings) -> u64 {
     let blocks = estimate_text(&append_file_blocks("", &files.read_files, &files.modified_files));
     let blocks = blocks.min(ShownFiles::most_tokens(reserve_tokens));
     blocks.saturating_add(settings.repair_tokens().unwrap_or(0)).min(reserve_tokens / 5)
+}
+
+/// The settings as they fit a window that is known (docs/triggers.md, "Threshold").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FittedSettings {
+    /// How much to keep.
+    pub(super) compaction: CompactionSettings,
+    /// More tokens than this are too many for the model.
+    pub(super) threshold: u64,
+}
+
+impl FittedSettings {
+    /// The settings as they fit the model of a session; what the call itself gave stays as it is.
+    /// `None` where no window is known.
+    pub(super) fn of(settings: &Settings, model: Option<&AgentModel>) -> Option<Self> {
+        let model = model.filter(|model| model.context_window > 0)?;
+        let wanted = settings.compaction_for(&model.provider, &model.id);
+        let limits = EffectiveLimits::for_window(model.context_window, &wanted);
+        let fit = |key, wanted, fitted| if settings.are_of_call(key) { wanted } else { fitted };
+        let compaction = CompactionSettings {
+            reserve_tokens: fit("reserveTokens", wanted.reserve_tokens, limits.reserve_tokens),
+            keep_recent_tokens: fit("keepRecentTokens", wanted.keep_recent_tokens, limits.keep_recent_tokens),
+            ..wanted
+        };
+        Some(Self { compaction, threshold: limits.threshold })
+    }
+
+    /// Prepares a compaction. Where the context weighs more than what shall be kept, but its estimate
+    /// does not, what is kept is less by as much: tokens are tokens of the model, since they come
+    /// from its window.
+    pub(super) fn prepare(
+        &self,
+        settings: &Settings,
+        projection: &Projection,
+        leaf: Option<&EntryId>,
+    ) -> Result<Preparation, Refusal> {
+        let tools = settings.file_tools();
+        let preparation = Preparation::of(projection, leaf, self.compaction, &tools);
+        let keep = self.compaction.keep_recent_tokens;
+        let measure = Measure::of(projection);
+        let is_short = matches!(preparation, Err(Refusal::NothingToCompact { .. })) && measure.counted > keep;
+        if !is_short || settings.are_of_call("keepRecentTokens") {
+            return preparation;
+        }
+        let less = CompactionSettings { keep_recent_tokens: measure.to_estimated(keep), ..self.compaction };
+        Preparation::of(projection, leaf, less, &tools).or(preparation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::settings::layer_of_call;
+
+    fn check(window: u64, of_call: Option<Value>, expected: Option<(u64, u64, u64)>) {
+        let of_model = json!({ "compaction": { "modelOverrides": { "p/m": { "keepRecentTokens": 15_000 } } } });
+        let layer = of_call.clone().map(layer_of_call);
+        let settings =
+            Settings::default().with(&of_model).and_then(|settings| settings.with_call(layer.as_ref())).unwrap();
+        let model = AgentModel {
+            provider: "p".to_owned(),
+            id: "m".to_owned(),
+            context_window: window,
+            max_output_tokens: None,
+        };
+        let found = FittedSettings::of(&settings, Some(&model))
+            .map(|fitted| (fitted.compaction.reserve_tokens, fitted.compaction.keep_recent_tokens, fitted.threshold));
+        assert_eq!(found, expected, "{window} {of_call:?}");
+    }
+
+    #[test]
+    fn settings_are_scaled_to_the_window_but_for_those_of_the_call() {
+        check(200_000, None, Some((16_384, 15_000, 183_616)));
+        check(8_000, None, Some((2_000, 3_300, 6_000)));
+        check(8_000, Some(json!({ "keepRecentTokens": 7_000 })), Some((2_000, 7_000, 6_000)));
+        check(8_000, Some(json!({ "reserveTokens": 9_000 })), Some((9_000, 3_300, 6_000)));
+        check(0, None, None);
+        assert_eq!(FittedSettings::of(&Settings::default(), None), None);
+    }
 }

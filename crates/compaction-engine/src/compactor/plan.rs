@@ -1,25 +1,29 @@
-//! Where a compaction cuts, and what it takes out of the context there.
+//! The plan of a compaction: where it cuts, what the cut removes and keeps in tokens, and a preview of it.
 
 use std::sync::Arc;
 
-use compaction_core::cut_point;
 use compaction_core::entry::EntryId;
 use compaction_core::file_operations::FileOperations;
-use compaction_core::message::Message;
+use compaction_core::ledger::Retention;
+use compaction_core::message::{Body, Message};
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
-use compaction_core::projection::Projection;
+use compaction_core::projection::{ProjectedEntry, Projection};
+use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
+use compaction_core::{cut_point, extractive, system_state, tokens};
+use session_store::Session;
 
-use super::Order;
-use super::account::Part;
-use super::balance::Balance;
+use super::summary::{Part, jobs, prompt_texts};
+use super::{FittedSettings, Order};
 use crate::context::{chosen_cut, entry_not_found, pins_of, project};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
-use crate::models::Conversation;
-use crate::operation::{self, SummaryOperation};
+use crate::models::{Conversation, ModelLimits};
+use crate::operation;
+use crate::operation::SummaryOperation;
 use crate::redaction::Redactions;
-use crate::session::SessionAccess;
+use crate::session::{OpenSession, SessionAccess};
+use crate::settings::Settings;
 
 /// What is to be summarised, or what the caller has summarised, and where the cut is.
 #[derive(Debug, Clone)]
@@ -40,7 +44,7 @@ pub(super) struct Plan {
 }
 
 /// A plan without secrets.
-pub(super) struct Told {
+pub(super) struct RedactedPlan {
     /// What goes.
     pub(super) preparation: Arc<Preparation>,
     /// What stays.
@@ -50,7 +54,7 @@ pub(super) struct Told {
     pub(super) redactions: Redactions,
 }
 
-impl Told {
+impl RedactedPlan {
     /// What goes and what stays.
     pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
         Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
@@ -104,15 +108,15 @@ impl Plan {
 
     /// What goes and what stays, as summarizers and facts may tell of it. It reads all messages, so that
     /// it belongs on a thread for blocking work.
-    pub(super) fn told(&self, order: &Order) -> Told {
+    pub(super) fn redacted(&self, order: &Order) -> RedactedPlan {
         let Some(redactor) = order.settings.redaction().redactor() else {
             let (preparation, kept) = (Arc::new(self.preparation.clone()), self.kept.clone());
-            return Told { preparation, kept, balance: self.balance, redactions: Redactions::new() };
+            return RedactedPlan { preparation, kept, balance: self.balance, redactions: Redactions::new() };
         };
         let (preparation, redactions) = redactor.preparation(&self.preparation);
         let mut kept = self.kept.clone();
         redactor.messages(&mut kept);
-        Told { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
+        RedactedPlan { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
     }
 
     /// The conversation before the entry `end`, for whoever continues it.
@@ -269,5 +273,206 @@ pub(super) fn of_hook(error: EngineError) -> EngineError {
             format!("an entry of the session; {entry_id} is none"),
         ),
         error => error,
+    }
+}
+
+/// What a context weighs by the count of its provider and by estimates.
+///
+/// The provider counts more where prompt and tools lie outside of the session, or where the text
+/// takes more tokens than estimates give it, as Chinese does. Which of them it is cannot be redacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measure {
+    /// As the provider counts; the estimate where nothing is known, or less.
+    pub(crate) counted: u64,
+    /// By estimates.
+    pub(crate) estimated: u64,
+}
+
+impl Measure {
+    /// Weighs a context.
+    pub(crate) fn of(projection: &Projection) -> Self {
+        let estimated = tokens::estimate_context(projection);
+        Self { counted: tokens::context_tokens(projection).tokens.max(estimated), estimated }
+    }
+
+    /// What the provider would count for estimated `tokens`, rounded up.
+    pub(crate) fn to_counted(self, tokens: u64) -> u64 {
+        scale(tokens, self.counted, self.estimated, true)
+    }
+
+    /// The estimate of what the provider would count as `tokens`, rounded down.
+    pub(crate) fn to_estimated(self, tokens: u64) -> u64 {
+        scale(tokens, self.estimated, self.counted, false)
+    }
+
+    /// Tokens that the provider counts over the estimate.
+    pub(super) fn excess(self) -> u64 {
+        self.counted - self.estimated
+    }
+}
+
+/// `tokens * to / from`; the same where there is nothing to compare.
+fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
+    if to == from || from == 0 || to == 0 {
+        return tokens;
+    }
+    let (product, from) = (u128::from(tokens) * u128::from(to), u128::from(from));
+    let scaled = if rounds_up { product.div_ceil(from) } else { product / from };
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// The sides of a cut, in estimated tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Balance {
+    /// What stays as it is: prompt and messages.
+    pub(super) kept: u64,
+    /// Pinned entries that go, and come back behind the summary.
+    pub(super) pinned: u64,
+    /// What goes, pinned entries and an earlier summary included; `None` where the cut brings back
+    /// what an earlier compaction had taken out.
+    pub(super) replaced: Option<u64>,
+    /// The whole context.
+    pub(super) measure: Measure,
+}
+
+impl Balance {
+    /// Weighs what keeping the entries from `first_kept` on means for a context.
+    pub(super) fn of(projection: &Projection, first_kept: &EntryId, pins: &Pins, measure: Measure) -> Self {
+        let entries = projection.entries();
+        let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
+        let (gone, kept) = entries.split_at(position.unwrap_or(usize::from(projection.compaction().is_some())));
+        // Prompt and tools stay, whoever drops their messages: the compaction carries their state.
+        let prompt = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
+        let pinned = || pins.evicted(Some(entries[gone.len()].depth)).map(|pinned| pinned.tokens).sum();
+        Self {
+            kept: prompt.saturating_add(conversation(kept)),
+            pinned: position.map_or(0, |_| pinned()),
+            replaced: position.map(|_| conversation(gone)),
+            measure,
+        }
+    }
+
+    /// Tokens that the context is smaller by, at most: all that goes and does not come back.
+    pub(super) fn gain(&self) -> Option<u64> {
+        self.replaced.map(|replaced| replaced.saturating_sub(self.pinned))
+    }
+
+    /// What stays beside a summary as the provider counts, if all messages weigh more than estimated.
+    pub(super) fn staying(&self) -> u64 {
+        self.measure.to_counted(self.kept.saturating_add(self.pinned))
+    }
+
+    /// The same, if what the provider counts over the estimate lies outside of the messages and stays
+    /// whatever goes: no less than [`Balance::staying`].
+    pub(super) fn staying_at_most(&self) -> u64 {
+        self.measure.counted.saturating_sub(self.gain().unwrap_or(0))
+    }
+
+    /// Estimated tokens that are left under `threshold` beside a summary of `summary_tokens`.
+    pub(super) fn room_under(&self, threshold: u64, summary_tokens: u64) -> u64 {
+        let taken = self.kept.saturating_add(self.pinned).saturating_add(summary_tokens);
+        self.measure.to_estimated(threshold).saturating_sub(taken)
+    }
+}
+
+fn conversation(entries: &[ProjectedEntry]) -> u64 {
+    let messages = entries.iter().flat_map(|projected| &projected.messages);
+    let weights = messages.filter(|message| !matches!(message.body(), Body::System(_))).map(|message| message.tokens());
+    weights.fold(0, u64::saturating_add)
+}
+
+/// A compaction that would happen.
+#[derive(Debug)]
+pub struct Preview {
+    /// What would be compacted.
+    pub preparation: Preparation,
+    projection: Arc<Projection>,
+}
+
+impl Preview {
+    /// What a compaction of the branch that ends at `leaf` would do; changes nothing. The entries from
+    /// `first_kept` on would stay, where that is given. The inner error says why nothing would be compacted.
+    ///
+    /// # Errors
+    /// Those of the store, and those of a cut that cannot be made.
+    pub fn of(
+        session: &Session,
+        open: &OpenSession,
+        leaf: Option<&EntryId>,
+        first_kept: Option<&EntryId>,
+        settings: &Settings,
+    ) -> Result<Result<Self, Refusal>, EngineError> {
+        let projection = project(session, open, leaf)?;
+        let fitted = FittedSettings::of(settings, open.auto_compaction.effective_model().as_ref());
+        let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
+        let tools = settings.file_tools();
+        let preparation = match (first_kept, fitted) {
+            (Some(first_kept), _) => {
+                let prepared = Preparation::at(&projection, leaf, first_kept, compaction, &tools);
+                chosen_cut(session, open, first_kept, prepared)?
+            }
+            (None, Some(fitted)) => fitted.prepare(settings, &projection, leaf),
+            (None, None) => Preparation::of(&projection, leaf, compaction, &tools),
+        };
+        Ok(preparation.map(|preparation| Self { preparation, projection }))
+    }
+
+    /// What would be sent to a model with these limits, in order. Where the conversation does not fit into
+    /// one request, the later ones stand here without the answers that they will update.
+    ///
+    /// # Errors
+    /// [`EngineError::SummarizerFailed`] where the window is too small for any request.
+    pub fn requests(
+        &self,
+        settings: &Settings,
+        focus: Option<&str>,
+        limits: ModelLimits,
+    ) -> Result<Vec<SummaryRequest>, EngineError> {
+        let mut requests = Vec::new();
+        for job in jobs(&self.preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
+            let plan = job.plan(limits, None, None).map_err(|error| EngineError::SummarizerFailed {
+                cause: format!("failed to {error}"),
+                retryable: false,
+                attempts: 0,
+            })?;
+            let answer = |index| (index > 0).then_some("(the answer to the request before)");
+            requests.extend((0..plan.requests()).filter_map(|index| plan.request(index, answer(index))));
+        }
+        Ok(requests)
+    }
+
+    /// What any summary keeps at least once it is repaired.
+    pub fn forecast(&self) -> Retention {
+        let reserve_tokens = self.preparation.settings.reserve_tokens;
+        let limits = OutputLimits { reserve_tokens, model_max_tokens: None };
+        let kept = kept(&self.projection, &self.preparation.first_kept_entry_id);
+        let (ledger, max_tokens) = (self.preparation.ledger(), limits.max_tokens(RequestKind::History));
+        extractive::forecast(&ledger, max_tokens, reserve_tokens, &kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_provider_counts_over_the_estimate_is_spread_over_the_messages() {
+        let check = |counted, estimated, tokens, expected: (u64, u64)| {
+            let measure = Measure { counted, estimated };
+            assert_eq!((measure.to_counted(tokens), measure.to_estimated(tokens)), expected);
+        };
+        check(7_010, 1_760, 1_000, (3_983, 251));
+        check(1_760, 1_760, 1_000, (1_000, 1_000));
+        check(0, 0, 1_000, (1_000, 1_000));
+        check(5, 0, 1_000, (1_000, 1_000));
+        check(u64::MAX, 1, u64::MAX, (u64::MAX, 1));
+    }
+
+    #[test]
+    fn pinned_entries_are_no_gain_and_take_room() {
+        let measure = Measure { counted: 4_000, estimated: 4_000 };
+        let balance = Balance { kept: 400, pinned: 3_500, replaced: Some(3_600), measure };
+        assert_eq!((balance.gain(), balance.staying(), balance.staying_at_most()), (Some(100), 3_900, 3_900));
+        assert_eq!((balance.room_under(4_000, 60), balance.room_under(3_000, 60)), (40, 0));
     }
 }

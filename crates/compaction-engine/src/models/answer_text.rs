@@ -1,8 +1,8 @@
-//! The summary within a model's answer.
+//! Finds the summary within a model's answer.
 //!
-//! Models and programs put other things around it: thinking between tags, a fence of Markdown, words
-//! of greeting, codes for a terminal. What is taken away is known by its form alone, and where the
-//! form leaves a doubt, the text stays.
+//! Models and programs put other text around a summary: thinking between tags, a Markdown fence, a greeting, terminal
+//! codes. This module removes it by its form alone. Where the form is ambiguous, the text stays. `summary_of` reads
+//! the whole answer; `ThinkingFilter` hides thinking at the beginning of an answer while it arrives.
 
 use std::borrow::Cow;
 
@@ -278,6 +278,82 @@ fn is_heading(line: &str) -> bool {
     (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
 }
 
+/// White space before the tag that is waited through.
+const MAX_HELD: usize = 1024;
+
+/// Takes thinking from the beginning of a text that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct ThinkingFilter {
+    position: Position,
+    /// At the beginning: what may become the opening tag. While thinking: the last bytes, which may be
+    /// the first of the closing tag.
+    held: String,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Position {
+    #[default]
+    Start,
+    /// Until this closing tag.
+    Thinking(&'static str),
+    /// Right behind the thinking, where blank lines follow.
+    AfterThinking,
+    Text,
+}
+
+impl ThinkingFilter {
+    /// What of the next piece is text.
+    pub(super) fn without(&mut self, piece: &str) -> String {
+        if self.position == Position::Text {
+            return piece.to_owned();
+        }
+        let mut rest = std::mem::take(&mut self.held) + piece;
+        if self.position == Position::Start {
+            let start = rest.len() - rest.trim_start().len();
+            let lower = rest[start..].to_ascii_lowercase();
+            if may_open_thinking(&lower) && rest.len() < MAX_HELD {
+                self.held = rest;
+                return String::new();
+            }
+            let Some((open, close)) = opened_thinking(&lower) else {
+                self.position = Position::Text;
+                return rest;
+            };
+            rest.drain(..start + open);
+            self.position = Position::Thinking(close);
+        }
+        if let Position::Thinking(close) = self.position {
+            let lower = rest.to_ascii_lowercase();
+            let Some(end) = lower.find(close) else {
+                self.held = rest[possible_tag(&lower, close)..].to_owned();
+                return String::new();
+            };
+            rest.drain(..end + close.len());
+            self.position = Position::AfterThinking;
+        }
+        let text = rest.trim_start().to_owned();
+        if !text.is_empty() {
+            self.position = Position::Text;
+        }
+        text
+    }
+
+    /// What was held back at the end of the text and is text after all.
+    pub(super) fn rest(&mut self) -> String {
+        match self.position {
+            Position::Start => std::mem::take(&mut self.held),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Where the closing tag may have begun at the end of `text`.
+fn possible_tag(text: &str, close: &str) -> usize {
+    let lengths = (1..close.len()).rev().filter(|length| close.is_char_boundary(*length));
+    let start = lengths.map(|length| &close[..length]).find(|start| text.ends_with(start));
+    text.len() - start.map_or(0, str::len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,5 +376,36 @@ mod tests {
             summary_of(&text[2..]);
         }
         assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+    }
+
+    fn check(text: &str, expected: &str) {
+        for size in 1..=text.len() {
+            let mut thoughts = ThinkingFilter::default();
+            let mut pieces: Vec<String> = Vec::new();
+            for character in text.chars() {
+                match pieces.last_mut().filter(|piece| piece.len() < size) {
+                    Some(piece) => piece.push(character),
+                    None => pieces.push(character.to_string()),
+                }
+            }
+            let mut found: String = pieces.iter().map(|piece| thoughts.without(piece)).collect();
+            found.push_str(&thoughts.rest());
+            assert_eq!(found, expected, "{text:?} in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn only_thinking_at_the_beginning_is_none_of_the_text() {
+        check("## Goal", "## Goal");
+        check("<think>a < b </thin </think>\n\n## Goal\n<think>x</think>", "## Goal\n<think>x</think>");
+        check("\n <think></think>ü", "ü");
+        check("<think>never done", "");
+        check("<thinking>a</think></thinking>b", "b");
+        check("[THINK]a[/Think]b", "b");
+        check("◁think▷ü◁/think▷b", "b");
+        check("<thinks>", "<thinks>");
+        check(" <thi", " <thi");
+        check("  ", "  ");
+        check(&" ".repeat(MAX_HELD * 2), &" ".repeat(MAX_HELD * 2));
     }
 }

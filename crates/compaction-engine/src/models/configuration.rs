@@ -1,25 +1,21 @@
-//! What the settings say of models: `compactd.summarizers.<name>`, an object for each.
+//! The settings of models: one object in `compactd.summarizers.<name>` for each model.
 //!
-//! Keys are not among it: settings name the variable of the environment that holds one, or the program
-//! that prints one. Unknown members are kept and ignored, as everywhere in the settings.
+//! Settings never hold keys. They name the environment variable that holds a key, or the program that prints it.
+//! Unknown members are kept and ignored, as everywhere in the settings. Errors name a wrong member by its path.
 
-mod base_url;
 mod http;
-mod known_models;
-mod members;
-mod target;
 
 use std::time::Duration;
 
+use hyper::Uri;
 use hyper::header::HeaderName;
 use serde_json::{Map, Value};
 
 use super::ModelLimits;
-use super::secret::Secret;
+use super::keys::Secret;
+use super::known_models;
 use crate::error::EngineError;
-pub use base_url::BaseUrl;
 use http::http;
-use members::Members;
 
 /// Where the settings of summarizers stand.
 const PATH: &str = "compactd.summarizers";
@@ -282,6 +278,128 @@ fn variables(members: &Members<'_>) -> Result<Vec<(String, String)>, EngineError
             pair.ok_or_else(|| members.wrong(name, "the text of an environment variable"))
         })
         .collect()
+}
+
+/// An object of the settings and the path to it.
+struct Members<'a> {
+    path: String,
+    object: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Members<'a> {
+    /// The members of `object`, which stands at `path`; none is an empty one.
+    fn new(path: String, object: Option<&'a Map<String, Value>>) -> Self {
+        Self { path, object }
+    }
+
+    /// The error that says what is expected of a member.
+    fn wrong(&self, key: &str, expected: impl Into<String>) -> EngineError {
+        EngineError::InvalidSettings { path: format!("{}.{key}", self.path), expected: expected.into(), file: None }
+    }
+
+    /// Whether a member is there, `null` included.
+    fn has(&self, key: &str) -> bool {
+        self.object.is_some_and(|object| object.contains_key(key))
+    }
+
+    /// A member; `null` is as good as none, so that a layer of settings can take one back.
+    fn value(&self, key: &str) -> Option<&'a Value> {
+        self.object?.get(key).filter(|value| !value.is_null())
+    }
+
+    /// A text that says something.
+    fn text(&self, key: &str, expected: &str) -> Result<Option<&'a str>, EngineError> {
+        let Some(value) = self.value(key) else {
+            return Ok(None);
+        };
+        let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
+        text.map(Some).ok_or_else(|| self.wrong(key, expected))
+    }
+
+    /// One of a few words.
+    fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, EngineError> {
+        let Some(value) = self.value(key) else {
+            return Ok(None);
+        };
+        let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| self.wrong(key, format!("one of: {}", names.join(", "))))
+    }
+
+    /// A number of tokens, at least one.
+    fn tokens(&self, key: &str) -> Result<Option<u64>, EngineError> {
+        self.positive(key, "a whole number of tokens, 1 or more")
+    }
+
+    /// A span of time in milliseconds, at least one.
+    fn milliseconds(&self, key: &str, default: u64) -> Result<Duration, EngineError> {
+        let given = self.positive(key, "a whole number of milliseconds, 1 or more")?;
+        Ok(Duration::from_millis(given.unwrap_or(default)))
+    }
+
+    /// An object; empty where there is none.
+    fn object(&self, key: &str) -> Result<Members<'a>, EngineError> {
+        let path = format!("{}.{key}", self.path);
+        match self.value(key) {
+            None => Ok(Members { path, object: None }),
+            Some(Value::Object(object)) => Ok(Members { path, object: Some(object) }),
+            Some(_) => Err(self.wrong(key, "an object")),
+        }
+    }
+
+    /// The members as they are.
+    fn all(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.object.into_iter().flatten()
+    }
+
+    fn positive(&self, key: &str, expected: &str) -> Result<Option<u64>, EngineError> {
+        let Some(value) = self.value(key) else {
+            return Ok(None);
+        };
+        let number = value.as_u64().filter(|number| *number > 0);
+        number.map(Some).ok_or_else(|| self.wrong(key, expected))
+    }
+}
+
+/// An `http` or `https` address without user, password and fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl {
+    uri: Uri,
+}
+
+impl BaseUrl {
+    /// Reads an address; `None` if it is none, or holds a user or a password: those would show in
+    /// errors.
+    pub fn parse(text: &str) -> Option<Self> {
+        let uri: Uri = text.parse().ok()?;
+        let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+        let authority = uri.authority()?.as_str();
+        let is_plain = !authority.contains('@') && uri.host().is_some_and(|host| !host.is_empty());
+        (is_web && is_plain && !text.contains('#')).then_some(Self { uri })
+    }
+
+    /// Name or address of the host, in lower case.
+    pub fn host(&self) -> String {
+        self.uri.host().unwrap_or_default().to_lowercase()
+    }
+
+    /// Whether the path ends in `segment`, such as `/v1`.
+    pub fn ends_with(&self, segment: &str) -> bool {
+        self.path().ends_with(segment)
+    }
+
+    /// The address of `path` under this one, with `query` beside the query of this one.
+    pub fn join(&self, path: &str, query: Option<&str>) -> Option<Uri> {
+        let scheme = self.uri.scheme_str()?;
+        let queries: Vec<&str> = self.uri.query().into_iter().chain(query).collect();
+        let question = if queries.is_empty() { "" } else { "?" };
+        let authority = self.uri.authority()?;
+        format!("{scheme}://{authority}{}{path}{question}{}", self.path(), queries.join("&")).parse().ok()
+    }
+
+    fn path(&self) -> &str {
+        self.uri.path().trim_end_matches('/')
+    }
 }
 
 #[cfg(test)]

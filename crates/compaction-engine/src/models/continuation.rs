@@ -14,7 +14,7 @@ use compaction_core::projection::Projection;
 use compaction_core::prompts::{RequestKind, SummaryRequest};
 use compaction_core::text::least_tokens;
 
-use super::prices::Price;
+use super::known_models::Price;
 
 /// What the settings say of how models are asked (`compactd.summaryRequest`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -177,7 +177,7 @@ fn obstacle<T>(reason: Reason, detail: impl Display) -> Result<T, Obstacle> {
 
 /// What is known before a conversation is continued.
 #[derive(Debug)]
-pub(crate) struct Circumstances<'a> {
+pub(crate) struct ContinuationCheck<'a> {
     pub(crate) choice: RequestChoice,
     /// What the summarizer can continue.
     pub(crate) continues: Option<Continues>,
@@ -195,7 +195,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) now: i64,
 }
 
-impl Circumstances<'_> {
+impl ContinuationCheck<'_> {
     /// Whether the conversation is to be continued; fails with the first reason that speaks against it.
     pub(crate) fn check(&self) -> Result<(), Obstacle> {
         if self.choice == RequestChoice::Transcript {

@@ -55,10 +55,10 @@ pub(super) struct Found<'t> {
 }
 
 /// Bytes of the longest name that is looked at.
-const LONGEST_NAME: usize = 48;
+const MAX_NAME: usize = 48;
 
 /// Bytes of the longest password that a person would choose.
-const LONGEST_PASSWORD: usize = 200;
+const MAX_PASSWORD: usize = 200;
 
 /// Words that stand where a secret would, within longer ones too.
 const PLACEHOLDERS: [&str; 24] = [
@@ -209,7 +209,7 @@ impl Check {
             Self::NoPlaceholder => is_value(),
             Self::Credential => is_value() && (is_unlike_words(secret) || is_encoded(secret)),
             Self::Password => is_password(),
-            Self::NamedPassword => secret.len() <= LONGEST_PASSWORD && names_password(found) && is_password(),
+            Self::NamedPassword => secret.len() <= MAX_PASSWORD && names_password(found) && is_password(),
             Self::VariablePassword => {
                 is_variable(found)
                     && is_value()
@@ -328,7 +328,7 @@ fn name_before(found: &Found<'_>) -> String {
 /// The bytes of one kind that end at the keyword, as far as names go.
 fn last_word<'t>(found: &Found<'t>, is_part: impl Fn(u8) -> bool) -> &'t str {
     let before = &found.text.as_bytes()[..found.keyword];
-    let length = before.iter().rev().take(LONGEST_NAME).take_while(|byte| is_part(**byte)).count();
+    let length = before.iter().rev().take(MAX_NAME).take_while(|byte| is_part(**byte)).count();
     &found.text[found.keyword - length..found.keyword]
 }
 

@@ -4,23 +4,23 @@
 use std::ops::Range;
 
 /// Characters that the shortest line of encoded data has, but for the last one of a block.
-const SHORTEST_LINE: usize = 16;
+const MIN_LINE: usize = 16;
 /// Encoded characters below which a block is a mention of one.
-const SHORTEST_BLOCK: usize = 24;
+const MIN_BLOCK: usize = 24;
 /// Bytes of the first line of a block before and after the telling words.
-const LONGEST_MARKER: usize = 80;
+const MAX_MARKER: usize = 80;
 /// Bytes of the longest line that tells of a block before its data.
-const LONGEST_HEADER: usize = 200;
+const MAX_HEADER: usize = 200;
 /// Bytes of the longest line of a block without beginning.
-const LONGEST_LINE: usize = 8 * 1024;
+const MAX_LINE: usize = 8 * 1024;
 /// Lines that a block without beginning has at most.
-const MOST_LINES: usize = 400;
+const MAX_LINES: usize = 400;
 
 /// The block that the words `private key` or `private-lines` at `keyword` belong to.
 pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
-    let before = &text[text.ceil_char_boundary(keyword.saturating_sub(LONGEST_MARKER))..keyword];
+    let before = &text[text.ceil_char_boundary(keyword.saturating_sub(MAX_MARKER))..keyword];
     let before = before.rsplit('\n').next().unwrap_or_default();
-    let line = &text[keyword..text.floor_char_boundary(keyword + LONGEST_MARKER)];
+    let line = &text[keyword..text.floor_char_boundary(keyword + MAX_MARKER)];
     let line_end = keyword + line.find('\n').unwrap_or(line.len());
     if text[keyword..].get(..13).is_some_and(|word| word.eq_ignore_ascii_case("private-lines")) {
         let body = Body::read(text, line_end);
@@ -52,7 +52,7 @@ struct Body {
 
 impl Body {
     fn is_key(&self) -> bool {
-        self.length >= SHORTEST_BLOCK
+        self.length >= MIN_BLOCK
     }
 
     /// Reads data and the last line of the block, if it is there.
@@ -73,7 +73,7 @@ impl Body {
                 continue;
             }
             let run = run_length(rest);
-            let is_line = run >= SHORTEST_LINE && !rest[run..].starts_with(['-', '_', '.', ':']);
+            let is_line = run >= MIN_LINE && !rest[run..].starts_with(['-', '_', '.', ':']);
             let goes_on = is_line || body.length > 0 && run > 0 && ends_block(text, at, run);
             if !goes_on {
                 return body;
@@ -110,7 +110,7 @@ fn last_line(text: &str) -> Option<usize> {
     if dashes < 4 || !word.starts_with("END") {
         return None;
     }
-    let text = &text[..text.floor_char_boundary(LONGEST_MARKER)];
+    let text = &text[..text.floor_char_boundary(MAX_MARKER)];
     let line = text.find('\n').unwrap_or(text.len());
     let start = (dashes + text[dashes..].len() - text[dashes..].trim_start_matches(' ').len()).min(line);
     let closing = text[start..line].find("--").map_or(line, |at| start + at);
@@ -120,7 +120,7 @@ fn last_line(text: &str) -> Option<usize> {
 /// The length of a line like `Proc-Type: 4,ENCRYPTED` at the start of `text`.
 fn header_line(text: &str) -> Option<usize> {
     let name = text.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'-').count();
-    let line = || text[..text.floor_char_boundary(LONGEST_HEADER)].find('\n');
+    let line = || text[..text.floor_char_boundary(MAX_HEADER)].find('\n');
     if name > 2 && text[name..].starts_with(": ") { line() } else { None }
 }
 
@@ -162,15 +162,15 @@ fn skip_decoration(text: &str, mut at: usize) -> usize {
 fn lines_before(text: &str, end: usize) -> Option<usize> {
     let mut start = None;
     let (mut length, mut line_end) = (0, end);
-    for _ in 0..MOST_LINES {
-        let reach = text.ceil_char_boundary(line_end.saturating_sub(LONGEST_LINE));
+    for _ in 0..MAX_LINES {
+        let reach = text.ceil_char_boundary(line_end.saturating_sub(MAX_LINE));
         let line_start = text[reach..line_end].rfind('\n').map_or(reach, |at| reach + at + 1);
         let data = skip_decoration(&text[..line_end], line_start);
         let run = run_length(&text[data..line_end]);
-        let is_last = length == 0 && (1..SHORTEST_LINE).contains(&run);
+        let is_last = length == 0 && (1..MIN_LINE).contains(&run);
         let is_whole = skip_decoration(&text[..line_end], data + run) == line_end;
         let is_blank = data == line_end;
-        if !(is_blank || is_whole && (run >= SHORTEST_LINE || is_last || text[data..].starts_with('='))) {
+        if !(is_blank || is_whole && (run >= MIN_LINE || is_last || text[data..].starts_with('='))) {
             break;
         }
         if !is_blank {
@@ -182,5 +182,5 @@ fn lines_before(text: &str, end: usize) -> Option<usize> {
         }
         line_end = line_start - 1;
     }
-    start.filter(|_| length >= SHORTEST_BLOCK)
+    start.filter(|_| length >= MIN_BLOCK)
 }

@@ -1,20 +1,23 @@
-//! The layers that settings come from, and their changes while the server runs.
+//! The layers that settings come from, and their changes while the process runs.
 //!
-//! Files are looked at when a call needs settings, not watched: a call then sees what was saved
-//! before it, and nothing happens between calls. A file that gets a wrong value is told of in the
-//! log and leaves the settings as they are, since a server that runs must neither end nor silently
-//! fall back to defaults; `initialize` and `updateSettings` fail instead, as somebody waits for the
-//! answer.
+//! Files are checked when a call needs settings; they are not watched. A call therefore sees what was saved before
+//! it, and nothing changes between calls. A file that gets a wrong value is reported in the log and leaves the
+//! settings as they were, because a running server must neither exit nor silently fall back to defaults. `initialize`
+//! and `updateSettings` fail instead, because a caller waits for their answer.
+//!
+//! Opening a foreign project must not run its programs, send text or keys to its addresses, pay for its choice of a
+//! model, write sessions to its paths, weaken durability, or use its prompts. The settings file of a project
+//! therefore sets only how much is kept and which tools touch files. `compactd.trustProject` in any other layer lets
+//! it set everything.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
-
 use session_store::read_regular_file;
 
-use super::{Settings, invalid, merge, project};
+use super::{Settings, invalid, merge};
 use crate::error::EngineError;
 
 /// Bytes that a settings file may have.
@@ -176,9 +179,9 @@ fn merged(
 ) -> Result<(Settings, Option<String>), EngineError> {
     let mut layers: Vec<Option<Value>> = layers.to_vec();
     let of_agent = layers.split_last().and_then(|(_, before)| before.first()?.as_ref());
-    let is_trusted = project::is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
+    let is_trusted = is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
     let own = layers.last_mut().and_then(Option::as_mut).zip(files.last()).filter(|_| !is_trusted);
-    let ignored = own.and_then(|(layer, path)| project::restrict(layer, path));
+    let ignored = own.and_then(|(layer, path)| restrict(layer, path));
     let mut settings = Settings::default();
     for (path, layer) in files.iter().zip(layers) {
         if let Some(layer) = layer {
@@ -200,6 +203,51 @@ fn read_object(path: &Path) -> Result<Option<Value>, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Members that only other layers set. What this program does not know is for other readers of the file.
+const NOT_OF_A_PROJECT: [&str; 2] = ["sessionDir", "retry"];
+
+/// The members of `compactd` that a project sets, so that a new one is none of them unless somebody says so.
+const OF_A_PROJECT: [&str; 1] = ["fileTools"];
+
+/// Members that are told of by name, and characters of a name, which the project chooses.
+const MAX_NAMES: usize = 12;
+const NAME_CHARACTERS: usize = 40;
+
+/// Whether the project is trusted by these layers: the last one that says so counts.
+pub(super) fn is_trusted<'a>(layers: impl Iterator<Item = &'a Value>) -> bool {
+    layers.filter_map(|layer| layer.get("compactd")?.get("trustProject")?.as_bool()).last().unwrap_or(false)
+}
+
+/// Takes out of the layer of the file at `path` what a project cannot set, and tells what that was.
+pub(super) fn restrict(layer: &mut Value, path: &Path) -> Option<String> {
+    let mut taken = Vec::new();
+    let mut take = |object: Option<&mut Value>, prefix: &str, is_allowed: fn(&str) -> bool| {
+        if let Some(object) = object.and_then(Value::as_object_mut) {
+            object.retain(|name, _| {
+                let is_kept = is_allowed(name);
+                taken.extend((!is_kept).then(|| format!("{prefix}{}", shown(name))));
+                is_kept
+            });
+        }
+    };
+    take(Some(&mut *layer), "", |name| !NOT_OF_A_PROJECT.contains(&name));
+    take(layer.get_mut("compactd"), "compactd.", |name| OF_A_PROJECT.contains(&name));
+    (!taken.is_empty()).then(|| ignored_members(&taken, path))
+}
+
+fn ignored_members(taken: &[String], path: &Path) -> String {
+    let mut names = taken[..taken.len().min(MAX_NAMES)].join(", ");
+    if taken.len() > MAX_NAMES {
+        names += &format!(" and {} more", taken.len() - MAX_NAMES);
+    }
+    let way = "a project sets that only where the agent's or the client's settings have compactd.trustProject";
+    format!("ignored in {}: {names}; {way}", path.display())
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(NAME_CHARACTERS).flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) const ONLY_IMAGES: &str = "(see attached image)";
 const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:";
 
 /// A message that a model is sent.
-pub(super) enum Said<'m> {
+pub(super) enum PrefixMessage<'m> {
     /// Of the person.
     User(Vec<Part<'m>>),
     /// Of the model.
@@ -64,19 +64,19 @@ pub(super) enum Part<'m> {
 }
 
 /// The messages of a conversation. Those of unknown roles and parts of unknown types are left out.
-pub(super) fn said(prefix: &Prefix) -> impl Iterator<Item = Said<'_>> {
+pub(super) fn prefix_messages(prefix: &Prefix) -> impl Iterator<Item = PrefixMessage<'_>> {
     prefix.messages.iter().filter_map(|message| read(message))
 }
 
-fn read(message: &Message) -> Option<Said<'_>> {
+fn read(message: &Message) -> Option<PrefixMessage<'_>> {
     let mut json = Json::parse(message.raw().get()).ok()?;
     let parts = parts(json.take("content"));
     match message.role() {
-        "user" => Some(Said::User(parts)),
-        "assistant" => Some(Said::Answer(parts)),
+        "user" => Some(PrefixMessage::User(parts)),
+        "assistant" => Some(PrefixMessage::Answer(parts)),
         "toolResult" => {
             let is_error = json.get("isError").and_then(Json::as_bool).unwrap_or(false);
-            Some(Said::Result { call_id: text(&mut json, "toolCallId").unwrap_or_default(), parts, is_error })
+            Some(PrefixMessage::Result { call_id: text(&mut json, "toolCallId").unwrap_or_default(), parts, is_error })
         }
         _ => None,
     }
@@ -139,14 +139,14 @@ pub(super) trait TextResults {
 /// images come in a message of the user's behind all results of an answer.
 pub(super) fn with_text_results(prefix: &Prefix, language: &impl TextResults, out: &mut Vec<String>) {
     let mut images = Vec::new();
-    for said in said(prefix) {
-        if !matches!(said, Said::Result { .. }) {
+    for message in prefix_messages(prefix) {
+        if !matches!(message, PrefixMessage::Result { .. }) {
             out.extend(images_of_results(&mut images, language));
         }
-        match said {
-            Said::User(parts) => out.extend(language.user(&parts)),
-            Said::Answer(parts) => language.answer(&parts, out),
-            Said::Result { call_id, parts, .. } => {
+        match message {
+            PrefixMessage::User(parts) => out.extend(language.user(&parts)),
+            PrefixMessage::Answer(parts) => language.answer(&parts, out),
+            PrefixMessage::Result { call_id, parts, .. } => {
                 let text = joined(&parts, "\n");
                 let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
                 out.push(language.result(&call_id, text));

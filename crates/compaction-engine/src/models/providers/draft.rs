@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::model::{Answer, FailureKind, StopReason};
 use super::failure::Failure;
-use super::thoughts::Thoughts;
+use crate::models::answer_text::ThinkingFilter;
+use crate::models::{Answer, FailureKind, StopReason};
 
 /// What is told of an answer without an end.
 pub(super) const BROKEN_OFF: &str = "the answer broke off before its end";
@@ -27,7 +27,7 @@ const SERVER_ENDS: [(&str, FailureKind); 8] = [
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     text: String,
-    thoughts: Thoughts,
+    thoughts: ThinkingFilter,
     stop: Option<StopReason>,
     calls_tool: bool,
     is_done: bool,

@@ -3,11 +3,11 @@
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::super::model::StopReason;
 use super::changes::{Changeable, Limit};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{Wire, number};
+use super::{Wire, number};
+use crate::models::StopReason;
 
 /// The contents that one model generates.
 #[derive(Debug)]

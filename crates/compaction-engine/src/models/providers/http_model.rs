@@ -8,18 +8,17 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
 
-use super::super::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
-use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta};
-use super::super::secret::{Scrubber, Secret};
-use super::super::{ContinuedRequest, Continues, RequestContext, configuration::Timeouts};
-use super::Environment;
 use super::changes::{Change, change};
 use super::draft::{BROKEN_OFF, Draft};
 use super::events::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
-use super::printed_keys::{PrintedKey, PrintedKeys};
-use super::wire::{RequestBody, Wire};
+use super::{Environment, RequestBody, Wire};
+use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Timeouts};
+use crate::models::keys::{PrintedKey, PrintedKeys, Scrubber, Secret};
+use crate::models::{
+    Answer, ContinuedRequest, Continues, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext,
+};
 use crate::threads::blocking;
 
 /// Most bytes of the body of an error.
@@ -43,7 +42,7 @@ pub(super) struct HttpModel {
     /// The program that prints the key, where one does, and the keys that it has printed.
     key_command: Option<(KeyCommand, PrintedKeys)>,
     key_header: KeyHeader,
-    /// What is wrong with the key: told when the model is asked, so that a chain can go on.
+    /// What is wrong with the key: sent when the model is input, so that a chain can go on.
     key_problem: Option<String>,
     /// The variable that should hold a key and does not, although the server may want none.
     missing_key: Option<String>,
@@ -60,9 +59,9 @@ pub(super) struct HttpModel {
     is_own_server: bool,
 }
 
-/// What is asked.
+/// What is input.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
+enum RequestInput<'a> {
     Prompt(&'a SummaryRequest),
     /// The body, made once since it may be long.
     Continued(&'a RequestBody),
@@ -158,12 +157,12 @@ impl HttpModel {
         }
     }
 
-    /// Makes the request. A key that a program printed before and that is refused is asked for once
+    /// Makes the request. A key that a program printed before and that is refused is input for once
     /// more, and a member that the server does not know is left out or gets its other name. `key` holds
     /// the printed key, so that whoever tells of a failure can take it out.
     async fn ask(
         &self,
-        asked: Asked<'_>,
+        input: RequestInput<'_>,
         on_delta: OnDelta<'_>,
         key: &mut Option<PrintedKey>,
     ) -> Result<Answer, Failure> {
@@ -176,7 +175,7 @@ impl HttpModel {
         let mut changes_left = MAX_CHANGES;
         let mut is_streamed = true;
         loop {
-            let mut body = self.body(asked);
+            let mut body = self.body(input);
             if !is_streamed {
                 let remove = |name: &&str| drop(body.members.as_object_mut().and_then(|body| body.remove(*name)));
                 STREAM_MEMBERS.iter().for_each(remove);
@@ -187,7 +186,7 @@ impl HttpModel {
                 match self.read(exchange, &mut draft, on_delta).await {
                     Ok(()) => return draft.into_answer(),
                     // Some servers begin a stream before they look at the request, and then only close
-                    // it. Asked for the whole answer, they say what is wrong.
+                    // it. RequestInput for the whole answer, they say what is wrong.
                     Err(failure)
                         if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body.members) =>
                     {
@@ -214,10 +213,10 @@ impl HttpModel {
         }
     }
 
-    fn body(&self, asked: Asked<'_>) -> RequestBody {
-        let mut body = match asked {
-            Asked::Prompt(request) => self.wire.body(request).into(),
-            Asked::Continued(body) => body.clone(),
+    fn body(&self, input: RequestInput<'_>) -> RequestBody {
+        let mut body = match input {
+            RequestInput::Prompt(request) => self.wire.body(request).into(),
+            RequestInput::Continued(body) => body.clone(),
         };
         merge(&mut body.members, &self.extra_body);
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,7 +259,7 @@ impl HttpModel {
         is_found
     }
 
-    /// Whether the whole answer can be asked for after a stream that ended before it began.
+    /// Whether the whole answer can be input for after a stream that ended before it began.
     fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
         let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
         failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
@@ -282,10 +281,10 @@ impl HttpModel {
             }
         };
         self.read_events(&mut events, draft, on_delta).await?;
-        let told = draft.text().len();
+        let sent = draft.text().len();
         draft.close();
-        if draft.text().len() > told {
-            on_delta(&draft.text()[told..]);
+        if draft.text().len() > sent {
+            on_delta(&draft.text()[sent..]);
         }
         match draft.is_untouched() {
             true => Err(Failure::new(FailureKind::Connection, BROKEN_OFF)),
@@ -295,7 +294,7 @@ impl HttpModel {
 
     async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
         while !draft.is_done() {
-            let told = draft.text().len();
+            let sent = draft.text().len();
             match events.next().await {
                 Ok(Some(Event::Done)) => draft.finish(),
                 Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
@@ -309,14 +308,14 @@ impl HttpModel {
                 Err(_) if draft.has_stopped() => return Ok(()),
                 Err(failure) => return Err(failure),
             }
-            if draft.text().len() > told {
-                on_delta(&draft.text()[told..]);
+            if draft.text().len() > sent {
+                on_delta(&draft.text()[sent..]);
             }
         }
         Ok(())
     }
 
-    fn told(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
+    fn model_error(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
         let mut cause = format!("{}: {}", self.name, failure.text);
         if let (FailureKind::Authentication, Some(variable)) = (failure.kind, &self.missing_key) {
             cause = format!("{cause}; no key was sent, since the environment variable {variable} holds none");
@@ -346,8 +345,8 @@ impl Model for HttpModel {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         let mut key = None;
-        let outcome = self.ask(Asked::Prompt(request), on_delta, &mut key).await;
-        outcome.map_err(|failure| self.told(&failure, key))
+        let outcome = self.ask(RequestInput::Prompt(request), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.model_error(&failure, key))
     }
 
     fn model_name(&self) -> Option<&str> {
@@ -376,13 +375,13 @@ impl Model for HttpModel {
         let writing = blocking(move || Ok(wire.continued(&request))).await;
         let Ok(Some(mut body)) = writing else {
             let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
-            return Err(self.told(&failure, key));
+            return Err(self.model_error(&failure, key));
         };
         if let Some(member) = self.wire.session_member().filter(|_| self.is_own_server) {
             body.members[member] = Value::from(context.session_id.as_str());
         }
-        let outcome = self.ask(Asked::Continued(&body), on_delta, &mut key).await;
-        outcome.map_err(|failure| self.told(&failure, key))
+        let outcome = self.ask(RequestInput::Continued(&body), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.model_error(&failure, key))
     }
 }
 

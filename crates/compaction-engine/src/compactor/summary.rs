@@ -1,27 +1,30 @@
-//! A summary with what belongs to it: who wrote it, what it cost, what its entry's details hold.
+//! The summary of a compaction: how it is written, and the account of what it lacks (docs/ledger.md).
 
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 use compaction_core::json::RawObject;
-use compaction_core::ledger::remove_retained_facts;
+use compaction_core::ledger::{Brief, Check, Ledger, LossReport, Retention, remove_retained_facts};
 use compaction_core::pins::remove_pinned_tags;
 use compaction_core::preparation::{Preparation, PreparedMessage};
-use compaction_core::prompts::{self, OutputLimits, PromptTexts};
-use compaction_core::summary::{ShownFiles, append_file_blocks, join_split_turn, remove_file_blocks};
+use compaction_core::prompts::{OutputLimits, PromptTexts};
+use compaction_core::summary::{
+    ShownFiles, append_file_blocks, append_shown_files, join_split_turn, remove_file_blocks,
+};
 use compaction_core::tokens::estimate_text;
+use compaction_core::{ledger, prompts};
 use serde_json::json;
 
 use super::Order;
-use super::account::{Account, WrittenLedger};
-use super::plan::{Plan, of_hook};
+use super::plan::{Balance, Plan, of_hook};
 use crate::error::{EngineError, SummarizerFailure};
-use crate::host::GivenSummary;
+use crate::host::{CompactionAccount, GivenSummary};
 use crate::models::{RequestReport, sum_usage};
-use crate::operation::{self, SummaryOperation};
-use crate::redaction::Redactions;
+use crate::operation;
+use crate::operation::SummaryOperation;
+use crate::redaction::{Redactions, Redactor};
 use crate::settings::Settings;
-use crate::summarizers::{Collected, SummaryJob, extractive};
+use crate::summarizers::{EXTRACTIVE, LedgerCache, SummaryJob};
 use crate::threads::blocking;
 
 /// A summary that was written.
@@ -66,9 +69,9 @@ impl Written {
     }
 
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
-        let told = plan.told(order);
-        let files = &told.preparation.file_operations;
-        let account = Account::of_given(&told.part(order), &given.summary);
+        let redacted = plan.redacted(order);
+        let files = &redacted.preparation.file_operations;
+        let account = Account::of_given(&redacted.part(order), &given.summary);
         let own = own_details(order, name, &Redactions::new(), &account);
         Ok(Self {
             summary: given.summary.clone(),
@@ -90,33 +93,33 @@ impl Written {
         plan: &Arc<Plan>,
         order: &Arc<Order>,
     ) -> Result<Self, EngineError> {
-        let told = {
+        let redacted = {
             let (plan, order) = (Arc::clone(plan), Arc::clone(order));
-            let redacting = blocking(move || Ok(Arc::new(plan.told(&order))));
+            let redacting = blocking(move || Ok(Arc::new(plan.redacted(&order))));
             operation.unless_cancelled(redacting).await?
         };
-        let preparation = &told.preparation;
+        let preparation = &redacted.preparation;
         let texts = Arc::new(prompt_texts(&order.settings));
         let mut jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
         for job in &mut jobs {
             job.conversation = plan.conversation(end_of(job.kind, preparation));
         }
-        let collected = Arc::new(Collected::new(Arc::clone(preparation)));
+        let collected = Arc::new(LedgerCache::new(Arc::clone(preparation)));
         if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
-            job.collected = Some(Arc::clone(&collected));
+            job.ledgers = Some(Arc::clone(&collected));
         }
         // What the account needs is collected and written down while the summary is made.
-        let writing_down = async {
+        let storing_ledger = async {
             let (ledger, order) = (collected.ledgers().await?.evicted, Arc::clone(order));
-            blocking(move || Ok(WrittenLedger::of(ledger, &order))).await
+            blocking(move || Ok(StoredLedger::of(ledger, &order))).await
         };
-        let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), writing_down)?;
+        let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
         let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
         let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
         let requests = written.summaries.iter().filter_map(|summary| summary.request.clone()).collect();
         let usages = written.summaries.iter().map(|summary| summary.usage.clone());
         let usage = usages.fold(written.failed_usage, sum_usage);
-        let mut redactions = told.redactions.clone();
+        let mut redactions = redacted.redactions.clone();
         operation::add_redactions(&mut redactions, &written.summaries);
         let mut texts = written.summaries.into_iter().map(|summary| summary.text);
         let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
@@ -128,11 +131,11 @@ impl Written {
         let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         operation::checked(&summary)?;
         let (account, summary) = {
-            let (told, order) = (Arc::clone(&told), Arc::clone(order));
-            let is_own = written.summarizer == extractive::NAME;
+            let (redacted, order) = (Arc::clone(&redacted), Arc::clone(order));
+            let is_own = written.summarizer == EXTRACTIVE;
             let redactor = order.settings.redaction().redactor();
             let completing = blocking(move || {
-                let part = told.part(&order);
+                let part = redacted.part(&order);
                 Ok(Account::complete(&part, ledger, &summary, is_own, redactor.as_deref()))
             });
             operation.unless_cancelled(completing).await?
@@ -210,7 +213,7 @@ pub(super) fn jobs(
         texts: Arc::clone(texts),
         limits,
         thinking: settings.thinking(),
-        collected: None,
+        ledgers: None,
         conversation: None,
     };
     let mut jobs = Vec::new();
@@ -260,4 +263,163 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
 /// A summary without the facts that were brought back: those are in the ledger.
 fn without_facts(summary: &str) -> String {
     remove_retained_facts(summary).into_owned()
+}
+
+/// Tokens of a summary that is short, whatever it stands for.
+const SHORT_SUMMARY: u64 = 1000;
+
+/// What is known of a compacted part and of a summary of it.
+pub(super) struct Account {
+    ledger: StoredLedger,
+    loss: LossReport,
+    /// How much the context holds after the repair.
+    retention: Retention,
+    /// Messages that were compacted away, and their estimated tokens.
+    messages: usize,
+    tokens: u64,
+}
+
+/// The ledger of a part, and what is stored of it.
+pub(super) struct StoredLedger {
+    ledger: Arc<Ledger>,
+    stored: String,
+}
+
+impl StoredLedger {
+    /// Writes down the ledger of all that goes, within the bytes that the order allows. It takes milliseconds.
+    pub(super) fn of(ledger: Arc<Ledger>, order: &Order) -> Self {
+        Self { stored: ledger.to_json(order.settings.ledger_bytes()), ledger }
+    }
+}
+
+/// A part that is compacted away, and what stays.
+pub(super) struct Part<'a> {
+    /// What goes.
+    pub(super) preparation: &'a Preparation,
+    /// What stays.
+    pub(super) kept: &'a [PreparedMessage],
+    /// Both in tokens.
+    pub(super) balance: Balance,
+    /// What was ordered.
+    pub(super) order: &'a Order,
+}
+
+impl Account {
+    /// Takes the account of a summary that is stored as it is given.
+    pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
+        let ledger = StoredLedger::of(Arc::new(part.preparation.ledger()), part.order);
+        let loss = part.loss(&ledger.ledger, summary);
+        Self::new(part, ledger, loss)
+    }
+
+    /// Takes the account of a summary's text, with the ledger of all that goes, and completes the
+    /// summary: with the facts that it lacks, as far as the settings allow, and with the lists of files,
+    /// as far as they stay short. Where the window is known, both fit under its threshold. `part` holds
+    /// no secrets any more, so that neither do the facts; what was cut from two texts is looked at once
+    /// more by `redactor`. A text that was made from the ledger itself (`is_own`) lacks what had no room,
+    /// so that nothing is added to it.
+    pub(super) fn complete(
+        part: &Part<'_>,
+        ledger: StoredLedger,
+        text: &str,
+        is_own: bool,
+        redactor: Option<&Redactor>,
+    ) -> (Self, String) {
+        let files = part.preparation.file_operations.lists();
+        let shown = ShownFiles::in_tokens(&files, &ledger.ledger.last_touched(), part.room_for_files(text));
+        let with_files = |text: &str| append_shown_files(text, &shown);
+        let loss = part.loss(&ledger.ledger, &with_files(text));
+        let most = part.order.settings.repair_tokens().filter(|_| !is_own);
+        let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
+        let budget = most.map(|most| most.min(part.room_for_facts(text, &with_files(text))));
+        let repair = budget.and_then(|budget| loss.repair(budget));
+        let mut account = Self::new(part, ledger, loss);
+        let Some(repair) = repair else {
+            return (account, with_files(text));
+        };
+        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
+        let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
+        let is_whole = block == repair.block;
+        account.retention =
+            if is_whole { repair.retention } else { part.loss(&account.ledger.ledger, &summary).retention };
+        (account, summary)
+    }
+
+    fn new(part: &Part<'_>, ledger: StoredLedger, loss: LossReport) -> Self {
+        Self {
+            retention: loss.retention,
+            messages: part.preparation.evicted().count(),
+            tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
+            ledger,
+            loss,
+        }
+    }
+
+    /// What is stored for the next compaction.
+    pub(super) fn stored_ledger(&self) -> &str {
+        &self.ledger.stored
+    }
+
+    /// The account as the host learns it.
+    pub(super) fn report(&self, summary: &str) -> CompactionAccount {
+        let brief = ledger::brief(&Brief {
+            messages: self.messages,
+            tokens_before: self.tokens,
+            tokens_after: estimate_text(summary),
+            ledger: &self.ledger.ledger,
+        });
+        CompactionAccount { brief, retention: self.retention, loss: self.loss.clone() }
+    }
+}
+
+/// Tokens of facts behind a summary of `text` tokens: a tenth of it with their frame, as a good summary
+/// has said the rest in other words; what a short one lacks may fill it up.
+fn max_fact_tokens(text: u64) -> u64 {
+    (text / 11).max(SHORT_SUMMARY.saturating_sub(text))
+}
+
+/// A block without secrets. Its lines are looked at one by one, as a secret that is cut off would
+/// take the end of the block along.
+fn redacted(block: &str, redactor: &Redactor) -> String {
+    let lines: Vec<_> = block.lines().map(|line| redactor.redact(line).text).collect();
+    lines.join("\n")
+}
+
+impl Part<'_> {
+    /// Tokens that files and facts behind a summary may take together: half of what is left under the
+    /// threshold, where that is known, since the next compaction would be due at once else.
+    fn room_beside(&self, text: &str) -> u64 {
+        let room = |threshold| self.balance.room_under(threshold, estimate_text(text)) / 2;
+        self.order.threshold.map_or(u64::MAX, room)
+    }
+
+    /// Tokens that file blocks may take: no more than half of the room, and so few that the summary
+    /// is not refused because of them.
+    fn room_for_files(&self, text: &str) -> u64 {
+        let taken = estimate_text(text).saturating_add(self.balance.pinned);
+        let largest = self.order.largest_summary(self.balance.replaced).unwrap_or(u64::MAX);
+        ShownFiles::most_tokens(self.preparation.settings.reserve_tokens)
+            .min(largest.saturating_sub(taken))
+            .min(self.room_beside(text) / 2)
+    }
+
+    /// Tokens that facts may take beside the files, so that the summary stays clearly smaller than
+    /// what it replaces.
+    fn room_for_facts(&self, text: &str, with_files: &str) -> u64 {
+        let taken = estimate_text(with_files);
+        let clearly_smaller = self.balance.gain().map_or(u64::MAX, |gain| gain - gain / 4).saturating_sub(taken);
+        let files = taken.saturating_sub(estimate_text(text));
+        clearly_smaller.min(self.room_beside(text).saturating_sub(files))
+    }
+
+    fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {
+        let evicted: Vec<PreparedMessage> = self.preparation.evicted().cloned().collect();
+        LossReport::of(&Check {
+            ledger,
+            summary,
+            evicted: &evicted,
+            previous_summary: self.preparation.previous_summary.as_deref(),
+            kept: self.kept,
+        })
+    }
 }

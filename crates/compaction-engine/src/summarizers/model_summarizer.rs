@@ -1,8 +1,10 @@
-//! The summarizer over any model: requests that fit, retries, and checks of what comes back
-//! (docs/summaries.md, "What is rejected").
+//! The summarizer over any model: requests that fit, retries, and checks of the answer (docs/summaries.md, "What is
+//! rejected").
+//!
+//! Some servers truncate a request that is larger than their window and answer with success. The usage of an answer
+//! shows this, and the request is made again with less text.
 
 mod continued;
-mod read;
 
 use std::sync::Arc;
 
@@ -12,10 +14,10 @@ use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::SummaryRequest;
 use compaction_core::summary::{SummaryKind, missing_headings};
 use compaction_core::text::least_tokens;
-use continued::Continued;
+use compaction_core::trigger::is_part;
 use serde_json::Value;
 
-use super::{Occasion, Summarizer, SummaryJob, SummaryText};
+use super::{JobContext, Summarizer, SummaryJob, SummaryText};
 use crate::error::EngineError;
 use crate::models::{
     Answer, ContinuedRequest, FailureKind, MissedCaches, Model, ModelError, ModelLimits, RequestChoice, RequestReport,
@@ -24,6 +26,7 @@ use crate::models::{
 use crate::redaction::{RedactedTexts, Redactions, Redactor};
 use crate::settings::Settings;
 use crate::threads::blocking;
+use continued::Continued;
 
 /// How often the requests are made smaller after a model has called one too large: each time they
 /// get half as large.
@@ -31,7 +34,7 @@ const MAX_SHRINKINGS: u32 = 3;
 
 /// A summarizer that asks a model.
 #[derive(Debug)]
-pub struct Modelled {
+pub struct ModelSummarizer {
     name: String,
     model: Arc<dyn Model>,
     retries: RetryPolicy,
@@ -43,7 +46,7 @@ pub struct Modelled {
     missed_caches: Arc<MissedCaches>,
 }
 
-impl Modelled {
+impl ModelSummarizer {
     /// The summarizer called `name` over `model`.
     pub fn new(name: &str, model: Arc<dyn Model>, settings: &Settings) -> Self {
         let retries = if model.is_retried() { settings.retries() } else { RetryPolicy::NONE };
@@ -53,13 +56,13 @@ impl Modelled {
 
     /// The same, which shares with others of an engine what caches have missed.
     #[must_use]
-    pub fn noting(self, missed_caches: &Arc<MissedCaches>) -> Self {
+    pub fn with_missed_caches(self, missed_caches: &Arc<MissedCaches>) -> Self {
         Self { missed_caches: Arc::clone(missed_caches), ..self }
     }
 }
 
 #[async_trait]
-impl Summarizer for Modelled {
+impl Summarizer for ModelSummarizer {
     fn name(&self) -> &str {
         &self.name
     }
@@ -68,9 +71,9 @@ impl Summarizer for Modelled {
         self.model.limits()
     }
 
-    async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, EngineError> {
+    async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError> {
         let texts = self.redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
-        let mut run = Run { summarizer: self, occasion, texts, cost: Cost::default() };
+        let mut run = Run { summarizer: self, job_context, texts, cost: Cost::default() };
         let job = Arc::new(job);
         let (text, request) = run.write_either(&job).await?;
         let Cost { attempts, usage, redactions } = run.cost;
@@ -89,8 +92,8 @@ struct Cost {
 
 /// One summary while it is being written.
 struct Run<'a> {
-    summarizer: &'a Modelled,
-    occasion: &'a Occasion,
+    summarizer: &'a ModelSummarizer,
+    job_context: &'a JobContext,
     /// Takes secrets out of texts that are cut.
     texts: Option<Arc<RedactedTexts>>,
     cost: Cost,
@@ -98,14 +101,14 @@ struct Run<'a> {
 
 /// What a model is asked.
 #[derive(Clone)]
-enum Question {
+enum ModelRequest {
     /// A request of one prompt.
     Prompt(Arc<SummaryRequest>),
     /// A request that continues a conversation.
     Continued(Arc<ContinuedRequest>),
 }
 
-impl Question {
+impl ModelRequest {
     /// The least tokens that any model makes of it.
     fn least_tokens(&self) -> u64 {
         match self {
@@ -210,7 +213,7 @@ impl Run<'_> {
                 }
                 Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
                 Err(Failure::Truncated(error, tokens)) => {
-                    let smaller = read::smaller(plan.largest_input_tokens(), tokens);
+                    let smaller = smaller(plan.largest_input_tokens(), tokens);
                     // The first reason is the one that helps, where no smaller request can be made.
                     if self.plan(job, Some(smaller)).await.is_err() {
                         return Err(self.failed(&error));
@@ -241,7 +244,7 @@ impl Run<'_> {
     /// Tells of the requests of a plan; the first one of a job is expected anyway.
     fn expect_requests(&self, plan: &RequestPlan, is_first: bool) {
         let more = u32::try_from(plan.requests() - 1).unwrap_or(u32::MAX);
-        self.occasion.progress.add_requests(if is_first { more } else { more.saturating_add(1) });
+        self.job_context.progress.add_requests(if is_first { more } else { more.saturating_add(1) });
     }
 
     /// Makes the requests in order; each updates the summary that the one before gave.
@@ -264,7 +267,7 @@ impl Run<'_> {
         if missing.is_empty() {
             return Ok(first);
         }
-        self.occasion.progress.add_requests(1);
+        self.job_context.progress.add_requests(1);
         let repair = part.repair(first, missing, self.texts.clone()).await?;
         let second = self.whole_answer(part, repair).await?;
         let (second, missing) = with_missing_headings(second, kind).await?;
@@ -279,7 +282,7 @@ impl Run<'_> {
     /// more room.
     async fn whole_answer(&mut self, part: &Part, request: SummaryRequest) -> Result<String, Failure> {
         let request = Arc::new(self.without_secrets(request).await?);
-        let answer = self.answer(&Question::Prompt(Arc::clone(&request))).await?;
+        let answer = self.answer(&ModelRequest::Prompt(Arc::clone(&request))).await?;
         if answer.stop != StopReason::Length {
             return self.checked(answer).await;
         }
@@ -288,10 +291,10 @@ impl Run<'_> {
         if max_tokens <= request.max_tokens && !first.is_early() {
             return Err(self.rejected(&format!("it was cut off {first}"), &first, true));
         }
-        self.occasion.progress.add_requests(1);
+        self.job_context.progress.add_requests(1);
         let max_tokens = max_tokens.max(request.max_tokens);
         let request = Arc::new(SummaryRequest { max_tokens, ..Arc::unwrap_or_clone(request) });
-        let answer = self.answer(&Question::Prompt(request)).await?;
+        let answer = self.answer(&ModelRequest::Prompt(request)).await?;
         match answer.stop {
             StopReason::Length => {
                 let second = CutOff::new(max_tokens, &answer);
@@ -367,25 +370,25 @@ impl Run<'_> {
     }
 
     /// The model's answer, after as many tries as the settings allow.
-    async fn answer(&mut self, question: &Question) -> Result<Answer, Failure> {
-        let progress = &self.occasion.progress;
+    async fn answer(&mut self, model_request: &ModelRequest) -> Result<Answer, Failure> {
+        let progress = &self.job_context.progress;
         let mut retry = 0;
         loop {
             progress.begin_request();
             self.cost.attempts += 1;
             let deltas = |text: &str| progress.delta(text);
-            let (model, context) = (&self.summarizer.model, &self.occasion.context);
-            let outcome = match question {
-                Question::Prompt(request) => model.complete(request, context, &deltas).await,
-                Question::Continued(request) => model.continue_conversation(request, context, &deltas).await,
+            let (model, context) = (&self.summarizer.model, &self.job_context.context);
+            let outcome = match model_request {
+                ModelRequest::Prompt(request) => model.complete(request, context, &deltas).await,
+                ModelRequest::Continued(request) => model.continue_conversation(request, context, &deltas).await,
             };
             let error = match outcome {
                 Ok(answer) => {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
-                    let question = question.clone();
-                    let check = move || match read::missing(question.least_tokens(), &answer) {
+                    let model_request = model_request.clone();
+                    let check = move || match missing_input(model_request.least_tokens(), &answer) {
                         None => Ok(answer),
                         Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
                     };
@@ -396,10 +399,10 @@ impl Run<'_> {
             if error.kind == FailureKind::Overflow {
                 return Err(Failure::Overflow(error));
             }
-            if error.kind == FailureKind::Refused && matches!(question, Question::Continued(_)) {
+            if error.kind == FailureKind::Refused && matches!(model_request, ModelRequest::Continued(_)) {
                 return Err(Failure::Refused(error));
             }
-            let wait = self.summarizer.retries.wait(retry, &error, self.occasion.deadline);
+            let wait = self.summarizer.retries.wait(retry, &error, self.job_context.deadline);
             let wait = wait.map_err(|error| Failure::Final(self.failed(&error)))?;
             progress.waiting();
             tokio::time::sleep(wait).await;
@@ -485,5 +488,54 @@ fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
             let retryable = matches!(word.as_str(), "error" | "aborted");
             Err(Failure::Final(EngineError::SummarizerFailed { cause, retryable, attempts }))
         }
+    }
+}
+
+/// Members of a usage that together are what was read.
+const INPUTS: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
+
+/// The error for an answer to a part of a request of at least `least` tokens, with the tokens that were
+/// read; `None` where its usage may be that of the whole, or says nothing.
+fn missing_input(least: u64, answer: &Answer) -> Option<(ModelError, u64)> {
+    let usage = answer.usage.as_ref()?;
+    let read: u64 = INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum();
+    let cause = format!(
+        "the server read {read} tokens of a request that has at least {least}: it shortens what is larger than its \
+         window; set the server's window (num_ctx with Ollama) and contextWindow to the same number"
+    );
+    is_part(read, least).then_some((ModelError { cause, kind: FailureKind::Overflow, retry_after: None }, read))
+}
+
+/// Tokens of the requests to make instead, where a server has read `read` of up to `sent`.
+fn smaller(sent: u64, read: u64) -> u64 {
+    (sent / 2).min(read - read / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::text::least_tokens;
+    use serde_json::json;
+
+    use super::*;
+    use crate::models::StopReason;
+
+    #[test]
+    fn a_usage_below_the_least_is_of_a_part() {
+        let least = least_tokens("Write notes.") + least_tokens(&"some plain words of a person ".repeat(2000));
+        let check = |usage: Option<Value>, expected: Option<u64>| {
+            let answer = Answer { text: String::new(), stop: StopReason::Stop, usage };
+            let found = missing_input(least, &answer);
+            assert_eq!(found.as_ref().map(|(_, read)| *read), expected);
+            if let Some((error, read)) = found {
+                assert!(error.cause.contains(&read.to_string()) && error.cause.contains("12003"), "{}", error.cause);
+            }
+        };
+        check(None, None);
+        check(Some(json!({ "input": 14_000 })), None);
+        check(Some(json!({ "input": 4096 })), Some(4096));
+        check(Some(json!({ "input": 96, "cacheRead": 12_000 })), None);
+        check(Some(json!({ "input": 12 })), None);
+        check(Some(json!({})), None);
+        assert_eq!((smaller(20_000, 4096), smaller(3000, 4096)), (3584, 1500));
     }
 }

@@ -1,37 +1,40 @@
-//! Summarizers: who writes a summary. Each is behind one trait, so that a call can choose.
+//! Summarizers, which write summaries. A trait lets each call choose one.
+//!
+//! The extractive summarizer needs no model (`compaction_core::extractive`). The host's own model needs no key here
+//! (protocol/README.md, "Requests of the server"). All other models are asked by a [`ModelSummarizer`].
 
-mod collected;
-mod engine;
-pub(crate) mod extractive;
-mod host;
+mod model_summarizer;
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use compaction_core::conversation::{Redact, Thinking};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, render_messages, summarize};
 use compaction_core::file_operations::FileTools;
 use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
 use compaction_core::ledger::Ledger;
-use compaction_core::preparation::PreparedMessage;
-use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
+use compaction_core::preparation::{Ledgers, Preparation, PreparedMessage};
+use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest};
 use compaction_core::tokens::estimate_text;
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::EngineError;
 use crate::host::{Host, OperationKind, Question};
-use crate::models::providers::{self, PrintedKeys};
-use crate::models::{Conversation, MissedCaches, ModelLimits, RequestContext, RequestReport};
+use crate::models::providers::PrintedKeys;
+use crate::models::{
+    Answer, ContinuedRequest, Continues, Conversation, MissedCaches, Model, ModelError, ModelLimits, OnDelta,
+    RequestContext, RequestReport, providers,
+};
 use crate::progress::Progress;
 use crate::redaction::Redactions;
 use crate::settings::{Settings, summarizer_names};
-
-pub use collected::Collected;
-pub use engine::Modelled;
-pub use extractive::Extractive;
-use host::HostModel;
+use crate::threads::blocking;
+pub use model_summarizer::ModelSummarizer;
 
 /// One summary to write.
 #[derive(Debug, Clone)]
@@ -62,7 +65,7 @@ pub struct SummaryJob {
     /// Whether models read thinking.
     pub thinking: Thinking,
     /// Where the ledger of these messages on top of the previous one is collected for others too.
-    pub collected: Option<Arc<Collected>>,
+    pub ledgers: Option<Arc<LedgerCache>>,
     /// The conversation that the messages are a part of, where a model may continue it.
     pub conversation: Option<Arc<Conversation>>,
 }
@@ -121,7 +124,7 @@ pub struct SummaryText {
 
 /// On whose behalf a summary is written.
 #[derive(Debug, Clone)]
-pub struct Occasion {
+pub struct JobContext {
     /// The session and the operation.
     pub context: RequestContext,
     /// Cancelled when the operation ends early.
@@ -132,8 +135,8 @@ pub struct Occasion {
     pub(crate) progress: Arc<Progress>,
 }
 
-impl Occasion {
-    /// The occasion of an operation that makes `requests` requests, as far as is known, and has to be over by
+impl JobContext {
+    /// The job_context of an operation that makes `requests` requests, as far as is known, and has to be over by
     /// `deadline`.
     pub fn new(
         host: &Arc<dyn Host>,
@@ -161,9 +164,9 @@ pub trait Summarizer: Send + Sync + Debug {
         false
     }
 
-    /// Writes one summary. Fails with [`EngineError::Cancelled`] once the occasion is cancelled, with
+    /// Writes one summary. Fails with [`EngineError::Cancelled`] once the job_context is cancelled, with
     /// an error of the summarizer or of its summary otherwise. Dropping the future ends the work.
-    async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, EngineError>;
+    async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError>;
 }
 
 /// Summarizers in the order in which they are asked: the next one writes where one fails.
@@ -200,16 +203,149 @@ fn by_name(
 ) -> Result<Arc<dyn Summarizer>, EngineError> {
     let wrong = |expected: String| Err(EngineError::invalid_argument("summarizer", expected));
     match name {
-        extractive::NAME => Ok(Arc::new(Extractive)),
+        EXTRACTIVE => Ok(Arc::new(Extractive)),
         "host" if host.answers(Question::Summary) => {
             let model = Arc::new(HostModel::new(Arc::clone(host), settings));
-            Ok(Arc::new(Modelled::new("host", model, settings).noting(missed_caches)))
+            Ok(Arc::new(ModelSummarizer::new("host", model, settings).with_missed_caches(missed_caches)))
         }
         "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
         _ if summarizer_names(settings.as_json()).contains(&name) => {
             let model = providers::model(name, settings.as_json(), printed_keys)?;
-            Ok(Arc::new(Modelled::new(name, model, settings).noting(missed_caches)))
+            Ok(Arc::new(ModelSummarizer::new(name, model, settings).with_missed_caches(missed_caches)))
         }
         _ => wrong(format!("one of: {}", summarizer_names(settings.as_json()).join(", "))),
+    }
+}
+
+/// The name of the summarizer without a model.
+pub(crate) const EXTRACTIVE: &str = "extractive";
+
+/// Fills the summary format from the conversation itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Extractive;
+
+#[async_trait]
+impl Summarizer for Extractive {
+    fn name(&self) -> &str {
+        EXTRACTIVE
+    }
+
+    fn limits(&self) -> ModelLimits {
+        ModelLimits::default()
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError> {
+        job_context.progress.begin_request();
+        let cancel = job_context.cancel.clone();
+        let ledgers = match &job.ledgers {
+            Some(collected) => Some(collected.ledgers().await?),
+            None => None,
+        };
+        blocking(move || {
+            let kind = job.kind.summary_kind();
+            let style = Style {
+                custom_instructions: job.custom_instructions.as_deref(),
+                // A summary that is not clearly smaller than what it replaces would be in vain.
+                max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
+                citations: job.citations,
+            };
+            let text = match ledgers {
+                Some(ledgers) => render_messages(&ledgers.first, &job.messages, kind, &style),
+                None => {
+                    let input = ExtractiveInput {
+                        kind,
+                        messages: &job.messages,
+                        previous_ledger: job.previous_ledger.as_deref(),
+                        previous_summary: job.previous_summary.as_deref(),
+                        tools: &job.file_tools,
+                        style,
+                    };
+                    summarize(&input, &|| cancel.is_cancelled()).map_err(|_| EngineError::Cancelled)?
+                }
+            };
+            Ok(SummaryText { text, attempts: 1, ..SummaryText::default() })
+        })
+        .await
+    }
+}
+
+/// The ledgers of a preparation; collected once, by whoever asks first.
+#[derive(Debug)]
+pub struct LedgerCache {
+    preparation: Arc<Preparation>,
+    ledgers: OnceCell<Ledgers>,
+}
+
+impl LedgerCache {
+    /// Nothing is collected yet.
+    pub(crate) fn new(preparation: Arc<Preparation>) -> Self {
+        Self { preparation, ledgers: OnceCell::new() }
+    }
+
+    /// The ledgers, as soon as they are collected.
+    pub(crate) async fn ledgers(&self) -> Result<Ledgers, EngineError> {
+        let collecting = || {
+            let preparation = Arc::clone(&self.preparation);
+            blocking(move || Ok(preparation.ledgers()))
+        };
+        self.ledgers.get_or_try_init(collecting).await.cloned()
+    }
+}
+
+/// Asks the host.
+#[derive(Debug)]
+struct HostModel {
+    host: Arc<dyn Host>,
+    context_window: u64,
+    timeout: Duration,
+    /// Whether the host says that it can continue its conversations.
+    continues: bool,
+}
+
+impl HostModel {
+    /// The host's model as the settings describe it.
+    fn new(host: Arc<dyn Host>, settings: &Settings) -> Self {
+        let (context_window, timeout) = (settings.summarize_window(), settings.summarize_timeout());
+        let continues = host.answers(Question::Continuation);
+        Self { host, context_window, timeout, continues }
+    }
+}
+
+#[async_trait]
+impl Model for HostModel {
+    fn limits(&self) -> ModelLimits {
+        ModelLimits { context_window: Some(self.context_window), max_output_tokens: None }
+    }
+
+    /// The host tries again by itself as it sees fit: its error is final (protocol/README.md, "Requests
+    /// of the server").
+    fn is_retried(&self) -> bool {
+        false
+    }
+
+    async fn complete(
+        &self,
+        request: &SummaryRequest,
+        context: &RequestContext,
+        _: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        self.host.summarize(context, request, self.timeout).await
+    }
+
+    fn continues(&self) -> Option<Continues> {
+        self.continues.then_some(Continues::OfClient)
+    }
+
+    async fn continue_conversation(
+        &self,
+        request: &ContinuedRequest,
+        context: &RequestContext,
+        _: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        self.host.continue_conversation(context, request, self.timeout).await
     }
 }

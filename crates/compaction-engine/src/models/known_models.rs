@@ -1,11 +1,13 @@
-//! List prices of well-known models (`prices.json`): data with a date and its sources.
+//! Prices and output limits of well-known models.
 //!
-//! Gateways and contracts have other prices; what is told in money says so. Models that are not in the
-//! table have no price.
+//! Both tables are dated and name their sources. `prices.json` holds list prices; gateways and contracts may charge
+//! others. `known_models.json` holds output limits by model family, for settings that give none. A model that is in
+//! neither table has no known price and no known limit.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// US dollars for a million tokens.
@@ -23,21 +25,31 @@ pub(crate) struct Price {
 }
 
 #[derive(Deserialize)]
-struct Table {
-    models: Vec<Entry>,
+struct Table<T> {
+    models: Vec<T>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct PricedModel {
     name: String,
     #[serde(flatten)]
     price: Price,
 }
 
-static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    // A test reads it: the text is part of the program.
-    serde_json::from_str::<Table>(include_str!("prices.json")).map(|table| table.models).unwrap_or_default()
-});
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LimitedModel {
+    name: String,
+    max_output_tokens: u64,
+}
+
+static PRICES: LazyLock<Vec<PricedModel>> = LazyLock::new(|| read_table(include_str!("prices.json")));
+static LIMITS: LazyLock<Vec<LimitedModel>> = LazyLock::new(|| read_table(include_str!("known_models.json")));
+
+/// The rows of a bundled table. Tests check that both tables can be read.
+fn read_table<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    serde_json::from_str::<Table<T>>(text).map(|table| table.models).unwrap_or_default()
+}
 
 const MILLION: f64 = 1_000_000.0;
 
@@ -46,13 +58,13 @@ impl Price {
     /// version or size is another model.
     pub(crate) fn of(model: &str) -> Option<Self> {
         let model = model.to_ascii_lowercase();
-        let is_row = |entry: &&Entry| {
+        let is_row = |entry: &&PricedModel| {
             model.match_indices(&entry.name).any(|(at, _)| {
                 let is_inner = |last: char| last.is_ascii_alphanumeric() || last == '-';
                 !model[..at].ends_with(is_inner) && is_date(&model[at + entry.name.len()..])
             })
         };
-        TABLE.iter().find(is_row).map(|entry| entry.price)
+        PRICES.iter().find(is_row).map(|entry| entry.price)
     }
 
     /// What input costs that no cache has.
@@ -89,6 +101,25 @@ fn is_date(rest: &str) -> bool {
         && words.all(|word| is_number(word) || matches!(word, "v1" | "v2"))
 }
 
+/// Most output tokens of a model, by the longest name of the table that its own holds between
+/// borders of words. Gateways put their own names before that of a model.
+pub(super) fn max_output_tokens(model: &str) -> Option<u64> {
+    let model = model.to_ascii_lowercase();
+    let known = LIMITS.iter().filter(|entry| holds(&model, &entry.name));
+    known.max_by_key(|entry| entry.name.len()).map(|entry| entry.max_output_tokens)
+}
+
+/// Whether `model` holds `name`, neither within a word nor before the rest of a number.
+fn holds(model: &str, name: &str) -> bool {
+    model.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&model[..at], &model[at + name.len()..]);
+        let is_number = |text: &str| text.starts_with('.') && text[1..].starts_with(|next: char| next.is_ascii_digit());
+        !before.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '-')
+            && !after.starts_with(|next: char| next.is_ascii_alphanumeric())
+            && !is_number(after)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -97,7 +128,7 @@ mod tests {
 
     #[test]
     fn prices_are_known_by_families() {
-        assert!(TABLE.len() > 15);
+        assert!(PRICES.len() > 15);
         let check = |model: &str, expected: Option<f64>| {
             assert_eq!(Price::of(model).map(|price| price.input), expected, "{model}");
         };
@@ -127,5 +158,33 @@ mod tests {
         assert!((cost - (0.003 + 0.045 + 0.0075 + 0.045)).abs() < 1e-9, "{cost}");
         assert_eq!(price.of_usage(&json!({})), None);
         assert!((price.cached_part() - 0.1).abs() < 1e-9);
+    }
+
+    fn check(model: &str, expected: Option<u64>) {
+        assert_eq!(max_output_tokens(model), expected, "{model}");
+    }
+
+    #[test]
+    fn models_are_known_by_their_families() {
+        assert!(LIMITS.len() > 40);
+        check("claude-3-haiku-20240307", Some(4096));
+        check("claude-opus-4-1@20250805", Some(32_000));
+        check("anthropic/claude-sonnet-4.5", Some(64_000));
+        check("us.anthropic.claude-haiku-4-5-20251001-v1:0", Some(64_000));
+        check("gpt-4o-mini", Some(16_384));
+        check("gpt-4", Some(4096));
+        check("gpt-4.1-nano", Some(32_768));
+        check("openai/gpt-5.1-chat-latest", Some(16_384));
+        check("models/gemini-2.5-flash", Some(65_536));
+        check("us.amazon.nova-pro-v1:0", Some(10_000));
+    }
+
+    #[test]
+    fn other_models_have_no_limit() {
+        for unknown in
+            ["qwen3:8b", "gpt-4.9", "my-gpt-4", "gpt-45", "llama3.1", "o10", "claude-sonnet-9", "gpt-test", ""]
+        {
+            check(unknown, None);
+        }
     }
 }
