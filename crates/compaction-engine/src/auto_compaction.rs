@@ -30,38 +30,38 @@ use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
 use crate::{compactor, operation};
 
-/// What an append brought about.
+/// The effect of an append.
 #[derive(Debug, Default)]
 pub struct AppendOutcome {
-    /// How full the window is, where the model is known.
+    /// Usage of the window, where the model is known.
     pub usage: Option<WindowUsage>,
     /// What the caller is due of a compaction that is due.
     pub compaction: Option<DueCompaction>,
-    /// A compaction that has begun, to be started once the turn is over.
+    /// A compaction that has begun. The caller starts it after the turn.
     pub begun: Option<BegunCompaction>,
 }
 
-/// How full a window is.
+/// Usage of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUsage {
-    /// Tokens of the context, where they are known.
+    /// Tokens of the context, where known.
     pub tokens: Option<u64>,
     /// Tokens of the window.
     pub context_window: u64,
 }
 
-/// A compaction that is due, and what came of it so far.
+/// A compaction that is due, and its state so far.
 #[derive(Debug, Clone)]
 pub struct DueCompaction {
-    /// Names the operation, where one has begun or runs already.
+    /// The id of the operation that has begun or already runs.
     pub operation_id: Option<String>,
-    /// Why it is due.
+    /// The reason.
     pub reason: CompactionReason,
-    /// Whether the failed request is worth another try afterwards.
+    /// Whether the failed request should be sent again afterwards.
     pub will_retry: bool,
-    /// Why nothing is done.
+    /// Why the compaction is skipped.
     pub skipped: Option<&'static str>,
-    /// Until when nothing is done, after several failures in a row: an ISO 8601 time.
+    /// The pause after several failures in a row ends at this ISO 8601 time.
     pub until: Option<String>,
     /// Why it could not begin.
     pub error: Option<EngineError>,
@@ -69,14 +69,13 @@ pub struct DueCompaction {
     pub clipped: Vec<ClippedResult>,
     /// Tokens of the context.
     pub context_tokens: u64,
-    /// Tokens above which the threshold is crossed.
+    /// The threshold in tokens.
     pub threshold: u64,
-    /// What the provider named of the request that it refused.
+    /// Numbers that the provider reported for the refused request.
     pub reported: Reported,
 }
 
-/// Starts the work on an operation that was begun. Messages that came while it ran may have made a compaction
-/// due, which is begun then.
+/// Runs an operation that was begun. Afterwards, messages that were appended meanwhile may make a compaction due.
 pub(crate) fn start<O: Operation + 'static>(
     engine: &Arc<Engine>,
     begun: Begun<O>,
@@ -85,7 +84,7 @@ pub(crate) fn start<O: Operation + 'static>(
     engine.operations.spawn(async move {
         let (outcome, is_cancelled) = operation::run(&running, begun).await;
         match O::KIND {
-            // Who ends a compaction does not want the next one at once.
+            // A caller that cancels a compaction does not want the next one at once.
             OperationKind::Compaction if is_cancelled => session.auto_compaction.forget_missed_check(),
             OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
         }
@@ -93,8 +92,8 @@ pub(crate) fn start<O: Operation + 'static>(
     })
 }
 
-/// Asks, in the session's turn, whether `entry`, which was just appended, makes a compaction due,
-/// and begins it. What goes wrong here is no reason to fail the append.
+/// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins it. A
+/// failure here does not fail the append.
 pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
     let Some(model) = access.open().auto_compaction.model() else {
         return AppendOutcome::default();
@@ -135,22 +134,22 @@ fn check_append(
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
     let message = entry.message().map(Arc::as_ref);
-    // The request that follows is the first one for this message, and has its own recovery.
+    // The next request is the first for this message. It has its own recovery.
     let reasons = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
     let outcome = decide(access, &projection, message, model, (&settings, reasons));
     Ok(AppendOutcome { usage, ..outcome })
 }
 
-/// What may make a compaction due.
+/// The reasons that a check considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reasons {
     /// The size of the context alone.
     Threshold,
-    /// That, and what the last answer shows.
+    /// The size, and an overflow of the last answer.
     All,
 }
 
-/// Decides with the context at hand, and begins what is due.
+/// Decides for a projection, and begins a compaction that is due.
 fn decide(
     access: &mut SessionAccess<'_>,
     projection: &Arc<Projection>,
@@ -163,7 +162,7 @@ fn decide(
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
-    // Only the answer that failed says so; what comes after it asks about the same one.
+    // Only the failed answer reports it. Later messages are judged by the same answer.
     let is_answer = message.is_some_and(|message| message.as_assistant().is_some());
     if let Some(advice) = decision.advice.filter(|_| is_answer) {
         return still_too_large(access, &decision, advice, projection, settings);
@@ -205,7 +204,7 @@ fn decide(
         }
     };
     let due = DueCompaction { clipped, ..due };
-    // A request that was refused has one recovery, and no other way out: there is nothing to pause for.
+    // A refused request has only this recovery, so a pause does not apply.
     let is_paused = reason == CompactionReason::Threshold;
     let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
     if let Some(until) = paused {
@@ -216,7 +215,7 @@ fn decide(
     begin_or_report(access, order, due, &projection)
 }
 
-/// Begins the compaction that was ordered, or tells why it cannot.
+/// Begins a compaction, or reports why it cannot begin.
 fn begin_or_report(
     access: &mut SessionAccess<'_>,
     order: Arc<Order>,
@@ -230,7 +229,7 @@ fn begin_or_report(
         }
         Err(error) => error,
     };
-    // What cannot be compacted now may be at the next message, and has cost nothing.
+    // The next message may make it possible, and this attempt cost nothing.
     if !matches!(error.kind(), ErrorKind::NothingToCompact | ErrorKind::AlreadyCompacted) {
         access.open().breaker.failed(SystemTime::now());
     }
@@ -269,8 +268,8 @@ fn skipped_compaction(decision: &TriggerDecision, is_answer: bool) -> Option<Due
     Some(DueCompaction { skipped: Some(why), will_retry: false, ..due_compaction(decision, reason) })
 }
 
-/// Whether a compaction of this branch was undone and nobody has asked for anything since: who
-/// undoes one would not see it made again at the next message.
+/// Whether a compaction of this branch was undone without a new user message since. A user who undoes a compaction
+/// does not want it again at the next message.
 fn was_undone(projection: &Projection) -> bool {
     let Some(newest) = CopiedDepths::of(projection).newest() else {
         return false;
@@ -280,7 +279,7 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
-/// Tells a person that compacting does not help (docs/triggers.md, "Guards").
+/// Reports that compacting does not help (docs/triggers.md, "Guards").
 fn still_too_large(
     access: &SessionAccess<'_>,
     decision: &TriggerDecision,
@@ -312,8 +311,8 @@ fn decision(
 }
 
 impl Engine {
-    /// Decides whether a compaction is due for a context, for the next request to `model`; changes nothing.
-    /// `message` is the answer to judge, the last one of the context by default.
+    /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
+    /// answer to judge; the default is the last answer of the context.
     pub fn check(
         &self,
         open: &OpenSession,
@@ -332,7 +331,7 @@ impl Engine {
         })
     }
 
-    /// The settings for `model`, as the host leaves them.
+    /// The settings for `model`. The host may have disabled automatic compactions.
     fn trigger_settings(&self, model: &AgentModel, settings: &Settings) -> CompactionSettings {
         let mut compaction = settings.compaction_for(&model.provider, &model.id);
         compaction.enabled &= self.is_automatic;
@@ -377,8 +376,8 @@ fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunComp
     compactor::begin(access, order, chain, &engine.closing)
 }
 
-/// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
-/// would learn why the context grows (docs/field-reports.md, "Requests and summaries").
+/// Reports a compaction that was due and could not begin. Nobody asked for it, so nothing else would explain why the
+/// context grows (docs/field-reports.md, "Requests and summaries").
 fn notify_failure(
     access: &SessionAccess<'_>,
     order: &Order,
@@ -394,14 +393,14 @@ fn notify_failure(
     operation_id
 }
 
-/// Asks once more after an operation, if messages came while it ran.
+/// Checks again after an operation, if messages were appended while it ran.
 pub(crate) async fn check_again(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
     if session.auto_compaction.take_missed_check() {
         check(engine, session, Reasons::All).await;
     }
 }
 
-/// Asks whether the context is too large, as another model may have a smaller window.
+/// Checks the size of the context, because a new model may have a smaller window.
 pub(crate) async fn check_size(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
     check(engine, session, Reasons::Threshold).await;
 }
@@ -431,9 +430,9 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
     }
 }
 
-/// What shortening came to.
+/// The result of shortening.
 enum Clipped {
-    /// There is no result that is too large by itself.
+    /// No result is too large.
     Nothing,
     /// The context fits now, and the host was due so.
     Enough {
@@ -442,7 +441,7 @@ enum Clipped {
         /// What was shortened.
         clipped: Vec<ClippedResult>,
     },
-    /// It has to be compacted besides.
+    /// The context still has to be compacted.
     Some {
         /// What was shortened.
         clipped: Vec<ClippedResult>,
@@ -451,8 +450,8 @@ enum Clipped {
     },
 }
 
-/// Shortens the results at the end of the context that leave no compaction enough room. Where that is
-/// enough, the attempt that failed is hidden as well, and nothing has to be summarised.
+/// Shortens the tool results at the end of the context that leave a compaction too little room. If that is enough,
+/// the failed attempt is hidden as well, and no summary is needed.
 fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Order) -> Result<Clipped, EngineError> {
     let Some(tail) = order.tail(projection, access.session().leaf_id()) else {
         return Ok(Clipped::Nothing);

@@ -67,8 +67,7 @@ pub trait Model: Send + Sync + Debug {
         _: &RequestContext,
         _: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
-        let cause = "this model continues no conversations".to_owned();
-        Err(ModelError { cause, kind: FailureKind::Refused, retry_after: None })
+        Err(ModelError::refused("this model continues no conversations"))
     }
 }
 
@@ -125,6 +124,13 @@ pub struct ModelError {
     pub kind: FailureKind,
     /// How long the provider asked to wait (`retry-after`).
     pub retry_after: Option<Duration>,
+}
+
+impl ModelError {
+    /// A failure that another try would repeat.
+    pub fn refused(cause: impl Into<String>) -> Self {
+        Self { cause: cause.into(), kind: FailureKind::Refused, retry_after: None }
+    }
 }
 
 /// Kinds of failure, which decide whether another try makes sense (docs/summaries.md, "Retries").

@@ -10,17 +10,18 @@ use async_trait::async_trait;
 use compaction_core::conversation::Thinking;
 use compaction_core::entry::{Entry, EntryBody, EntryId, EntryKind};
 use compaction_core::file_operations::{FileOperations, FileTools};
+use compaction_core::json::{RawObject, encode_string};
 use compaction_core::navigation::{BranchPreparation, Destination, branch_budget};
+use compaction_core::prompts;
 use compaction_core::prompts::{OutputLimits, PromptTexts};
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
-use compaction_core::{json, prompts};
 use serde_json::json;
 use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
 use tokio::sync::OwnedRwLockWriteGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::compactor::prompt_texts;
-use crate::context::{member, project};
+use crate::context::project;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{
@@ -306,9 +307,7 @@ fn stayed(route: &Route) -> Navigation {
         leaf_id: route.old_leaf_id.clone(),
         old_leaf_id: route.old_leaf_id.clone(),
         editor_text: route.editor_text(),
-        summary_entry: None,
-        is_cancelled: false,
-        is_aborted: false,
+        ..Navigation::default()
     }
 }
 
@@ -348,26 +347,13 @@ fn notify_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<
         leaf_id: leaf_id.clone(),
         old_leaf_id: old_leaf_id.clone(),
     });
-    Navigation {
-        leaf_id,
-        old_leaf_id,
-        editor_text: route.destination.editor_text.clone(),
-        summary_entry: summary.cloned(),
-        is_cancelled: false,
-        is_aborted: false,
-    }
+    let (editor_text, summary_entry) = (route.destination.editor_text.clone(), summary.cloned());
+    Navigation { leaf_id, old_leaf_id, editor_text, summary_entry, ..Navigation::default() }
 }
 
 /// The result of a navigation that somebody called off.
 fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
-    Navigation {
-        old_leaf_id: leaf_id.clone(),
-        leaf_id,
-        editor_text: None,
-        summary_entry: None,
-        is_cancelled: true,
-        is_aborted: false,
-    }
+    Navigation { old_leaf_id: leaf_id.clone(), leaf_id, is_cancelled: true, ..Navigation::default() }
 }
 
 /// Puts what the hook gives in the place of what the caller gave; whether the summary is the
@@ -411,23 +397,19 @@ async fn go_after_hook(
     operation.in_turn(go).await
 }
 
-fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, EngineError> {
+fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<String, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = &plan.preparation.file_operations;
     let details = operation::details(files, &own.to_string(), given.details.as_deref(), "summary.details")?;
-    let usage = operation::usage(given.usage.as_deref());
-    let mut members = summary_members(plan, &given.summary, &details, usage);
-    if is_from_hook {
-        members.push(member("fromHook", "true"));
-    }
-    Ok(members)
+    let usage = given.usage.as_ref().map(|usage| usage.get().to_owned());
+    Ok(summary_members(plan, &given.summary, &details, usage, is_from_hook))
 }
 
 async fn by_summarizer(
     operation: &SummaryOperation,
     plan: &Plan,
     params: &NavigationRequest,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<String, EngineError> {
     let (mut messages, mut operations) = (plan.preparation.messages.clone(), plan.preparation.file_operations.clone());
     let mut redactions = Redactions::new();
     if let Some(redactor) = operation.redactor.clone() {
@@ -471,18 +453,21 @@ async fn by_summarizer(
         own["redactions"] = json!(redactions);
     }
     let details = operation::details(&operations, &own.to_string(), None, "details")?;
-    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string())))
+    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string()), false))
 }
 
-fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>) -> Vec<String> {
-    let from_id = plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str);
-    let mut members = vec![
-        member("fromId", &json::encode_string(from_id)),
-        member("summary", &json::encode_string(summary)),
-        member("details", details),
-    ];
-    members.extend(usage.map(|usage| member("usage", &usage)));
-    members
+fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>, is_from_hook: bool) -> String {
+    let mut members = RawObject::default();
+    members.set("fromId", encode_string(plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str)));
+    members.set("summary", encode_string(summary));
+    members.set("details", details);
+    if let Some(usage) = usage {
+        members.set("usage", usage);
+    }
+    if is_from_hook {
+        members.set("fromHook", "true");
+    }
+    members.to_json()
 }
 
 /// The leaf, if nothing that the model sees was appended since the summary was begun: messages that
@@ -507,14 +492,13 @@ fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<En
 fn commit(
     access: &mut SessionAccess<'_>,
     route: &Route,
-    members: &[String],
+    members: &str,
     label: Option<&str>,
 ) -> Result<Navigation, EngineError> {
     access.refresh()?;
-    let members = format!("{{{}}}", members.join(","));
     let condition = Precondition::LeafIs(unchanged_leaf(access, route)?);
     let id = access.session().new_entry_id();
-    let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", &members) };
+    let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", members) };
     let entry = append_labelled(access, route, summary, &condition, label.map(|label| (&id, label)))?;
     Ok(notify_moved(access, route, Some(&entry)))
 }

@@ -22,7 +22,7 @@ use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{Decision, OperationKind};
 use crate::models::RequestContext;
 use crate::progress::Progress;
-use crate::redaction::{Redactions, Redactor};
+use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, JobContext, Summarizer, SummaryJob, SummaryText};
@@ -326,9 +326,7 @@ pub(crate) fn checked(summary: &str) -> Result<(), EngineError> {
 
 /// Adds the secrets that were taken out on the way to summaries.
 pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryText]) {
-    for (rule, count) in summaries.iter().flat_map(|summary| &summary.redactions) {
-        *redactions.entry(rule.clone()).or_default() += count;
-    }
+    summaries.iter().for_each(|summary| add_counts(redactions, &summary.redactions));
 }
 
 /// The `details` of a summary entry as JSON: files, what the project adds, what the caller gave, as
@@ -361,11 +359,6 @@ pub(crate) fn details(
         }
     }
     Ok(details.to_json())
-}
-
-/// The usage that a caller gave, as it was written.
-pub(crate) fn usage(given: Option<&RawValue>) -> Option<String> {
-    given.map(|usage| usage.get().to_owned())
 }
 
 #[cfg(test)]

@@ -67,6 +67,13 @@ struct Compiled {
 /// Numbers of secrets that were found, by the name of the rule.
 pub type Redactions = BTreeMap<String, u32>;
 
+/// Adds `more` to `counts`, rule by rule.
+pub(crate) fn add_counts(counts: &mut Redactions, more: &Redactions) {
+    for (rule, count) in more {
+        *counts.entry(rule.clone()).or_default() += count;
+    }
+}
+
 /// A text without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'t> {

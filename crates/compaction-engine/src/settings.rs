@@ -53,7 +53,7 @@ impl Settings {
     /// Fails with [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn with(&self, layer: &Value) -> Result<Self, EngineError> {
         if !layer.is_object() {
-            return Err(invalid("settings", "an object"));
+            return Err(EngineError::invalid_setting("settings", "an object"));
         }
         let mut merged = self.merged.clone();
         merge(&mut merged, layer);
@@ -292,15 +292,7 @@ impl Settings {
         for prompt in PROMPTS {
             expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
         }
-        self.check_redaction()
-    }
-
-    fn check_redaction(&self) -> Result<(), EngineError> {
-        let read = RedactionSettings::read(&self.merged["compactd"]["redaction"]);
-        read.map(|_| ()).map_err(|wrong| {
-            let path = format!("compactd.redaction.{}", wrong.path);
-            invalid(path.trim_end_matches('.'), &wrong.expected)
-        })
+        RedactionSettings::read(&self.merged["compactd"]["redaction"]).map(|_| ())
     }
 
     fn check_summarizers(&self) -> Result<(), EngineError> {
@@ -310,9 +302,10 @@ impl Settings {
         let known = summarizer_names(&self.merged);
         match is_list && !names.is_empty() && names.iter().all(|name| known.contains(&name.as_str())) {
             true => Ok(()),
-            false => {
-                Err(invalid("compactd.summarizer", &format!("a summarizer, or a list of them: {}", known.join(", "))))
-            }
+            false => Err(EngineError::invalid_setting(
+                "compactd.summarizer",
+                format!("a summarizer, or a list of them: {}", known.join(", ")),
+            )),
         }
     }
 
@@ -347,10 +340,6 @@ pub const PROMPTS: &[&str] =
 const WHOLE: &str = "a whole number of tokens, 0 or more";
 const PERCENT: &str = "a whole number of percent from 1 to 100, or null";
 
-fn invalid(path: &str, expected: &str) -> EngineError {
-    EngineError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
-}
-
 /// The settings that a call gives, as a layer: members of the `compaction` object, or settings in the shape of a
 /// settings file, or both. What is no member at the top of the settings is one of `compaction`.
 pub fn layer_of_call(given: Value) -> Value {
@@ -372,7 +361,7 @@ pub fn layer_of_call(given: Value) -> Value {
 fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool) -> Result<(), EngineError> {
     let value = path.split('.').try_fold(root, |value, key| value.get(key));
     match value {
-        Some(value) if !is_right(value) => Err(invalid(path, expected)),
+        Some(value) if !is_right(value) => Err(EngineError::invalid_setting(path, expected)),
         _ => Ok(()),
     }
 }
@@ -380,7 +369,7 @@ fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool
 /// Checks an entry of `compaction.modelOverrides`; names of models may hold dots.
 fn check_override(path: &str, values: &Value) -> Result<(), EngineError> {
     if !values.is_object() {
-        return Err(invalid(path, "an object"));
+        return Err(EngineError::invalid_setting(path, "an object"));
     }
     let checks = [
         ("reserveTokens", WHOLE, Value::is_u64 as fn(&Value) -> bool),
@@ -388,7 +377,7 @@ fn check_override(path: &str, values: &Value) -> Result<(), EngineError> {
         ("thresholdPercent", PERCENT, is_percent),
     ];
     let wrong = checks.iter().find(|(key, _, is_right)| values.get(key).is_some_and(|value| !is_right(value)));
-    wrong.map_or(Ok(()), |(key, expected, _)| Err(invalid(&format!("{path}.{key}"), expected)))
+    wrong.map_or(Ok(()), |(key, expected, _)| Err(EngineError::invalid_setting(format!("{path}.{key}"), *expected)))
 }
 
 fn is_percent(value: &Value) -> bool {

@@ -17,28 +17,28 @@ use crate::host::{Compaction, CompactionReason, GivenSummary};
 use crate::session::AgentModel;
 use crate::settings::Settings;
 
-/// Tokens that a summary may have whatever it replaces, if somebody asked for it: the headings of
-/// the format alone take some, and so little cannot make a context grow without end.
+/// Tokens that a requested summary may have even if it replaces fewer. The headings alone take some, and so few
+/// cannot make a context grow without end.
 const ALWAYS_ALLOWED_TOKENS: u64 = 256;
-/// Tokens that any summary has: its headings alone take more.
+/// Minimum tokens of any summary; its headings alone take more.
 const MIN_SUMMARY_TOKENS: u64 = 24;
 
-/// Tokens that a provider counts for an estimated one at most: text in Chinese comes to four.
+/// Maximum tokens that a provider counts per estimated token. Chinese text comes to four.
 const MAX_TOKENS_PER_ESTIMATED: u64 = 5;
 
-/// How often a little less is tried to be kept before it is half as much each time.
+/// Number of attempts that keep a little less before each attempt keeps half.
 const SMALL_STEPS: usize = 4;
 
-/// What a caller wants of a compaction.
+/// A request to compact a session.
 #[derive(Debug, Clone, Default)]
 pub struct CompactionRequest {
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
     /// A summary that the caller wrote.
     pub summary: Option<GivenSummary>,
-    /// The oldest entry that stays verbatim, in place of the one that the settings give.
+    /// The oldest entry that stays verbatim. It replaces the cut that the settings give.
     pub first_kept_entry_id: Option<EntryId>,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether a summary is accepted that is not smaller than what it replaces.
     pub force: bool,
 }
 
@@ -47,36 +47,35 @@ pub struct CompactionRequest {
 pub(crate) struct Order {
     /// The session.
     pub(crate) session_id: String,
-    /// Why.
+    /// The reason.
     pub(crate) reason: CompactionReason,
-    /// Whether the request that failed shall be made again afterwards.
+    /// Whether the failed request will be sent again afterwards.
     pub(crate) will_retry: bool,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether a summary is accepted that is not smaller than what it replaces.
     pub(crate) force: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub(crate) custom_instructions: Option<String>,
     /// A summary that the caller wrote.
     pub(crate) summary: Option<GivenSummary>,
-    /// The settings, those of the call included.
+    /// The settings, including those of the call.
     pub(crate) settings: Settings,
-    /// How much to keep, as it fits the model of the session; `None` for what is set for the branch's
-    /// own model.
+    /// How much to keep, fitted to the model of the session; `None` to use the settings for the branch's own model.
     pub(crate) compaction: Option<CompactionSettings>,
-    /// The oldest entry that is kept, if the caller chose it.
+    /// The oldest kept entry, if the caller chose it.
     pub(crate) first_kept: Option<EntryId>,
-    /// More tokens than this are too many for the model of the session, where its window is known.
+    /// The maximum tokens for the model of the session, where its window is known.
     pub(crate) threshold: Option<u64>,
-    /// Tokens of the context by the provider's own count, where an error named them.
+    /// Tokens of the context as an error of the provider reported them.
     pub(crate) counted: Option<u64>,
-    /// The answer that overflowed, if one did.
+    /// The answer that overflowed.
     pub(crate) overflowed: Option<EntryId>,
 }
 
-/// The end of a context that no compaction makes smaller.
+/// The end of a context that no compaction can remove.
 pub(crate) struct Tail {
-    /// Its first entry; `None` where nothing can go before it.
+    /// Its first entry; `None` where nothing before it can be removed.
     pub(crate) first_kept: Option<EntryId>,
-    /// Estimated tokens that it may have.
+    /// Maximum estimated tokens of the end.
     pub(crate) room: u64,
     /// Tokens of the whole context.
     pub(crate) tokens: u64,
@@ -85,14 +84,14 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Whether the whole context fits once it is `saved` estimated tokens smaller.
+    /// Whether the whole context fits after saving `saved` estimated tokens.
     pub(crate) fn fits_without(&self, saved: u64) -> bool {
         self.measure.to_counted(self.measure.estimated.saturating_sub(saved)) <= self.threshold
     }
 }
 
 impl Order {
-    /// The order of a caller, for a session of `model`, if that is known.
+    /// The order for a caller's request, fitted to `model` if it is known.
     pub(crate) fn manual(
         session_id: &str,
         request: CompactionRequest,
@@ -116,16 +115,16 @@ impl Order {
         }
     }
 
-    /// Entries of the failed attempt that the next context shall not have; none where the answer is
-    /// there. Results may come while the summary is written, so that they are looked for each time.
+    /// Entries of the failed attempt, which the next context hides; empty where the answer has arrived. Results may
+    /// arrive while the summary is written, so this is looked up each time.
     pub(crate) fn hidden(&self, projection: &Projection) -> Vec<EntryId> {
         let failed = self.overflowed.as_ref().filter(|_| self.will_retry);
         failed.map(|answer| trigger::attempt(projection, answer)).unwrap_or_default()
     }
 
-    /// Prepares the compaction. Where a threshold has to be reached, less and less is kept until
-    /// what stays and the largest summary fit under it and more goes than a summary may weigh, or
-    /// nothing more can go: one compaction is enough then, however large the context is.
+    /// Prepares the compaction. To reach a threshold, it keeps less and less until the kept part and the largest
+    /// summary fit under it and the compaction removes more than a summary weighs, or until nothing more can be
+    /// removed. One compaction is then enough, however large the context is.
     pub(super) fn prepare(
         &self,
         projection: &Projection,
@@ -140,8 +139,8 @@ impl Order {
             };
         };
         let measure = self.measure(projection);
-        // What a provider counts over the estimate may lie outside of the messages, and stays then. After a
-        // refusal that is taken for granted, where the context can be made small enough at all.
+        // Tokens that the provider counts beyond the estimate may be outside of the messages and then stay. After a
+        // refusal this is assumed, as long as the context can be made small enough at all.
         let counts: &[Count] = match self.reason {
             CompactionReason::Overflow => &[Count::Outside, Count::InMessages],
             _ => &[Count::InMessages],
@@ -157,7 +156,7 @@ impl Order {
         last.unwrap_or_else(|| Preparation::of(projection, leaf, compaction, &tools))
     }
 
-    /// The same by one way to count; with whether the threshold is reached.
+    /// Prepares by one way to count. Also returns whether the threshold is reached.
     fn prepare_by(
         &self,
         count: Count,
@@ -177,7 +176,7 @@ impl Order {
             let keep = compaction.keep_recent_tokens;
             compaction.keep_recent_tokens = match weighed {
                 Some(forecast) if forecast.tokens <= threshold && forecast.is_worth => return (preparation, true),
-                // A little too much is cured by a little less.
+                // A small excess needs a small reduction.
                 Some(forecast) if forecast.is_worth && small_steps.next().is_some() => {
                     let step = forecast.tokens.saturating_sub(threshold).max(keep / 8);
                     keep - step.min(keep.div_ceil(2))
@@ -190,17 +189,17 @@ impl Order {
         (preparation, false)
     }
 
-    /// What a context weighs, by the count of the provider that refused it where it named one.
+    /// Measures a context, by the count of the provider that refused it where it reported one.
     pub(super) fn measure(&self, projection: &Projection) -> Measure {
         let measure = Measure::of(projection);
-        // A count of many times the estimate is of something else than these messages.
+        // A count of many times the estimate does not belong to these messages.
         let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MAX_TOKENS_PER_ESTIMATED);
         let counted = self.counted.filter(is_plausible).unwrap_or(0).max(measure.counted);
         Measure { counted, ..measure }
     }
 
-    /// The end of a context that stays however little is kept: the last answer with the results of its
-    /// calls. `None` where no threshold has to be reached.
+    /// The end of a context that stays however little is kept: the last answer with the results of its calls. `None`
+    /// where no threshold has to be reached.
     pub(crate) fn tail(&self, projection: &Projection, leaf: Option<&EntryId>) -> Option<Tail> {
         let threshold = self.target()?;
         let shown = projection.hiding(&self.hidden(projection));
@@ -216,8 +215,8 @@ impl Order {
         Some(Tail { first_kept, room, tokens: measure.counted, threshold, measure })
     }
 
-    /// The threshold that the compaction has to reach, if it has to: what nobody asked for shall
-    /// suffice until the context has grown again.
+    /// The threshold that the compaction has to reach. An automatic compaction must suffice until the context has
+    /// grown again.
     fn target(&self) -> Option<u64> {
         self.threshold.filter(|_| self.reason != CompactionReason::Manual)
     }
@@ -227,7 +226,7 @@ impl Order {
         self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()))
     }
 
-    /// Fails if `summary` is not smaller than what it replaces (docs/summaries.md, "What is rejected").
+    /// Fails if `summary` is not smaller than the text that it replaces (docs/summaries.md, "What is rejected").
     pub(super) fn check_progress(&self, summary: &str, replaced_tokens: Option<u64>) -> Result<(), EngineError> {
         let summary_tokens = estimate_text(summary);
         match (self.largest_summary(replaced_tokens), replaced_tokens) {
@@ -238,14 +237,14 @@ impl Order {
         }
     }
 
-    /// Tokens of the largest summary that is taken, with all that is added to it; `None` where any is.
+    /// Tokens of the largest accepted summary, including everything that is added to it; `None` without a limit.
     pub(super) fn largest_summary(&self, replaced_tokens: Option<u64>) -> Option<u64> {
         let smaller = replaced_tokens.filter(|_| !self.force)?.saturating_sub(1);
         Some(if self.reason == CompactionReason::Manual { smaller.max(ALWAYS_ALLOWED_TOKENS) } else { smaller })
     }
 
-    /// Fails if a compaction that shall reach a threshold cannot, and would gain next to nothing, or
-    /// if any summary would be refused: no model is asked for that.
+    /// Fails, before any model is asked, if the threshold is out of reach and little would be gained, or if any
+    /// summary would be rejected.
     pub(super) fn check_worth(&self, balance: &Balance) -> Result<(), EngineError> {
         let (Some(replaced_tokens), Some(gain)) = (balance.replaced, balance.gain()) else {
             return Ok(());
@@ -268,9 +267,8 @@ impl Order {
         }
     }
 
-    /// The tokens that stay and the threshold, if they are too many for it, and `gain` is too little
-    /// to compact nevertheless. Where the threshold cannot be reached, the next compaction would be
-    /// due at once: one that nobody waits for has to take off a fifth then.
+    /// The tokens that stay and the threshold, if the threshold is out of reach and `gain` is too small. Out of reach
+    /// means that the next compaction would be due at once; an automatic compaction must then save at least a fifth.
     fn out_of_reach(&self, balance: &Balance, gain: u64) -> Option<(u64, u64)> {
         let threshold = self.target()?;
         let (staying, at_most) = (balance.staying(), balance.staying_at_most());
@@ -284,26 +282,26 @@ impl Order {
         }
     }
 
-    /// Whether the compaction that gave `result` has made room for another try.
+    /// Whether `result` made enough room to send the request again.
     pub(super) fn has_room_for(&self, result: &Compaction) -> bool {
         self.threshold.is_none_or(|threshold| result.tokens_after <= threshold)
     }
 }
 
-/// Where the tokens lie that a provider counts over the estimate.
+/// Where the tokens are that a provider counts beyond the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Count {
-    /// In the messages, which weigh more than estimated.
+    /// In the messages, which have more tokens than estimated.
     InMessages,
-    /// Outside of the session, as a prompt and tools do.
+    /// Outside of the session, such as a prompt and tools.
     Outside,
 }
 
-/// What a compaction may come to.
+/// The expected result of a compaction.
 struct Forecast {
-    /// Tokens of the context afterwards, with the largest summary, as the provider counts.
+    /// Tokens of the context after it, with the largest summary, as the provider counts.
     tokens: u64,
-    /// Whether more goes than a short summary weighs.
+    /// Whether it removes more than a short summary weighs.
     is_worth: bool,
 }
 
@@ -329,8 +327,8 @@ impl Forecast {
     }
 }
 
-/// Tokens that files and facts behind a summary take at least where there are so many: what the
-/// largest summary leaves of the reserve. They have more where the summary leaves more.
+/// Tokens reserved for the file lists and facts after a summary: what the largest summary leaves of the reserve. They
+/// get more where the summary leaves more.
 fn additions(preparation: &Preparation, settings: &Settings) -> u64 {
     let reserve_tokens = preparation.settings.reserve_tokens;
     let files = preparation.file_operations.lists();
@@ -339,18 +337,18 @@ fn additions(preparation: &Preparation, settings: &Settings) -> u64 {
     blocks.saturating_add(settings.repair_tokens().unwrap_or(0)).min(reserve_tokens / 5)
 }
 
-/// The settings as they fit a window that is known (docs/triggers.md, "Threshold").
+/// The settings, fitted to a known window (docs/triggers.md, "Threshold").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FittedSettings {
     /// How much to keep.
     pub(super) compaction: CompactionSettings,
-    /// More tokens than this are too many for the model.
+    /// The maximum tokens for the model.
     pub(super) threshold: u64,
 }
 
 impl FittedSettings {
-    /// The settings as they fit the model of a session; what the call itself gave stays as it is.
-    /// `None` where no window is known.
+    /// The settings, fitted to the model of a session; `None` where no window is known. Values that the call itself
+    /// gave stay unchanged.
     pub(super) fn of(settings: &Settings, model: Option<&AgentModel>) -> Option<Self> {
         let model = model.filter(|model| model.context_window > 0)?;
         let wanted = settings.compaction_for(&model.provider, &model.id);
@@ -364,9 +362,8 @@ impl FittedSettings {
         Some(Self { compaction, threshold: limits.threshold })
     }
 
-    /// Prepares a compaction. Where the context weighs more than what shall be kept, but its estimate
-    /// does not, what is kept is less by as much: tokens are tokens of the model, since they come
-    /// from its window.
+    /// Prepares a compaction. If the provider counts more than what should be kept and the estimate does not, the
+    /// kept amount is scaled down: the settings mean tokens of the model, because they come from its window.
     pub(super) fn prepare(
         &self,
         settings: &Settings,

@@ -25,7 +25,7 @@ use crate::redaction::Redactions;
 use crate::session::{OpenSession, SessionAccess};
 use crate::settings::Settings;
 
-/// What is to be summarised, or what the caller has summarised, and where the cut is.
+/// The plan of a compaction: what is summarised, by a summarizer or by the caller, and where the cut is.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) first_kept_entry_id: EntryId,
@@ -33,36 +33,36 @@ pub(super) struct Plan {
     /// Tokens of the context.
     pub(super) tokens_before: u64,
     pub(super) preparation: Preparation,
-    /// What goes and what stays, in tokens.
+    /// The removed and kept parts in tokens.
     pub(super) balance: Balance,
-    /// The messages that stay.
+    /// The kept messages.
     pub(super) kept: Vec<PreparedMessage>,
-    /// The conversation as its model sees it, where a model is to write the summary.
+    /// The context of the conversation's model, if a summarizer writes the summary.
     context: Option<Arc<Projection>>,
-    /// The window of its model in tokens, where that is known.
+    /// The window of that model in tokens, where known.
     window: Option<u64>,
 }
 
-/// A plan without secrets.
+/// A plan from which secrets were removed.
 pub(super) struct RedactedPlan {
-    /// What goes.
+    /// The removed part.
     pub(super) preparation: Arc<Preparation>,
-    /// What stays.
+    /// The kept part.
     kept: Vec<PreparedMessage>,
     balance: Balance,
-    /// Secrets that were taken out of what goes.
+    /// Secrets that were removed from the removed part.
     pub(super) redactions: Redactions,
 }
 
 impl RedactedPlan {
-    /// What goes and what stays.
+    /// The removed and kept parts.
     pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
         Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
     }
 }
 
 impl Plan {
-    /// Plans the compaction that was ordered.
+    /// Plans the compaction of an order.
     pub(super) fn of(access: &SessionAccess<'_>, order: &Order) -> Result<Self, EngineError> {
         let whole = project(access.session(), access.open(), access.session().leaf_id())?;
         let hidden = order.hidden(&whole);
@@ -72,8 +72,8 @@ impl Plan {
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
             None => order.prepare(&projection, leaf, &pins).or_else(|refusal| match refusal {
-                // Messages that came while the last summary was written lie before its compaction,
-                // and may be too many all the same: the attempt that failed is what follows it.
+                // Messages that arrived while the last summary was written come before its compaction entry, and may
+                // still be too many. Only the failed attempt follows the entry.
                 Refusal::AlreadyCompacted { .. } if !hidden.is_empty() => order.prepare(&whole, leaf, &pins),
                 refusal => Err(refusal),
             }),
@@ -90,8 +90,7 @@ impl Plan {
         }
     }
 
-    /// Fails where the result of a call that is about to go came after the compaction was planned: a
-    /// model would never see it.
+    /// Fails if the result of a call that is removed arrived after the plan was made: no model would ever see it.
     pub(super) fn check_later_results(&self, access: &SessionAccess<'_>, order: &Order) -> Result<(), EngineError> {
         let leaf = access.session().leaf_id();
         if leaf == Some(&self.leaf_id) {
@@ -106,8 +105,7 @@ impl Plan {
         })
     }
 
-    /// What goes and what stays, as summarizers and facts may tell of it. It reads all messages, so that
-    /// it belongs on a thread for blocking work.
+    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread.
     pub(super) fn redacted(&self, order: &Order) -> RedactedPlan {
         let Some(redactor) = order.settings.redaction().redactor() else {
             let (preparation, kept) = (Arc::new(self.preparation.clone()), self.kept.clone());
@@ -119,7 +117,7 @@ impl Plan {
         RedactedPlan { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
     }
 
-    /// The conversation before the entry `end`, for whoever continues it.
+    /// The conversation before the entry `end`, for a model that continues it.
     pub(super) fn conversation(&self, end: &EntryId) -> Option<Arc<Conversation>> {
         let (context, first_kept) = (Arc::clone(self.context.as_ref()?), self.first_kept_entry_id.clone());
         Some(Arc::new(Conversation::new(context, end.clone(), first_kept, self.window)))
@@ -139,7 +137,7 @@ impl Plan {
         }
     }
 
-    /// Checks a summary that the caller wrote, and the cut that it chose, if it did.
+    /// Checks a summary that the caller wrote, and the cut that the caller chose.
     fn given(
         access: &SessionAccess<'_>,
         order: &Order,
@@ -155,7 +153,7 @@ impl Plan {
         Ok(Self::at_given_cut(order, (projection, pins), leaf, first_kept))
     }
 
-    /// The plan for a summary that somebody has written, with a cut of their own.
+    /// The plan for a given summary with its own cut.
     fn at_given_cut(
         order: &Order,
         (projection, pins): (&Projection, &Pins),
@@ -167,7 +165,7 @@ impl Plan {
         Self::prepared(order, given, projection, pins)
     }
 
-    /// Takes over the cut that a hook chose, once it is checked.
+    /// Checks the summary of a hook and applies its cut.
     pub(super) async fn accept(
         &mut self,
         operation: &SummaryOperation,
@@ -191,7 +189,7 @@ impl Plan {
     }
 }
 
-/// Prepares a compaction at the cut that the caller chose, for whoever writes the summary.
+/// Prepares a compaction at the cut that the caller chose.
 fn prepare_at(
     access: &SessionAccess<'_>,
     order: &Order,
@@ -210,8 +208,8 @@ fn prepare_at(
     chosen_cut(session, open, first_kept, prepared)
 }
 
-/// The messages of the context from `first_kept` on; all but the summary of the last compaction where
-/// that entry lies before them.
+/// The messages of the context from `first_kept` on. If that entry is before the context, all messages except the
+/// summary of the last compaction.
 pub(super) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<PreparedMessage> {
     let entries = projection.entries();
     let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
@@ -232,8 +230,8 @@ fn check_given(given: &GivenSummary) -> Result<(), EngineError> {
     operation::details(&FileOperations::default(), "{}", given.details.as_deref(), "summary.details").map(|_| ())
 }
 
-/// A cut that the caller chose must be on the branch and part no tool call from its result, also not
-/// from one that has yet to come, unless the answer that made the call is about to be hidden.
+/// Checks that a cut is on the branch and separates no tool call from its result, not even from one that has yet to
+/// arrive, unless the answer with the call is about to be hidden.
 fn check_first_kept(
     access: &SessionAccess<'_>,
     first_kept: &EntryId,
@@ -262,7 +260,7 @@ fn check_first_kept(
     }
 }
 
-/// An error about a caller's summary, as one about a hook's.
+/// Turns an error about a caller's summary into one about a hook's.
 pub(super) fn of_hook(error: EngineError) -> EngineError {
     match error {
         EngineError::InvalidArgument { path, expected } => {
@@ -276,42 +274,42 @@ pub(super) fn of_hook(error: EngineError) -> EngineError {
     }
 }
 
-/// What a context weighs by the count of its provider and by estimates.
+/// The size of a context, as its provider counts and as estimated.
 ///
-/// The provider counts more where prompt and tools lie outside of the session, or where the text
-/// takes more tokens than estimates give it, as Chinese does. Which of them it is cannot be redacted.
+/// The provider counts more if prompt and tools are outside of the session, or if the text has more tokens than
+/// estimated, such as Chinese. The two cases cannot be told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// As the provider counts; the estimate where nothing is known, or less.
+    /// As the provider counts; at least the estimate.
     pub(crate) counted: u64,
-    /// By estimates.
+    /// As estimated.
     pub(crate) estimated: u64,
 }
 
 impl Measure {
-    /// Weighs a context.
+    /// Measures a context.
     pub(crate) fn of(projection: &Projection) -> Self {
         let estimated = tokens::estimate_context(projection);
         Self { counted: tokens::context_tokens(projection).tokens.max(estimated), estimated }
     }
 
-    /// What the provider would count for estimated `tokens`, rounded up.
+    /// The provider's count for `tokens` estimated tokens, rounded up.
     pub(crate) fn to_counted(self, tokens: u64) -> u64 {
         scale(tokens, self.counted, self.estimated, true)
     }
 
-    /// The estimate of what the provider would count as `tokens`, rounded down.
+    /// The estimate for `tokens` tokens of the provider, rounded down.
     pub(crate) fn to_estimated(self, tokens: u64) -> u64 {
         scale(tokens, self.estimated, self.counted, false)
     }
 
-    /// Tokens that the provider counts over the estimate.
+    /// Tokens that the provider counts beyond the estimate.
     pub(super) fn excess(self) -> u64 {
         self.counted - self.estimated
     }
 }
 
-/// `tokens * to / from`; the same where there is nothing to compare.
+/// `tokens * to / from`; `tokens` where either is zero.
 fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
     if to == from || from == 0 || to == 0 {
         return tokens;
@@ -321,27 +319,27 @@ fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// The sides of a cut, in estimated tokens.
+/// The two sides of a cut, in estimated tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Balance {
-    /// What stays as it is: prompt and messages.
+    /// The kept part: prompt and messages.
     pub(super) kept: u64,
-    /// Pinned entries that go, and come back behind the summary.
+    /// Pinned entries that are removed and appended to the summary.
     pub(super) pinned: u64,
-    /// What goes, pinned entries and an earlier summary included; `None` where the cut brings back
-    /// what an earlier compaction had taken out.
+    /// The removed part, including pinned entries and an earlier summary; `None` where the cut restores entries that
+    /// an earlier compaction had removed.
     pub(super) replaced: Option<u64>,
     /// The whole context.
     pub(super) measure: Measure,
 }
 
 impl Balance {
-    /// Weighs what keeping the entries from `first_kept` on means for a context.
+    /// Measures both sides of the cut before `first_kept`.
     pub(super) fn of(projection: &Projection, first_kept: &EntryId, pins: &Pins, measure: Measure) -> Self {
         let entries = projection.entries();
         let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
         let (gone, kept) = entries.split_at(position.unwrap_or(usize::from(projection.compaction().is_some())));
-        // Prompt and tools stay, whoever drops their messages: the compaction carries their state.
+        // Prompt and tools stay even if their messages are removed: the compaction carries their state.
         let prompt = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
         let pinned = || pins.evicted(Some(entries[gone.len()].depth)).map(|pinned| pinned.tokens).sum();
         Self {
@@ -352,23 +350,23 @@ impl Balance {
         }
     }
 
-    /// Tokens that the context is smaller by, at most: all that goes and does not come back.
+    /// The largest possible saving: the removed part without pinned entries.
     pub(super) fn gain(&self) -> Option<u64> {
         self.replaced.map(|replaced| replaced.saturating_sub(self.pinned))
     }
 
-    /// What stays beside a summary as the provider counts, if all messages weigh more than estimated.
+    /// The kept tokens as the provider counts, if all messages weigh more than estimated.
     pub(super) fn staying(&self) -> u64 {
         self.measure.to_counted(self.kept.saturating_add(self.pinned))
     }
 
-    /// The same, if what the provider counts over the estimate lies outside of the messages and stays
-    /// whatever goes: no less than [`Balance::staying`].
+    /// The kept tokens as the provider counts, if the excess over the estimate is outside of the messages and stays.
+    /// Never less than [`Balance::staying`].
     pub(super) fn staying_at_most(&self) -> u64 {
         self.measure.counted.saturating_sub(self.gain().unwrap_or(0))
     }
 
-    /// Estimated tokens that are left under `threshold` beside a summary of `summary_tokens`.
+    /// Estimated tokens that remain under `threshold` beside a summary of `summary_tokens`.
     pub(super) fn room_under(&self, threshold: u64, summary_tokens: u64) -> u64 {
         let taken = self.kept.saturating_add(self.pinned).saturating_add(summary_tokens);
         self.measure.to_estimated(threshold).saturating_sub(taken)
@@ -381,7 +379,7 @@ fn conversation(entries: &[ProjectedEntry]) -> u64 {
     weights.fold(0, u64::saturating_add)
 }
 
-/// A compaction that would happen.
+/// A preview of a compaction.
 #[derive(Debug)]
 pub struct Preview {
     /// What would be compacted.
@@ -390,11 +388,11 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// What a compaction of the branch that ends at `leaf` would do; changes nothing. The entries from
-    /// `first_kept` on would stay, where that is given. The inner error says why nothing would be compacted.
+    /// Previews a compaction of the branch that ends at `leaf`; changes nothing. The entries from `first_kept` on
+    /// would stay, where it is given. The inner error says why nothing would be compacted.
     ///
     /// # Errors
-    /// Those of the store, and those of a cut that cannot be made.
+    /// Those of the store, and those of an invalid cut.
     pub fn of(
         session: &Session,
         open: &OpenSession,
@@ -417,8 +415,8 @@ impl Preview {
         Ok(preparation.map(|preparation| Self { preparation, projection }))
     }
 
-    /// What would be sent to a model with these limits, in order. Where the conversation does not fit into
-    /// one request, the later ones stand here without the answers that they will update.
+    /// The requests that a model with these limits would get, in order. If the conversation does not fit one request,
+    /// the later requests here lack the answers that they would update.
     ///
     /// # Errors
     /// [`EngineError::SummarizerFailed`] where the window is too small for any request.
@@ -441,7 +439,7 @@ impl Preview {
         Ok(requests)
     }
 
-    /// What any summary keeps at least once it is repaired.
+    /// What any summary retains at least after its repair.
     pub fn forecast(&self) -> Retention {
         let reserve_tokens = self.preparation.settings.reserve_tokens;
         let limits = OutputLimits { reserve_tokens, model_max_tokens: None };

@@ -27,45 +27,33 @@ use crate::settings::Settings;
 use crate::summarizers::{EXTRACTIVE, LedgerCache, SummaryJob};
 use crate::threads::blocking;
 
-/// A summary that was written.
+/// A finished summary.
 pub(super) struct Written {
     pub(super) summary: String,
     pub(super) details: String,
     pub(super) usage: Option<String>,
     pub(super) summarizer: String,
     pub(super) failures: Vec<SummarizerFailure>,
-    /// How models were asked.
+    /// The requests to models.
     pub(super) requests: Vec<RequestReport>,
     pub(super) redactions: Redactions,
     pub(super) attempts: u32,
     pub(super) from_hook: bool,
-    /// Whether a caller or a hook gave it, so that it is kept as it is.
+    /// Whether a caller or a hook gave it. A given text is stored unchanged.
     pub(super) is_given: bool,
-    /// What was kept of what was compacted away.
+    /// What the summary retains of the removed part.
     pub(super) account: Account,
 }
 
 impl Written {
-    /// The summary of a hook, or else the one that the caller gave with the call.
+    /// The summary of a hook, or else the one that the caller gave with the call. Its text is stored as it was given;
+    /// the lists of files go into the details alone, where the next compaction finds them.
     pub(super) fn as_given(by_hook: Option<&GivenSummary>, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
-        let no_summary = || EngineError::internal("no summary was given");
-        match by_hook {
-            Some(given) => Self::by_hook(given, plan, order),
-            None => Self::by_caller(order.summary.as_ref().ok_or_else(no_summary)?, plan, order),
+        match (by_hook, &order.summary) {
+            (Some(given), _) => Self::given_by("hook", given, plan, order).map_err(of_hook),
+            (None, Some(given)) => Self::given_by("client", given, plan, order),
+            (None, None) => Err(EngineError::internal("no summary was given")),
         }
-    }
-
-    /// A hook's words are kept as they are, like a caller's; readers of the format know them by
-    /// `fromHook`.
-    fn by_hook(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
-        let written = Self::given_by("hook", given, plan, order).map_err(of_hook)?;
-        Ok(Self { from_hook: true, ..written })
-    }
-
-    /// A caller's own words are kept as they are; the lists of files are added to the details
-    /// alone, where the next compaction finds them.
-    fn by_caller(given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
-        Self::given_by("client", given, plan, order)
     }
 
     fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
@@ -76,13 +64,13 @@ impl Written {
         Ok(Self {
             summary: given.summary.clone(),
             details: operation::details(files, &own, given.details.as_deref(), "summary.details")?,
-            usage: operation::usage(given.usage.as_deref()),
+            usage: given.usage.as_ref().map(|usage| usage.get().to_owned()),
             summarizer: name.to_owned(),
             failures: Vec::new(),
             requests: Vec::new(),
             redactions: Redactions::new(),
             attempts: 0,
-            from_hook: false,
+            from_hook: name == "hook",
             is_given: true,
             account,
         })
@@ -108,7 +96,7 @@ impl Written {
         if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
             job.ledgers = Some(Arc::clone(&collected));
         }
-        // What the account needs is collected and written down while the summary is made.
+        // The ledger for the account is collected while the summary is written.
         let storing_ledger = async {
             let (ledger, order) = (collected.ledgers().await?.evicted, Arc::clone(order));
             blocking(move || Ok(StoredLedger::of(ledger, &order))).await
@@ -127,7 +115,7 @@ impl Written {
             Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
             None => history.unwrap_or_default(),
         };
-        // Blocks that a model wrote itself would be taken for ours.
+        // Blocks that the model wrote itself would be mistaken for ours.
         let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
         operation::checked(&summary)?;
         let (account, summary) = {
@@ -158,7 +146,7 @@ impl Written {
     }
 }
 
-/// What `details.compactd` holds of a compaction: why, who wrote it, and the ledger.
+/// The member `details.compactd` of a compaction: its reason, the summarizer, and the ledger.
 fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account: &Account) -> String {
     let mut own = RawObject::default();
     own.set("reason", json!(order.reason.name()).to_string());
@@ -170,19 +158,19 @@ fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account
     own.to_json()
 }
 
-/// The first entry that a summary of this kind does not tell of.
+/// The first entry that a summary of this kind does not cover.
 fn end_of(kind: prompts::RequestKind, preparation: &Preparation) -> &EntryId {
     let turn = preparation.turn_prefix_messages.first().filter(|_| kind == prompts::RequestKind::History);
     turn.map_or(&preparation.first_kept_entry_id, |prepared| &prepared.entry_id)
 }
 
-/// Whether a job rests on all that was before, as the ledgers of the whole preparation do: the beginning of a
-/// turn alone does not, nor does a summary that was read for want of a ledger, without its facts.
+/// Whether a job covers everything before it, as the ledgers of the whole preparation do. The beginning of a turn
+/// does not, nor does a summary that was read without its ledger and facts.
 fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
     job.previous_ledger.is_some() || job.previous_summary == preparation.previous_summary
 }
 
-/// The summaries to write: of the history, if there is new one, and of the turn's first part.
+/// The summaries to write: of the history, if it has new messages, and of the first part of a split turn.
 pub(super) fn jobs(
     preparation: &Preparation,
     custom_instructions: Option<&str>,
@@ -204,7 +192,11 @@ pub(super) fn jobs(
         },
         kind,
         messages: prepared.to_vec(),
-        previous_summary: preparation.previous_summary.as_deref().filter(|_| is_history).map(without_facts),
+        previous_summary: preparation
+            .previous_summary
+            .as_deref()
+            .filter(|_| is_history)
+            .map(|summary| remove_retained_facts(summary).into_owned()),
         previous_ledger: previous_ledger.clone().filter(|_| is_history),
         file_tools: preparation.file_tools.clone(),
         citations: settings.citations(),
@@ -226,21 +218,20 @@ pub(super) fn jobs(
     jobs
 }
 
-/// Tokens of what joins the context of a split turn to a history.
+/// Tokens of the text that joins the history and the context of a split turn.
 const JOINT_TOKENS: u64 = 32;
-/// Part of a whole summary that the beginning of a split turn may take where a history stands before it.
+/// The first part of a split turn may take one `PREFIX_PART`th of the summary, if a history comes before it.
 const PREFIX_PART: u64 = 4;
 
-/// Tokens that the text of a summary without a model may take, so that it stays within `whole` with the
-/// lists of files behind it.
+/// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
 fn local_room(preparation: &Preparation, whole: u64) -> u64 {
     let files = preparation.file_operations.lists();
     let blocks = estimate_text(&append_file_blocks("", &files.read_files, &files.modified_files));
-    // Rounding of two estimates is one token.
+    // Rounding two estimates may add one token.
     whole.saturating_sub(blocks.min(ShownFiles::most_tokens(preparation.settings.reserve_tokens)) + 1)
 }
 
-/// The prompts, with those that the settings replace.
+/// The prompts, with the replacements of the settings.
 pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     let mut texts = PromptTexts::default();
     for (name, text) in [
@@ -260,64 +251,59 @@ pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
     texts
 }
 
-/// A summary without the facts that were brought back: those are in the ledger.
-fn without_facts(summary: &str) -> String {
-    remove_retained_facts(summary).into_owned()
-}
-
-/// Tokens of a summary that is short, whatever it stands for.
+/// A summary below this number of tokens is short.
 const SHORT_SUMMARY: u64 = 1000;
 
-/// What is known of a compacted part and of a summary of it.
+/// The account of a summary: what it retains of the removed part, and what it lacks.
 pub(super) struct Account {
     ledger: StoredLedger,
     loss: LossReport,
-    /// How much the context holds after the repair.
+    /// What the context retains after the repair.
     retention: Retention,
-    /// Messages that were compacted away, and their estimated tokens.
+    /// Number of removed messages, and their estimated tokens.
     messages: usize,
     tokens: u64,
 }
 
-/// The ledger of a part, and what is stored of it.
+/// The ledger of the removed part, and its stored form.
 pub(super) struct StoredLedger {
     ledger: Arc<Ledger>,
     stored: String,
 }
 
 impl StoredLedger {
-    /// Writes down the ledger of all that goes, within the bytes that the order allows. It takes milliseconds.
+    /// Serialises the ledger within the bytes that the settings allow. This takes milliseconds.
     pub(super) fn of(ledger: Arc<Ledger>, order: &Order) -> Self {
         Self { stored: ledger.to_json(order.settings.ledger_bytes()), ledger }
     }
 }
 
-/// A part that is compacted away, and what stays.
+/// The two sides of a compaction.
 pub(super) struct Part<'a> {
-    /// What goes.
+    /// The removed part.
     pub(super) preparation: &'a Preparation,
-    /// What stays.
+    /// The kept messages.
     pub(super) kept: &'a [PreparedMessage],
-    /// Both in tokens.
+    /// Both sides in tokens.
     pub(super) balance: Balance,
-    /// What was ordered.
+    /// The order.
     pub(super) order: &'a Order,
 }
 
 impl Account {
-    /// Takes the account of a summary that is stored as it is given.
+    /// The account of a given summary, which is stored unchanged.
     pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
         let ledger = StoredLedger::of(Arc::new(part.preparation.ledger()), part.order);
         let loss = part.loss(&ledger.ledger, summary);
         Self::new(part, ledger, loss)
     }
 
-    /// Takes the account of a summary's text, with the ledger of all that goes, and completes the
-    /// summary: with the facts that it lacks, as far as the settings allow, and with the lists of files,
-    /// as far as they stay short. Where the window is known, both fit under its threshold. `part` holds
-    /// no secrets any more, so that neither do the facts; what was cut from two texts is looked at once
-    /// more by `redactor`. A text that was made from the ledger itself (`is_own`) lacks what had no room,
-    /// so that nothing is added to it.
+    /// Completes a summary and returns its account. Facts that `text` lacks are added as far as the settings allow,
+    /// and file lists as far as they stay short. Where the window is known, both fit under its threshold.
+    ///
+    /// `part` holds no secrets any more, and so neither do its facts; joined texts are redacted once more by
+    /// `redactor`. A text that was made from the ledger itself (`is_own`) lacks only what had no room, and gets no
+    /// facts.
     pub(super) fn complete(
         part: &Part<'_>,
         ledger: StoredLedger,
@@ -355,12 +341,12 @@ impl Account {
         }
     }
 
-    /// What is stored for the next compaction.
+    /// The ledger that is stored for the next compaction.
     pub(super) fn stored_ledger(&self) -> &str {
         &self.ledger.stored
     }
 
-    /// The account as the host learns it.
+    /// The account for the host.
     pub(super) fn report(&self, summary: &str) -> CompactionAccount {
         let brief = ledger::brief(&Brief {
             messages: self.messages,
@@ -372,29 +358,28 @@ impl Account {
     }
 }
 
-/// Tokens of facts behind a summary of `text` tokens: a tenth of it with their frame, as a good summary
-/// has said the rest in other words; what a short one lacks may fill it up.
+/// Maximum tokens of the facts after a summary of `text` tokens: a tenth of the sum, because a good summary has said
+/// the rest in other words. A short summary may be filled up.
 fn max_fact_tokens(text: u64) -> u64 {
     (text / 11).max(SHORT_SUMMARY.saturating_sub(text))
 }
 
-/// A block without secrets. Its lines are looked at one by one, as a secret that is cut off would
-/// take the end of the block along.
+/// A block without secrets. Lines are redacted one by one, because a secret that was cut off would take the end of
+/// the block with it.
 fn redacted(block: &str, redactor: &Redactor) -> String {
     let lines: Vec<_> = block.lines().map(|line| redactor.redact(line).text).collect();
     lines.join("\n")
 }
 
 impl Part<'_> {
-    /// Tokens that files and facts behind a summary may take together: half of what is left under the
-    /// threshold, where that is known, since the next compaction would be due at once else.
+    /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
+    /// compaction would be due at once.
     fn room_beside(&self, text: &str) -> u64 {
         let room = |threshold| self.balance.room_under(threshold, estimate_text(text)) / 2;
         self.order.threshold.map_or(u64::MAX, room)
     }
 
-    /// Tokens that file blocks may take: no more than half of the room, and so few that the summary
-    /// is not refused because of them.
+    /// Maximum tokens of file lists: half of the room, and few enough that they do not get the summary rejected.
     fn room_for_files(&self, text: &str) -> u64 {
         let taken = estimate_text(text).saturating_add(self.balance.pinned);
         let largest = self.order.largest_summary(self.balance.replaced).unwrap_or(u64::MAX);
@@ -403,8 +388,7 @@ impl Part<'_> {
             .min(self.room_beside(text) / 2)
     }
 
-    /// Tokens that facts may take beside the files, so that the summary stays clearly smaller than
-    /// what it replaces.
+    /// Maximum tokens of facts besides the files. The summary must stay clearly smaller than what it replaces.
     fn room_for_facts(&self, text: &str, with_files: &str) -> u64 {
         let taken = estimate_text(with_files);
         let clearly_smaller = self.balance.gain().map_or(u64::MAX, |gain| gain - gain / 4).saturating_sub(taken);

@@ -191,7 +191,7 @@ pub fn model_names(settings: &Value) -> Vec<&str> {
 /// Checks all that the settings say of models. Fails with [`EngineError::InvalidSettings`] at the first wrong value.
 pub fn check(settings: &Value) -> Result<(), EngineError> {
     if settings["compactd"].get("summarizers").is_some_and(|value| !value.is_object()) {
-        return Err(wrong(PATH, "an object"));
+        return Err(EngineError::invalid_setting(PATH, "an object"));
     }
     defined(settings).try_for_each(|(name, _)| ModelConfiguration::read(name, settings).map(|_| ()))
 }
@@ -200,10 +200,6 @@ pub fn check(settings: &Value) -> Result<(), EngineError> {
 fn defined(settings: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let all = settings["compactd"]["summarizers"].as_object();
     all.into_iter().flatten().filter(|(name, value)| !WITHOUT_MODEL.contains(&name.as_str()) && !value.is_null())
-}
-
-fn wrong(path: &str, expected: &str) -> EngineError {
-    EngineError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
 }
 
 impl ModelConfiguration {
@@ -215,7 +211,7 @@ impl ModelConfiguration {
         let members = match settings["compactd"]["summarizers"].get(name) {
             Some(Value::Object(object)) => Members::new(path, Some(object)),
             None | Some(Value::Null) if is_provider => Members::new(path, None),
-            _ => return Err(wrong(&path, "an object that describes a model")),
+            _ => return Err(EngineError::invalid_setting(path, "an object that describes a model")),
         };
         let context_window = members.tokens("contextWindow")?;
         let max_output_tokens = members.tokens("maxOutputTokens")?;
@@ -294,7 +290,7 @@ impl<'a> Members<'a> {
 
     /// The error that says what is expected of a member.
     fn wrong(&self, key: &str, expected: impl Into<String>) -> EngineError {
-        EngineError::InvalidSettings { path: format!("{}.{key}", self.path), expected: expected.into(), file: None }
+        EngineError::invalid_setting(format!("{}.{key}", self.path), expected)
     }
 
     /// Whether a member is there, `null` included.

@@ -48,18 +48,13 @@ pub struct Conversation {
     /// The oldest entry that the compaction keeps.
     pub(crate) first_kept: EntryId,
     /// The window of the conversation's model in tokens, where that is known.
-    window: Option<u64>,
+    pub(crate) window: Option<u64>,
 }
 
 impl Conversation {
     /// What stands before the entry `end` of a context whose model has this window.
     pub fn new(projection: Arc<Projection>, end: EntryId, first_kept: EntryId, window: Option<u64>) -> Self {
         Self { projection, end, first_kept, window }
-    }
-
-    /// The window of its model in tokens, where that is known.
-    pub(crate) fn window(&self) -> Option<u64> {
-        self.window
     }
 
     /// What its model was last sent of it. Reads the whole context, so that it belongs on a thread.

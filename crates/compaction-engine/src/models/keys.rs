@@ -94,7 +94,8 @@ const CUT: &str = "…";
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
-    printed_keys: PrintedKeys,
+    /// Keys that programs have printed.
+    pub(super) printed_keys: PrintedKeys,
 }
 
 /// Words in the names of variables that hold what nobody may see.
@@ -113,11 +114,6 @@ impl Environment {
     /// The same with keys that were printed before, and with those that will be.
     pub fn with_printed_keys(self, printed_keys: &PrintedKeys) -> Self {
         Self { printed_keys: printed_keys.clone(), ..self }
-    }
-
-    /// Keys that programs have printed.
-    pub(super) fn printed_keys(&self) -> &PrintedKeys {
-        &self.printed_keys
     }
 
     /// What a variable holds, if it holds something.

@@ -51,12 +51,10 @@ pub fn model_of(configuration: &ModelConfiguration, environment: &Environment) -
     match access {
         Access::Command(command) => Ok(Arc::new(CommandModel::new(name, *limits, command, environment))),
         Access::Http(http) => {
-            let uri =
-                http.base_url.join(&http.path, http.query.as_deref()).ok_or_else(|| EngineError::InvalidSettings {
-                    path: format!("compactd.summarizers.{name}.model"),
-                    expected: "the name of a model that can be a part of an address".to_owned(),
-                    file: None,
-                })?;
+            let uri = http.base_url.join(&http.path, http.query.as_deref()).ok_or_else(|| {
+                let path = format!("compactd.summarizers.{name}.model");
+                EngineError::invalid_setting(path, "the name of a model that can be a part of an address")
+            })?;
             Ok(Arc::new(HttpModel::new(name, *limits, http, wire_of(name, http), uri, environment)))
         }
     }

@@ -61,140 +61,23 @@ const MAX_NAME: usize = 48;
 const MAX_PASSWORD: usize = 200;
 
 /// Words that stand where a secret would, within longer ones too.
-const PLACEHOLDERS: [&str; 24] = [
-    "xxxx",
-    "****",
-    "....",
-    "0000000",
-    "1234567",
-    "your",
-    "example",
-    "placeholder",
-    "changeme",
-    "change-me",
-    "change_me",
-    "change-this",
-    "replace",
-    "insert_",
-    "redacted",
-    "dummy",
-    "sample",
-    "process.env",
-    "environ",
-    "getenv",
-    "secrets.",
-    "env.",
-    "todo",
-    "<",
-];
+const PLACEHOLDERS: &str = "\
+    xxxx **** .... 0000000 1234567 your example placeholder changeme change-me change_me change-this replace insert_ \
+    redacted dummy sample process.env environ getenv secrets. env. todo <";
 /// Words that are no secret, but for digits and signs behind them.
-const WORDS: [&str; 40] = [
-    "password",
-    "passwd",
-    "passwort",
-    "passphrase",
-    "pass",
-    "pwd",
-    "secret",
-    "secrets",
-    "mysecret",
-    "token",
-    "mytoken",
-    "key",
-    "mykey",
-    "apikey",
-    "credentials",
-    "changeit",
-    "test",
-    "testing",
-    "testpassword",
-    "testpass",
-    "string",
-    "str",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "hidden",
-    "user",
-    "username",
-    "admin",
-    "root",
-    "foo",
-    "bar",
-    "foobar",
-    "text",
-    "value",
-    "required",
-    "optional",
-];
+const WORDS: &str = "\
+    password passwd passwort passphrase pass pwd secret secrets mysecret token mytoken key mykey apikey credentials \
+    changeit test testing testpassword testpass string str none null nil true false undefined hidden user username \
+    admin root foo bar foobar text value required optional";
 /// What a name of a key says of it when it is a secret.
-const KEY_OWNERS: [&str; 47] = [
-    "api",
-    "access",
-    "auth",
-    "private",
-    "secret",
-    "signing",
-    "encryption",
-    "encrypt",
-    "decryption",
-    "master",
-    "account",
-    "storage",
-    "shared",
-    "sharedaccess",
-    "subscription",
-    "service",
-    "client",
-    "app",
-    "application",
-    "license",
-    "consumer",
-    "bot",
-    "deploy",
-    "webhook",
-    "session",
-    "jwt",
-    "hmac",
-    "admin",
-    "root",
-    "db",
-    "database",
-    "redis",
-    "ssh",
-    "function",
-    "functions",
-    "preshared",
-    "pre_shared",
-    "cookie",
-    "aes",
-    "host",
-    "write",
-    "ingest",
-    "rest",
-    "server",
-    "security",
-    "wp",
-    "logged_in",
-];
+const KEY_OWNERS: &str = "\
+    api access auth private secret signing encryption encrypt decryption master account storage shared sharedaccess \
+    subscription service client app application license consumer bot deploy webhook session jwt hmac admin root db \
+    database redis ssh function functions preshared pre_shared cookie aes host write ingest rest server security wp \
+    logged_in";
 /// What a name says of a token that is none: it tells where reading goes on, or is known to all.
-const OPEN_TOKENS: [&str; 12] = [
-    "next",
-    "page",
-    "nextpage",
-    "next_page",
-    "continuation",
-    "continue",
-    "cursor",
-    "sync",
-    "resume",
-    "public",
-    "pagination",
-    "id_of",
-];
+const OPEN_TOKENS: &str = "\
+    next page nextpage next_page continuation continue cursor sync resume public pagination id_of";
 
 impl Check {
     /// Whether the match passes. Of one that is cut, more follows than was looked at so far.
@@ -271,8 +154,8 @@ fn is_placeholder(secret: &str) -> bool {
     let text = secret.to_ascii_lowercase();
     let word = text.trim_matches(|character: char| !character.is_alphabetic());
     text.starts_with(['$', '%', '{', '<', '*', '[', '!'])
-        || PLACEHOLDERS.iter().any(|word| text.contains(word))
-        || WORDS.contains(&word)
+        || PLACEHOLDERS.split(' ').any(|word| text.contains(word))
+        || WORDS.split(' ').any(|known| known == word)
         || text.contains("${")
         || text.contains("{{")
 }
@@ -361,7 +244,7 @@ fn names_secret(found: &Found<'_>) -> bool {
     if starts("key") {
         // `API Key: …` in prose.
         let spaced = found.text[..found.keyword].trim_end().to_ascii_lowercase();
-        return KEY_OWNERS.iter().any(|word| owner.ends_with(word))
+        return KEY_OWNERS.split(' ').any(|word| owner.ends_with(word))
             || (name.is_empty() && spaced.ends_with("api"))
             || (name.is_empty() && spaced.ends_with("secret"));
     }
@@ -371,7 +254,7 @@ fn names_secret(found: &Found<'_>) -> bool {
             || owner.ends_with("nonce")
             || owner.ends_with("in");
     }
-    !(starts("token") && OPEN_TOKENS.iter().any(|word| owner.ends_with(word)))
+    !(starts("token") && OPEN_TOKENS.split(' ').any(|word| owner.ends_with(word)))
 }
 
 /// Whether the keyword stands in a variable that is written in capitals, as environments have them.

@@ -4,7 +4,8 @@
 //! secrets that are recognised by the text before them: a name, an option, a header, a file format. A new form needs
 //! a row here and a sample.
 
-use super::rules::{Check, Rule};
+use super::check::Check;
+use super::rules::Rule;
 
 const fn value(name: &'static str, keywords: &'static [&'static str], pattern: &'static str, check: Check) -> Rule {
     Rule { name, keywords, before: &[0], pattern, check }

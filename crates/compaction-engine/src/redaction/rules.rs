@@ -5,9 +5,10 @@ use std::sync::Arc;
 use regex::RegexBuilder;
 use serde_json::Value;
 
-pub(super) use super::check::Check;
+use super::check::Check;
 use super::patterns::{TOKENS, VALUES};
 use super::{Redactor, is_name_part};
+use crate::error::EngineError;
 
 /// Bytes that a compiled pattern of the settings may take.
 const PATTERN_BYTES: usize = 1 << 20;
@@ -33,15 +34,6 @@ pub struct ExtraRule {
     pub pattern: String,
 }
 
-/// A wrong value in `compactd.redaction`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrongRedaction {
-    /// Where it is, from `compactd.redaction` on.
-    pub path: String,
-    /// What is expected there.
-    pub expected: String,
-}
-
 impl Default for RedactionSettings {
     fn default() -> Self {
         Self { enabled: true, disabled: Vec::new(), extra: Vec::new() }
@@ -50,9 +42,7 @@ impl Default for RedactionSettings {
 
 impl RedactionSettings {
     /// Reads the object; null or absent is the default.
-    pub fn read(value: &Value) -> Result<Self, WrongRedaction> {
-        let wrong =
-            |path: &str, expected: &str| WrongRedaction { path: path.to_owned(), expected: expected.to_owned() };
+    pub fn read(value: &Value) -> Result<Self, EngineError> {
         let is_object = |value: &Value| value.is_object() || value.is_null();
         if !is_object(value) {
             return Err(wrong("", "an object"));
@@ -80,15 +70,20 @@ impl RedactionSettings {
     }
 }
 
-fn list<'v>(value: &'v Value, path: &str, expected: &str) -> Result<&'v [Value], WrongRedaction> {
+/// The error of a wrong value at `path` in `compactd.redaction`.
+fn wrong(path: &str, expected: &str) -> EngineError {
+    EngineError::invalid_setting(format!("compactd.redaction.{path}").trim_end_matches('.'), expected)
+}
+
+fn list<'v>(value: &'v Value, path: &str, expected: &str) -> Result<&'v [Value], EngineError> {
     match value {
         Value::Null => Ok(&[]),
         Value::Array(items) => Ok(items),
-        _ => Err(WrongRedaction { path: path.to_owned(), expected: expected.to_owned() }),
+        _ => Err(wrong(path, expected)),
     }
 }
 
-fn read_names(value: &Value) -> Result<Vec<String>, WrongRedaction> {
+fn read_names(value: &Value) -> Result<Vec<String>, EngineError> {
     let names = list(value, "rules.disable", "a list of names of rules")?.iter().enumerate();
     let known = |name: &&str| rules().any(|rule| rule.name == *name);
     let read = |(index, name): (usize, &Value)| match name.as_str().filter(known) {
@@ -98,23 +93,23 @@ fn read_names(value: &Value) -> Result<Vec<String>, WrongRedaction> {
             names.sort_unstable();
             names.dedup();
             let expected = format!("the name of a rule: {}", names.join(", "));
-            Err(WrongRedaction { path: format!("rules.disable.{index}"), expected })
+            Err(wrong(&format!("rules.disable.{index}"), &expected))
         }
     };
     names.map(read).collect()
 }
 
-fn read_extra(value: &Value) -> Result<Vec<ExtraRule>, WrongRedaction> {
+fn read_extra(value: &Value) -> Result<Vec<ExtraRule>, EngineError> {
     let what = format!("a list of at most {MAX_EXTRA_RULES} rules: {{name, pattern}}");
     let rules = list(value, "rules.extra", &what)?;
     if rules.len() > MAX_EXTRA_RULES {
-        return Err(WrongRedaction { path: "rules.extra".to_owned(), expected: what });
+        return Err(wrong("rules.extra", &what));
     }
     rules.iter().enumerate().map(|(index, rule)| read_rule(index, rule)).collect()
 }
 
-fn read_rule(index: usize, rule: &Value) -> Result<ExtraRule, WrongRedaction> {
-    let wrong = |key: &str, expected: String| WrongRedaction { path: format!("rules.extra.{index}.{key}"), expected };
+fn read_rule(index: usize, rule: &Value) -> Result<ExtraRule, EngineError> {
+    let wrong = |key: &str, expected: String| wrong(&format!("rules.extra.{index}.{key}"), &expected);
     let is_name = |name: &&str| (1..=64).contains(&name.len()) && name.chars().all(is_name_part);
     let name = rule["name"].as_str().filter(is_name);
     let name = name.ok_or_else(|| wrong("name", "lower-case letters, digits and hyphens, 64 at most".to_owned()))?;

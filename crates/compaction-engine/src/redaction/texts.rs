@@ -1,7 +1,7 @@
 //! Redaction of conversations, of texts that are written piece by piece, and of texts that will be cut.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use compaction_core::json::{Json, raw_value};
 use compaction_core::message::Message;
 use compaction_core::preparation::{Preparation, PreparedMessage};
 
-use super::Redactor;
+use super::{Redactions, Redactor, add_counts};
 
 /// Threads that look through one conversation.
 const MAX_THREADS: usize = 4;
@@ -20,19 +20,16 @@ const MAX_THREADS: usize = 4;
 /// Bytes for which a thread is worth its start.
 const SHARE_BYTES: usize = 1 << 16;
 
-/// How many secrets were found, by rule.
-type Counts = BTreeMap<String, u32>;
-
 impl Redactor {
     /// What is compacted away, as a summarizer may see it, and how many secrets were taken out. The same
     /// entries and numbers, with other texts where some held secrets.
-    pub fn preparation(&self, preparation: &Preparation) -> (Preparation, Counts) {
+    pub fn preparation(&self, preparation: &Preparation) -> (Preparation, Redactions) {
         let mut safe = preparation.clone();
         let mut counts = self.messages(&mut safe.messages_to_summarize);
-        add(&mut counts, self.messages(&mut safe.turn_prefix_messages));
+        add_counts(&mut counts, &self.messages(&mut safe.turn_prefix_messages));
         if let Some(summary) = &mut safe.previous_summary {
             let redacted = self.redact(summary);
-            add(&mut counts, redacted.counts);
+            add_counts(&mut counts, &redacted.counts);
             *summary = redacted.text.into_owned();
         }
         // What an earlier version stored may hold some.
@@ -45,14 +42,14 @@ impl Redactor {
     }
 
     /// Takes secrets out of messages; returns how many.
-    pub fn messages(&self, messages: &mut [PreparedMessage]) -> Counts {
+    pub fn messages(&self, messages: &mut [PreparedMessage]) -> Redactions {
         let bytes: usize = messages.iter().map(bytes_of).sum();
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         self.shared_out(messages, bytes.div_ceil(threads).max(SHARE_BYTES))
     }
 
     /// As [`Redactor::messages`], by a thread for each `share` of bytes.
-    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize) -> Counts {
+    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize) -> Redactions {
         let mut first = 0;
         let mut is_within = |message: &PreparedMessage| {
             first += bytes_of(message);
@@ -73,17 +70,17 @@ impl Redactor {
                 // There may be no room for another thread.
                 Err(_) => rest(),
             };
-            add(&mut counts, found);
+            add_counts(&mut counts, &found);
             counts
         })
     }
 
-    fn one_by_one(&self, messages: &mut [PreparedMessage]) -> Counts {
-        let mut counts = Counts::new();
+    fn one_by_one(&self, messages: &mut [PreparedMessage]) -> Redactions {
+        let mut counts = Redactions::new();
         for prepared in messages {
             if let Some((message, found)) = self.message(&prepared.message) {
                 prepared.message = Arc::new(message);
-                add(&mut counts, found);
+                add_counts(&mut counts, &found);
             }
         }
         counts
@@ -109,14 +106,14 @@ impl Redactor {
     }
 
     /// The message without secrets; `None` if it holds none.
-    fn message(&self, message: &Message) -> Option<(Message, Counts)> {
+    fn message(&self, message: &Message) -> Option<(Message, Redactions)> {
         let (json, counts) = self.json(message.raw().get())?;
         Some((Message::from_raw(raw_value(json).ok()?), counts))
     }
 
     /// JSON without secrets; `None` if it holds none. Texts are redacted one by one, since a mark must
     /// not reach from one into the next; then all of it, for values that only their neighbours tell of.
-    fn json(&self, json: &str) -> Option<(String, Counts)> {
+    fn json(&self, json: &str) -> Option<(String, Redactions)> {
         let found = self.redact(json);
         if found.counts.is_empty() {
             return None;
@@ -164,12 +161,6 @@ impl Redactor {
 
 fn bytes_of(prepared: &PreparedMessage) -> usize {
     prepared.message.raw().get().len()
-}
-
-fn add(counts: &mut Counts, more: Counts) {
-    for (rule, count) in more {
-        *counts.entry(rule).or_default() += count;
-    }
 }
 
 /// Lines that are held back, since a secret may stand on the line after its name.
@@ -275,7 +266,7 @@ pub(crate) struct RedactedTexts {
 struct Cache {
     /// Texts with secrets, and without them; `None` for those that hold none.
     texts: HashMap<String, Option<String>>,
-    counts: BTreeMap<String, u32>,
+    counts: Redactions,
 }
 
 impl RedactedTexts {
@@ -285,7 +276,7 @@ impl RedactedTexts {
     }
 
     /// How many secrets were found since this was last asked, by rule.
-    pub(crate) fn take_counts(&self) -> BTreeMap<String, u32> {
+    pub(crate) fn take_counts(&self) -> Redactions {
         std::mem::take(&mut self.lock().counts)
     }
 
@@ -301,9 +292,7 @@ impl Redact for RedactedTexts {
             return redacted.clone().map_or(Cow::Borrowed(text), Cow::Owned);
         }
         let redacted = self.redactor.redact(text);
-        for (rule, count) in redacted.counts {
-            *cache.counts.entry(rule).or_default() += count;
-        }
+        add_counts(&mut cache.counts, &redacted.counts);
         let changed = if let Cow::Owned(changed) = &redacted.text { Some(changed.clone()) } else { None };
         cache.texts.insert(text.to_owned(), changed);
         redacted.text
@@ -330,7 +319,7 @@ mod tests {
         let redactor = Redactor::shared();
         let mut alone: Vec<_> = (0..40).map(prepared).collect();
         let found = redactor.one_by_one(&mut alone);
-        assert_eq!(found, Counts::from([("password".to_owned(), 40)]));
+        assert_eq!(found, Redactions::from([("password".to_owned(), 40)]));
         for share in [1, 500, 1500, 1 << 20] {
             let mut shared: Vec<_> = (0..40).map(prepared).collect();
             assert_eq!(redactor.shared_out(&mut shared, share), found);
@@ -339,7 +328,7 @@ mod tests {
             };
             assert_eq!(raw(&shared), raw(&alone));
         }
-        assert_eq!(redactor.messages(&mut []), Counts::new());
+        assert_eq!(redactor.messages(&mut []), Redactions::new());
     }
 
     /// The message as a member of each kind of conversation that holds `text`.

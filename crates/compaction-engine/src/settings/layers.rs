@@ -17,7 +17,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 use session_store::read_regular_file;
 
-use super::{Settings, invalid, merge};
+use super::{Settings, merge};
 use crate::error::EngineError;
 
 /// Bytes that a settings file may have.
@@ -97,7 +97,7 @@ impl SettingsLayers {
         self.current();
         let mut state = self.lock();
         if !layer.is_object() {
-            return Err(invalid("settings", "an object"));
+            return Err(EngineError::invalid_setting("settings", "an object"));
         }
         let mut updates = state.updates.clone();
         merge(&mut updates, layer);

@@ -23,7 +23,7 @@ use crate::models::{
     Answer, ContinuedRequest, FailureKind, MissedCaches, Model, ModelError, ModelLimits, RequestChoice, RequestReport,
     RetryPolicy, StopReason, sum_usage, summary_of,
 };
-use crate::redaction::{RedactedTexts, Redactions, Redactor};
+use crate::redaction::{RedactedTexts, Redactions, Redactor, add_counts};
 use crate::settings::Settings;
 use crate::threads::blocking;
 use continued::Continued;
@@ -342,9 +342,9 @@ impl Run<'_> {
             Ok((SummaryRequest { prompt, ..request }, counts))
         });
         let (request, counts) = redacting.await?;
-        add(&mut self.cost.redactions, counts);
+        add_counts(&mut self.cost.redactions, &counts);
         let in_cut_texts = self.texts.as_ref().map(|texts| texts.take_counts());
-        in_cut_texts.into_iter().for_each(|counts| add(&mut self.cost.redactions, counts));
+        in_cut_texts.into_iter().for_each(|counts| add_counts(&mut self.cost.redactions, &counts));
         Ok(request)
     }
 
@@ -365,7 +365,7 @@ impl Run<'_> {
             Ok((redacted.text.into_owned(), redacted.counts))
         });
         let (text, counts) = redacting.await?;
-        add(&mut self.cost.redactions, counts);
+        add_counts(&mut self.cost.redactions, &counts);
         Ok(text)
     }
 
@@ -418,19 +418,11 @@ impl Run<'_> {
             attempts: self.cost.attempts,
         }
     }
-}
 
-impl Run<'_> {
     /// What others said of a failure: they repeat what they were sent.
     fn without_secrets_in(&self, cause: &str) -> String {
         let redactor = self.summarizer.redactor.as_ref();
         redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
-    }
-}
-
-fn add(redactions: &mut Redactions, more: Redactions) {
-    for (rule, count) in more {
-        *redactions.entry(rule).or_default() += count;
     }
 }
 

@@ -182,6 +182,19 @@ fn largest_below(text: &str, limit: u64) -> Option<u64> {
     numbers.map(|number| if exclusive(number) { number - 1 } else { number }).max()
 }
 
+/// Puts the system prompt before the first message and removes the member that held it. Both texts are named by JSON
+/// pointers. Returns `false`, with the body unchanged, where one of them is missing.
+pub(super) fn prepend_system(body: &mut Value, member: &str, system: &str, prompt: &str) -> bool {
+    let texts = body.pointer(system).and_then(Value::as_str).zip(body.pointer(prompt).and_then(Value::as_str));
+    let Some(merged) = texts.map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
+        return false;
+    };
+    if let Some(prompt) = body.pointer_mut(prompt) {
+        *prompt = Value::String(merged);
+    }
+    body.as_object_mut().is_some_and(|body| body.remove(member).is_some())
+}
+
 /// For languages whose system prompt is a member that cannot go elsewhere.
 pub(super) fn keep_system(_: &mut Value) -> bool {
     false

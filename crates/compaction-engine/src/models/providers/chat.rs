@@ -160,7 +160,12 @@ struct Messages;
 
 impl TextResults for Messages {
     fn user(&self, parts: &[Part<'_>]) -> Option<String> {
-        by_user(parts)
+        let content = match parts {
+            [] => return None,
+            [Part::Text(text)] => encode_string(text),
+            parts => list(&parts.iter().filter_map(content).collect::<Vec<_>>()),
+        };
+        Some(format!(r#"{{"role":"user","content":{content}}}"#))
     }
 
     fn answer(&self, parts: &[Part<'_>], out: &mut Vec<String>) {
@@ -193,15 +198,6 @@ fn tool_list(prefix: &Prefix) -> Option<String> {
             tool.name, tool.description
         )
     })
-}
-
-fn by_user(parts: &[Part<'_>]) -> Option<String> {
-    let content = match parts {
-        [] => return None,
-        [Part::Text(text)] => encode_string(text),
-        parts => list(&parts.iter().filter_map(content).collect::<Vec<_>>()),
-    };
-    Some(format!(r#"{{"role":"user","content":{content}}}"#))
 }
 
 fn content(part: &Part<'_>) -> Option<String> {

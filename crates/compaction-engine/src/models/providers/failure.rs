@@ -49,6 +49,11 @@ impl Failure {
         Self { kind, text, retry_after: retry_after(headers).or(report.retry_after) }
     }
 
+    /// The failure that an event of a stream tells of; `model` as for [`Failure::from_response`].
+    pub(super) fn from_event(model: &str, event: &Value) -> Self {
+        Self::from_report(model, &Report::from_value(event).unwrap_or_default())
+    }
+
     /// What an error inside a stream means, or an answer of 200 that holds nothing but one.
     pub(super) fn from_report(model: &str, report: &Report) -> Self {
         let mut kind = kind_of(model, report.status, report);

@@ -117,7 +117,7 @@ impl HttpModel {
         match &configuration.key {
             KeySource::None => {}
             KeySource::Command(command) => {
-                self.key_command = Some((command.clone(), environment.printed_keys().clone()));
+                self.key_command = Some((command.clone(), environment.printed_keys.clone()));
                 self.secrets.extend(environment.secrets());
             }
             KeySource::Variable(variable) => match environment.secret(variable) {

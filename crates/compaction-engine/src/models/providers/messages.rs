@@ -11,7 +11,7 @@ use super::conversation::{
     ONLY_IMAGES, Part, PrefixMessage, has_image, joined, list, object_or_empty, prefix_messages, system_text,
 };
 use super::draft::{Draft, Usage};
-use super::failure::{Failure, Report};
+use super::failure::Failure;
 use super::{RequestBody, Wire, conversation, number};
 use crate::models::continuation::MESSAGES;
 use crate::models::{Cache, ContinuedRequest, StopReason};
@@ -95,13 +95,9 @@ impl Wire for Messages {
                 read_message(event, draft)?;
                 draft.finish();
             }
-            "error" => {
-                return Err(Failure::from_report(&self.name, &Report::from_value(event).unwrap_or_default()));
-            }
+            "error" => return Err(Failure::from_event(&self.name, event)),
             // Gateways send errors without a type.
-            "" if !event["error"].is_null() => {
-                return Err(Failure::from_report(&self.name, &Report::from_value(event).unwrap_or_default()));
-            }
+            "" if !event["error"].is_null() => return Err(Failure::from_event(&self.name, event)),
             // Pings, thinking and its signatures, and whatever may come to be.
             _ => {}
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::changes::{Changeable, Limit, keep_system};
 use super::conversation::{Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results};
 use super::draft::{Draft, Usage};
-use super::failure::{Failure, Report};
+use super::failure::Failure;
 use super::{RequestBody, Wire, conversation, number};
 use crate::models::continuation::RESPONSES;
 use crate::models::{ContinuedRequest, FailureKind, StopReason};
@@ -83,24 +83,18 @@ impl Wire for Responses {
                 }
             }
             "response.completed" | "response.incomplete" => end(&event["response"], draft)?,
-            "response.failed" => return Err(self.failure(&event["response"])),
+            "response.failed" => return Err(Failure::from_event(&self.name, &event["response"])),
             "response.cancelled" => {
                 return Err(Failure::new(FailureKind::Server, "the provider cancelled the answer"));
             }
-            "error" => return Err(self.failure(event)),
+            "error" => return Err(Failure::from_event(&self.name, event)),
             // The whole answer of a server that does not stream.
             "" if event["object"] == "response" && event["error"].is_null() => end(event, draft)?,
             // Gateways send errors without a type.
-            "" if !event["error"].is_null() => return Err(self.failure(event)),
+            "" if !event["error"].is_null() => return Err(Failure::from_event(&self.name, event)),
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl Responses {
-    fn failure(&self, holder: &Value) -> Failure {
-        Failure::from_report(&self.name, &Report::from_value(holder).unwrap_or_default())
     }
 }
 

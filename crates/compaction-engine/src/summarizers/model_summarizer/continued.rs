@@ -105,8 +105,8 @@ impl Run<'_> {
             let instruction = job.texts.instruction(job.kind, job.previous_summary.is_some(), custom, &output);
             let continues = model.continues();
             let window = match continues {
-                Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window()),
-                _ => conversation.window().or(limits.context_window),
+                Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window),
+                _ => conversation.window.or(limits.context_window),
             };
             let of_answer = prefix.answer.as_ref().map(|answer| answer.model.as_str());
             let price = model.model_name().or(of_answer).and_then(Price::of);
