@@ -35,7 +35,7 @@ use crate::{compactor, operation};
 pub struct AppendOutcome {
     /// Usage of the window, where the model is known.
     pub usage: Option<WindowUsage>,
-    /// What the caller is due of a compaction that is due.
+    /// The compaction that is due.
     pub compaction: Option<DueCompaction>,
     /// A compaction that has begun. The caller starts it after the turn.
     pub begun: Option<BegunCompaction>,
@@ -240,7 +240,7 @@ fn begin_or_report(
     AppendOutcome { compaction: Some(due), ..AppendOutcome::default() }
 }
 
-/// What the caller is due of a compaction that is due for `reason`, before anything is known of it.
+/// A compaction that is due for `reason` and has not begun.
 fn due_compaction(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
     DueCompaction {
         operation_id: None,
@@ -256,8 +256,8 @@ fn due_compaction(decision: &TriggerDecision, reason: CompactionReason) -> DueCo
     }
 }
 
-/// What the caller is due where nothing is due: why a refused request, or a context over the threshold,
-/// is let be. Only the answer that was refused says so; what comes after it asks about the same one.
+/// The report for a refused request, or a context over the threshold, that is left alone. Only the refused answer
+/// reports it; later messages are judged by the same answer.
 fn skipped_compaction(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
     let why = decision.skipped?;
     let reason = match decision.has_overflowed && is_answer {
@@ -422,7 +422,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
     match change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
         Ok(outcome) => {
             if let Some(begun) = outcome.begun {
-                // Nobody waits for it, since its end is due by an event.
+                // Nobody awaits it; an event reports its end.
                 drop(start(engine, begun));
             }
         }
@@ -434,7 +434,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
 enum Clipped {
     /// No result is too large.
     Nothing,
-    /// The context fits now, and the host was due so.
+    /// The context fits now, and the host was notified.
     Enough {
         /// Names the operation in events.
         operation_id: String,

@@ -36,30 +36,30 @@ use crate::settings::Settings;
 use crate::summarizers::{Chain, SummaryJob};
 use crate::threads::blocking;
 
-/// What a caller wants of a navigation.
+/// A request to navigate.
 #[derive(Debug, Clone)]
 pub struct NavigationRequest {
     /// The entry to go to.
     pub target_id: EntryId,
-    /// Whether to summarise the branch that is left.
+    /// Whether to summarise the abandoned branch.
     pub summarize: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether `custom_instructions` stand in place of the usual ones.
+    /// Whether `custom_instructions` replace the usual instructions.
     pub replace_instructions: bool,
     /// A label for the summary, or for the target if there is none.
     pub label: Option<String>,
     /// A summary that the caller wrote.
     pub summary: Option<GivenBranchSummary>,
-    /// Whether the caller waits for the end. One that does not learns of it by events in any case.
+    /// Whether the caller waits for the end. A caller that does not wait always gets start and end events.
     pub waits: bool,
 }
 
 impl NavigationRequest {
-    /// Checks the summary that the caller wrote, if it did.
+    /// Checks the summary that the caller wrote.
     ///
     /// # Errors
-    /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where what belongs to it is
+    /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where its details are
     /// wrong.
     pub fn check(&self) -> Result<(), EngineError> {
         let Some(given) = &self.summary else {
@@ -89,7 +89,7 @@ pub type BegunNavigation = Begun<NavigationOperation>;
 /// A navigation that was begun.
 #[derive(Debug)]
 pub struct NavigationOperation {
-    /// What the caller wants, with what the host has changed of it.
+    /// The request, with the changes of the host.
     request: NavigationRequest,
     /// The entry that the caller named.
     target_id: EntryId,
@@ -134,9 +134,9 @@ impl Operation for NavigationOperation {
         Ok(Box::new(move |access| commit(access, &route, &members, label.as_deref())))
     }
 
-    /// The host is told of the end where it was told of a start; a caller that does not wait gets both in any
-    /// case, as they are its reply. That somebody else ends the operation is a result, that the caller cancels
-    /// its request is an error.
+    /// The host gets an end event where it got a start event. A caller that does not wait gets both in any case,
+    /// because they are its reply. If somebody else cancels the operation, the outcome is a result; if the caller
+    /// cancels its request, it is an error.
     fn end(
         self,
         engine: &Engine,
@@ -164,8 +164,7 @@ impl Operation for NavigationOperation {
     }
 }
 
-/// Begins a navigation in a turn of its session. `parent` cancels it, and so does its caller by
-/// `request_cancel`.
+/// Begins a navigation while its session is locked. `parent` cancels it, and so does its caller by `request_cancel`.
 pub(crate) async fn begin(
     engine: &Arc<Engine>,
     (session, turn): (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>),
@@ -181,7 +180,7 @@ pub(crate) async fn begin(
     let begin = move |access: &mut SessionAccess<'_>| claim(access, &wanted, &settings_now, &parent, window, &telling);
     let begun = change(Arc::clone(engine), session, turn, begin).await;
     let (guard, old_leaf_id, step) = begun.inspect_err(|error| {
-        // What was told to have started must end, also if the disk has refused the move since.
+        // A start event needs an end event, even if the disk has refused the move since.
         if let Some(operation_id) = started.operation_id() {
             notify_end(engine, &session_id, operation_id, &Err(error.clone()), false);
         }
@@ -192,19 +191,19 @@ pub(crate) async fn begin(
     Ok(Begun { guard, chain, settings: settings.clone(), operation })
 }
 
-/// The window that every summarizer of the chain can read.
+/// The smallest window of the chain.
 fn smallest_window(chain: &Chain) -> Option<u64> {
     chain.iter().filter_map(|summarizer| summarizer.limits().context_window).min()
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug)]
 enum Step {
-    /// Nothing: the leaf is where it should be.
+    /// Done: the leaf is at its destination.
     Moved(Navigation),
-    /// The host has a say first.
+    /// The hook has to be asked.
     Ask(Box<BeforeNavigation>),
-    /// A summary is to be written.
+    /// A summary has to be written.
     Summarize(Box<Plan>),
 }
 
@@ -218,8 +217,7 @@ struct Plan {
     reserve_tokens: u64,
 }
 
-/// Claims the session. Without a hook, and where nothing is to be summarised, the leaf moves at
-/// once, in the turn of the call.
+/// Claims the session. Without a hook and a summary to write, the leaf moves at once.
 fn claim(
     access: &mut SessionAccess<'_>,
     params: &NavigationRequest,
@@ -272,7 +270,7 @@ fn go(
     move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
 }
 
-/// A caller that does not wait learns of the end by an event, whose start comes before all else.
+/// Sends the start event to a caller that does not wait, before all other events.
 fn notify_start_of_move(
     access: &SessionAccess<'_>,
     params: &NavigationRequest,
@@ -301,7 +299,7 @@ fn question(session_id: &str, params: &NavigationRequest, route: &Route, guard: 
     }
 }
 
-/// The result of a navigation to where the session is already.
+/// The result of a navigation to the current position.
 fn stayed(route: &Route) -> Navigation {
     Navigation {
         leaf_id: route.old_leaf_id.clone(),
@@ -311,7 +309,7 @@ fn stayed(route: &Route) -> Navigation {
     }
 }
 
-/// Moves the leaf without a summary; a mark in the file keeps the move.
+/// Moves the leaf without a summary. A marker entry records the move.
 fn move_plainly(access: &mut SessionAccess<'_>, route: &Route, label: Option<&str>) -> Result<Navigation, EngineError> {
     let members = access.session().navigation_members();
     let condition = Precondition::LeafIs(route.old_leaf_id.clone());
@@ -320,8 +318,8 @@ fn move_plainly(access: &mut SessionAccess<'_>, route: &Route, label: Option<&st
     Ok(notify_moved(access, route, None))
 }
 
-/// Appends what makes the move, and the label with it: both are in the file, or the leaf is where it
-/// was (docs/durability.md, "Append").
+/// Appends the entry of the move together with the label: both are in the file, or the leaf does not move
+/// (docs/durability.md, "Append").
 fn append_labelled(
     access: &mut SessionAccess<'_>,
     route: &Route,
@@ -339,7 +337,7 @@ fn append_labelled(
     first.ok_or_else(|| EngineError::internal("nothing was appended"))
 }
 
-/// Tells of a move that was made.
+/// Notifies the host of a move and returns the result.
 fn notify_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> Navigation {
     let (leaf_id, old_leaf_id) = (access.leaf_id(), route.old_leaf_id.clone());
     access.notify(Event::LeafChanged {
@@ -351,18 +349,17 @@ fn notify_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<
     Navigation { leaf_id, old_leaf_id, editor_text, summary_entry, ..Navigation::default() }
 }
 
-/// The result of a navigation that somebody called off.
+/// The result of a cancelled navigation.
 fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
     Navigation { old_leaf_id: leaf_id.clone(), leaf_id, is_cancelled: true, ..Navigation::default() }
 }
 
-/// Puts what the hook gives in the place of what the caller gave; whether the summary is the
-/// hook's.
+/// Applies the changes of the hook to the request. Returns whether the summary is the hook's.
 fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bool, EngineError> {
     params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
     params.replace_instructions = given.replace_instructions.unwrap_or(params.replace_instructions);
     params.label = given.label.or(params.label.take());
-    // A summary that nobody asked for would be a surprise in the conversation.
+    // The conversation gets no summary that the caller did not ask for.
     let Some(summary) = given.summary.filter(|_| params.summarize) else {
         return Ok(false);
     };
@@ -374,7 +371,7 @@ fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bo
     Ok(true)
 }
 
-/// Goes on once the hook has answered, if the leaf is still the one that it was asked about.
+/// Continues after the answer of the hook, if the leaf is still the one that the hook was asked about.
 async fn go_after_hook(
     operation: &SummaryOperation,
     params: NavigationRequest,
@@ -470,9 +467,8 @@ fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<Stri
     members.to_json()
 }
 
-/// The leaf, if nothing that the model sees was appended since the summary was begun: messages that
-/// came meanwhile would be in neither the summary nor the context. A label or a name is no reason to
-/// throw a summary away.
+/// The leaf, if no entry that the model sees was appended since the summary was begun. Such an entry would be in
+/// neither the summary nor the context. A label or a name does not invalidate the summary.
 fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<EntryId>, EngineError> {
     let session = access.session();
     let leaf = session.leaf_id().cloned();
@@ -488,7 +484,7 @@ fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<En
     }
 }
 
-/// Writes the summary under the new leaf, if the branch that it tells of is still the current one.
+/// Appends the summary under the new leaf, if the summarised branch is still the current one.
 fn commit(
     access: &mut SessionAccess<'_>,
     route: &Route,
@@ -503,27 +499,30 @@ fn commit(
     Ok(notify_moved(access, route, Some(&entry)))
 }
 
-/// Custom type of the entries by which a navigation without a summary is kept (docs/session-format.md,
-/// "Entries of our own").
+/// Custom type of the entry that records a navigation without a summary (docs/session-format.md, "Entries of our
+/// own").
 const NAVIGATION: &str = "compactd.navigation";
 
-/// A navigation as it would go from a leaf to a target.
+/// The route of a navigation from a leaf to a target.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// The entry to go to.
     pub target: Arc<Entry>,
-    /// The leaf that is left.
+    /// The current leaf.
     pub old_leaf_id: Option<EntryId>,
-    /// The deepest entry that both paths share.
+    /// The deepest common ancestor of leaf and target.
     pub common_ancestor_id: Option<EntryId>,
-    /// The entries that are left, oldest first.
+    /// The abandoned entries, oldest first.
     pub abandoned: Vec<EntryId>,
-    /// Where it leads.
+    /// The destination.
     pub destination: Destination,
 }
 
 impl Route {
     /// The route from `leaf` to `target_id`.
+    ///
+    /// # Errors
+    /// Those of the store.
     pub fn of(
         session: &Session,
         open: &OpenSession,
@@ -544,8 +543,11 @@ impl Route {
         })
     }
 
-    /// Whether the session is there already: the destination is the leaf, or the leaf is the mark
-    /// of an earlier navigation to it.
+    /// Whether the session is already there: the destination is the leaf, or the leaf is the marker of an earlier
+    /// navigation to it.
+    ///
+    /// # Errors
+    /// Those of the store.
     pub fn is_there(&self, session: &Session) -> Result<bool, StoreError> {
         let Some(leaf) = &self.old_leaf_id else {
             return Ok(self.destination.new_leaf_id.is_none());
@@ -558,15 +560,16 @@ impl Route {
         Ok(is_mark && entry.header().parent_id == self.destination.new_leaf_id)
     }
 
-    /// The text to edit and send anew. A message that is the leaf stays in the context, so that its
-    /// text is not handed back to be sent once more.
+    /// The text to edit and send again. A message that is the leaf stays in the context, so its text is not returned.
     pub fn editor_text(&self) -> Option<String> {
         let is_leaf = self.old_leaf_id.as_ref() == Some(self.target.id());
         self.destination.editor_text.clone().filter(|_| !is_leaf)
     }
 
-    /// What a summary of the abandoned entries is made from: of their messages the newest that fit
-    /// `budget` tokens.
+    /// The material for a summary of the abandoned entries: the newest messages that fit `budget` tokens.
+    ///
+    /// # Errors
+    /// Those of the store.
     pub fn branch_preparation(
         &self,
         session: &Session,
@@ -582,17 +585,16 @@ impl Route {
     }
 }
 
-/// Whether the host was told that an operation has started, and of which.
+/// The id of the operation whose start event was sent.
 #[derive(Debug, Clone, Default)]
 struct Started(Arc<OnceLock<String>>);
 
 impl Started {
-    /// The operation that was told of.
     fn operation_id(&self) -> Option<String> {
         self.0.get().cloned()
     }
 
-    /// Tells the host, once.
+    /// Sends the start event, once.
     fn notify(&self, engine: &Engine, session_id: &str, target_id: &EntryId, start: Start<'_>) {
         if self.0.set(start.operation_id.to_owned()).is_ok() {
             engine.host.notify(Event::NavigationStarted {
@@ -606,15 +608,15 @@ impl Started {
     }
 }
 
-/// What there is to tell of a start.
+/// The facts of a start event.
 struct Start<'a> {
     operation_id: &'a str,
     old_leaf_id: Option<EntryId>,
-    /// Tokens of what is summarised.
+    /// Estimated tokens that the summary reads.
     estimated_tokens: u64,
 }
 
-/// Tells the host how a navigation ended.
+/// Notifies the host of the end of a navigation.
 fn notify_end(
     engine: &Engine,
     session_id: &str,

@@ -1,4 +1,4 @@
-//! How the host hears of an operation while it runs, with the text of the summary as it comes.
+//! Progress events of a running operation, with the text of the summary as it arrives.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use crate::host::{Event, Host, OperationKind, OperationPhase, OperationProgress}
 use crate::models::{RequestContext, sum_usage};
 use crate::redaction::{RedactedStream, Redactor};
 
-/// Text is gathered for this long, so that a fast model does not become a flood of messages.
+/// Text is gathered for this long, so that a fast model does not flood the host with events.
 const GATHER: Duration = Duration::from_millis(40);
 
-/// Tells the host of one operation.
+/// Reports the progress of one operation to the host.
 #[derive(Debug)]
 pub(crate) struct Progress {
     host: Arc<dyn Host>,
@@ -27,7 +27,7 @@ pub(crate) struct Progress {
 struct State {
     request: u32,
     requests: u32,
-    /// What all answers cost.
+    /// The usage of all answers.
     usage: Option<Value>,
     /// UTF-16 units of the answer so far.
     units: usize,
@@ -35,7 +35,7 @@ struct State {
     last_sent: Instant,
 }
 
-/// Text that is gathered.
+/// Text that was not sent yet.
 #[derive(Debug)]
 enum PendingText {
     Plain(String),
@@ -50,7 +50,7 @@ impl PendingText {
         }
     }
 
-    /// What can be last_sent; all of it at the end.
+    /// Takes the text that can be sent; at the end, all of it.
     fn take(&mut self, is_end: bool) -> String {
         match self {
             Self::Plain(pending) => std::mem::take(pending),
@@ -67,7 +67,7 @@ impl PendingText {
 }
 
 impl Progress {
-    /// Progress of an operation that makes `requests` requests, as far as is known.
+    /// Progress of an operation that is expected to make `requests` requests.
     pub(crate) fn new(host: &Arc<dyn Host>, operation: OperationKind, context: &RequestContext, requests: u32) -> Self {
         Self {
             host: Arc::clone(host),
@@ -85,35 +85,35 @@ impl Progress {
         }
     }
 
-    /// The same, which tells no secrets: a line is last_sent when the next ones are there.
+    /// The same, without secrets. A line is sent only when the lines after it have arrived.
     pub(crate) fn without_secrets(self, redactor: Arc<Redactor>) -> Self {
         self.lock().pending = PendingText::Redacted(RedactedStream::new(redactor));
         self
     }
 
-    /// There will be more requests than was thought.
+    /// Raises the number of expected requests.
     pub(crate) fn add_requests(&self, more: u32) {
         let mut state = self.lock();
         state.requests = state.requests.saturating_add(more);
     }
 
-    /// How many requests were begun.
+    /// Number of requests that were begun.
     pub(crate) fn requests_begun(&self) -> u32 {
         self.lock().request
     }
 
-    /// An answer has cost this, whatever becomes of it.
+    /// Adds the usage of an answer, even if the answer is rejected.
     pub(crate) fn spent(&self, usage: Option<Value>) {
         let mut state = self.lock();
         state.usage = sum_usage(state.usage.take(), usage);
     }
 
-    /// What all answers have cost so far.
+    /// The usage of all answers so far.
     pub(crate) fn usage(&self) -> Option<Value> {
         self.lock().usage.clone()
     }
 
-    /// The next request begins.
+    /// Begins the next request.
     pub(crate) fn begin_request(&self) {
         let mut state = self.lock();
         state.request = state.request.saturating_add(1);
@@ -123,8 +123,8 @@ impl Progress {
         self.notify(&mut state, OperationPhase::Summarizing, None);
     }
 
-    /// A piece of the answer has come. It is last_sent a little later, or with the next one, so that a
-    /// host that does not read gets no queue of pieces.
+    /// Adds a piece of the answer. It is sent a little later, or together with the next one, so that no queue builds
+    /// up for a host that does not read.
     pub(crate) fn delta(&self, text: &str) {
         if !self.is_wanted || text.is_empty() {
             return;
@@ -140,7 +140,7 @@ impl Progress {
         }
     }
 
-    /// The answer is whole: what was not last_sent yet is last_sent.
+    /// Ends the answer and sends the rest of its text.
     pub(crate) fn end_request(&self) {
         let mut state = self.lock();
         let delta = state.pending.take(true);
@@ -149,12 +149,12 @@ impl Progress {
         }
     }
 
-    /// The operation waits before it tries again.
+    /// Reports that the operation waits before a retry.
     pub(crate) fn waiting(&self) {
         self.notify(&mut self.lock(), OperationPhase::Waiting, None);
     }
 
-    /// The entry is being written.
+    /// Reports that the entry is being written.
     pub(crate) fn committing(&self) {
         let mut state = self.lock();
         state.request = state.requests;

@@ -375,8 +375,8 @@ impl<'a> SessionAccess<'a> {
         self.session.take_pending_sync()
     }
 
-    /// Takes back what could not be synced because of `error`, tells the host where the leaf is
-    /// now, and gives the error of the append.
+    /// Removes the entries that could not be synced because of `error`, and notifies the host of the leaf. Returns
+    /// the error of the append.
     pub(crate) fn take_back_unsynced(&mut self, error: std::io::Error) -> Result<EngineError, EngineError> {
         let undone = self.session.take_back_unsynced();
         let foreign = self.session.take_foreign();

@@ -39,51 +39,54 @@ pub use model_summarizer::ModelSummarizer;
 /// One summary to write.
 #[derive(Debug, Clone)]
 pub struct SummaryJob {
-    /// What it stands for.
+    /// The kind of the summary.
     pub kind: RequestKind,
-    /// The messages, oldest first, with the entries that they come from.
+    /// The messages, oldest first, with their entries.
     pub messages: Vec<PreparedMessage>,
     /// The summary to update.
     pub previous_summary: Option<String>,
-    /// What was stored beside it.
+    /// The ledger that was stored with it.
     pub previous_ledger: Option<Arc<Ledger>>,
-    /// The tools by which file operations are known.
+    /// The tools by which file operations are recognised.
     pub file_tools: FileTools,
-    /// Whether items name the entries that they come from, where the summarizer can tell.
+    /// Whether items cite their entries, where the summarizer supports it.
     pub citations: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether they stand in place of the usual instructions.
+    /// Whether they replace the usual instructions.
     pub replace_instructions: bool,
     /// The prompts for models.
     pub texts: Arc<PromptTexts>,
     /// Output tokens.
     pub limits: OutputLimits,
-    /// Tokens of a summary that is written without a model: with what is put beside it, it stays within
-    /// the bound of the whole summary.
+    /// Maximum tokens of a summary that is written without a model. Together with what is appended to it, it stays
+    /// within the limit of the whole summary.
     pub local_tokens: u64,
     /// Whether models read thinking.
     pub thinking: Thinking,
-    /// Where the ledger of these messages on top of the previous one is collected for others too.
+    /// Shares the ledger of these messages, on top of the previous one, with the account.
     pub ledgers: Option<Arc<LedgerCache>>,
-    /// The conversation that the messages are a part of, where a model may continue it.
+    /// The conversation of the messages, where a model may continue it.
     pub conversation: Option<Arc<Conversation>>,
 }
 
 impl SummaryJob {
-    /// Output tokens at most.
+    /// Maximum output tokens.
     pub fn max_tokens(&self) -> u64 {
         self.limits.max_tokens(self.kind)
     }
 
-    /// Estimated tokens of what the summary stands for.
+    /// Estimated tokens of the text that the summary replaces.
     pub fn tokens(&self) -> u64 {
         let messages: u64 = self.messages.iter().map(|prepared| prepared.message.tokens()).sum();
         messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
     }
 
-    /// The requests that ask a model for it, such that each fits `limits`; `input_limit` bounds their
-    /// prompts further, in tokens, and `redact` sees texts before they are cut.
+    /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.
+    /// `redact` sees texts before they are cut.
+    ///
+    /// # Errors
+    /// [`TooSmallWindow`] where no request fits.
     pub fn plan(
         &self,
         limits: ModelLimits,
@@ -112,32 +115,31 @@ impl SummaryJob {
 pub struct SummaryText {
     /// Its text.
     pub text: String,
-    /// What it cost, as the provider tells it.
+    /// Its usage, as the provider reports it.
     pub usage: Option<Value>,
-    /// Requests that were made for it.
+    /// Number of requests.
     pub attempts: u32,
-    /// Secrets that were taken out of what the model was told and said, by rule.
+    /// Number of secrets that were removed from requests and answers, by rule.
     pub redactions: Redactions,
-    /// How a model was asked for it; `None` where that is not told.
+    /// The report of its requests; `None` where there is none.
     pub request: Option<RequestReport>,
 }
 
-/// On whose behalf a summary is written.
+/// The operation for which a summary is written.
 #[derive(Debug, Clone)]
 pub struct JobContext {
     /// The session and the operation.
     pub context: RequestContext,
     /// Cancelled when the operation ends early.
     pub cancel: CancellationToken,
-    /// When the operation has to be over.
+    /// The deadline of the operation.
     pub deadline: Instant,
-    /// How the host hears of it.
+    /// Reports progress to the host.
     pub(crate) progress: Arc<Progress>,
 }
 
 impl JobContext {
-    /// The job_context of an operation that makes `requests` requests, as far as is known, and has to be over by
-    /// `deadline`.
+    /// The context of an operation that is expected to make `requests` requests until `deadline`.
     pub fn new(
         host: &Arc<dyn Host>,
         operation: OperationKind,
@@ -150,33 +152,35 @@ impl JobContext {
     }
 }
 
-/// Writes summaries.
+/// A summarizer.
 #[async_trait]
 pub trait Summarizer: Send + Sync + Debug {
-    /// The name by which settings and calls choose it.
+    /// Its name in settings and calls.
     fn name(&self) -> &str;
 
-    /// What it can read and write; `None` where there is no limit, or none that is known.
+    /// Its token limits; `None` where there is no known limit.
     fn limits(&self) -> ModelLimits;
 
-    /// Whether it works here and at once, without asking anybody: it has no deadline to miss.
+    /// Whether it works in this process, without a remote service. A local summarizer has no deadline.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Writes one summary. Fails with [`EngineError::Cancelled`] once the job_context is cancelled, with
-    /// an error of the summarizer or of its summary otherwise. Dropping the future ends the work.
+    /// Writes one summary. Dropping the future cancels the work.
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] once the operation is cancelled, or the error of the summarizer or of its summary.
     async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError>;
 }
 
-/// Summarizers in the order in which they are asked: the next one writes where one fails.
+/// Summarizers in the order in which they are asked. The next one is asked if one fails.
 pub type Chain = Vec<Arc<dyn Summarizer>>;
 
-/// The summarizers that a call names, or else the settings.
+/// The summarizers that a call names, or else those of the settings.
 ///
-/// Fails with [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no
-/// model. A configured chain goes on without such a `host`, since the same settings serve hosts that have
-/// one.
+/// # Errors
+/// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model. A chain of the
+/// settings skips such a `host`, because the same settings serve hosts with a model.
 pub(crate) fn chain(
     given: Option<&[String]>,
     settings: &Settings,
@@ -220,7 +224,7 @@ fn by_name(
 /// The name of the summarizer without a model.
 pub(crate) const EXTRACTIVE: &str = "extractive";
 
-/// Fills the summary format from the conversation itself.
+/// Writes summaries from the conversation itself, without a model.
 #[derive(Debug, Clone, Copy)]
 pub struct Extractive;
 
@@ -249,7 +253,7 @@ impl Summarizer for Extractive {
             let kind = job.kind.summary_kind();
             let style = Style {
                 custom_instructions: job.custom_instructions.as_deref(),
-                // A summary that is not clearly smaller than what it replaces would be in vain.
+                // A summary must be clearly smaller than what it replaces.
                 max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
                 citations: job.citations,
             };
@@ -273,7 +277,7 @@ impl Summarizer for Extractive {
     }
 }
 
-/// The ledgers of a preparation; collected once, by whoever asks first.
+/// The ledgers of a preparation. The first caller collects them; others share the result.
 #[derive(Debug)]
 pub struct LedgerCache {
     preparation: Arc<Preparation>,
@@ -281,12 +285,12 @@ pub struct LedgerCache {
 }
 
 impl LedgerCache {
-    /// Nothing is collected yet.
+    /// An empty cache.
     pub(crate) fn new(preparation: Arc<Preparation>) -> Self {
         Self { preparation, ledgers: OnceCell::new() }
     }
 
-    /// The ledgers, as soon as they are collected.
+    /// The ledgers.
     pub(crate) async fn ledgers(&self) -> Result<Ledgers, EngineError> {
         let collecting = || {
             let preparation = Arc::clone(&self.preparation);
@@ -296,18 +300,18 @@ impl LedgerCache {
     }
 }
 
-/// Asks the host.
+/// The host's own model.
 #[derive(Debug)]
 struct HostModel {
     host: Arc<dyn Host>,
     context_window: u64,
     timeout: Duration,
-    /// Whether the host says that it can continue its conversations.
+    /// Whether the host can continue its conversations.
     continues: bool,
 }
 
 impl HostModel {
-    /// The host's model as the settings describe it.
+    /// The host's model with the limits of the settings.
     fn new(host: Arc<dyn Host>, settings: &Settings) -> Self {
         let (context_window, timeout) = (settings.summarize_window(), settings.summarize_timeout());
         let continues = host.answers(Question::Continuation);
@@ -321,8 +325,7 @@ impl Model for HostModel {
         ModelLimits { context_window: Some(self.context_window), max_output_tokens: None }
     }
 
-    /// The host tries again by itself as it sees fit: its error is final (protocol/README.md, "Requests
-    /// of the server").
+    /// The host decides about retries itself; its error is final (protocol/README.md, "Requests of the server").
     fn is_retried(&self) -> bool {
         false
     }

@@ -20,10 +20,10 @@ use session_store::read_regular_file;
 use super::{Settings, merge};
 use crate::error::EngineError;
 
-/// Bytes that a settings file may have.
+/// Maximum bytes of a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Settings in force, and what they are merged from.
+/// The current settings and the layers that they are merged from.
 #[derive(Debug)]
 pub struct SettingsLayers {
     files: Vec<PathBuf>,
@@ -34,20 +34,20 @@ pub struct SettingsLayers {
 
 #[derive(Debug)]
 struct State {
-    /// What the files were when they were read.
+    /// The state of the files when they were read.
     stamps: Vec<Option<Stamp>>,
     /// The objects in the files, the project's last.
     layers: Vec<Option<Value>>,
-    /// What `updateSettings` has brought, merged.
+    /// The merged layers of `updateSettings`.
     updates: Value,
     settings: Arc<Settings>,
     /// Files that could not be read.
     unreadable: Vec<String>,
-    /// What the files in force may not set.
+    /// The report of ignored members of the project's file.
     ignored: Option<String>,
 }
 
-/// What tells one state of a file from another.
+/// Identifies a state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     length: u64,
@@ -56,9 +56,12 @@ struct Stamp {
 }
 
 impl SettingsLayers {
-    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and lays `given` over them. Of the
-    /// second counts what a project may set. Fails with [`EngineError::InvalidSettings`] at the first wrong value; a file
-    /// that is broken, too large or no regular file counts as empty.
+    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and puts `given` over them. From the second
+    /// file only the members that a project may set count. A file that is broken, too large or not a regular file
+    /// counts as empty.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn open(agent_dir: Option<&Path>, cwd: &Path, given: Option<Value>) -> Result<Self, EngineError> {
         let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
         let files: Vec<PathBuf> = of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]).collect();
@@ -79,8 +82,7 @@ impl SettingsLayers {
         Self { files: Vec::new(), given: Some(given), state }
     }
 
-    /// The settings in force, with what the files hold now. Costs a look at each of them; they are
-    /// read when they have changed.
+    /// The current settings. Checks each file and reads it again if it has changed.
     pub fn current(&self) -> Arc<Settings> {
         let mut state = self.lock();
         let stamps = stamps(&self.files);
@@ -91,8 +93,10 @@ impl SettingsLayers {
         Arc::clone(&state.settings)
     }
 
-    /// Lays `layer` over all layers there are, earlier updates included. Fails with
-    /// [`EngineError::InvalidSettings`], and changes nothing then.
+    /// Puts `layer` over all layers, including earlier updates.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] at the first wrong value; nothing changes then.
     pub fn update(&self, layer: &Value) -> Result<Arc<Settings>, EngineError> {
         self.current();
         let mut state = self.lock();
@@ -108,13 +112,13 @@ impl SettingsLayers {
         Ok(Arc::clone(&state.settings))
     }
 
-    /// Texts that tell of files that could not be used.
+    /// Reports of files that could not be used.
     pub fn diagnostics(&self) -> Vec<String> {
         let state = self.lock();
         state.unreadable.iter().chain(&state.ignored).cloned().collect()
     }
 
-    /// The layers that settings are merged from, each with its file, if it has one.
+    /// The layers of the settings, each with its file, if it has one.
     pub fn layers(&self) -> Vec<(Option<PathBuf>, Value)> {
         let state = self.lock();
         let files = self.files.iter().zip(&state.layers);
@@ -140,7 +144,7 @@ impl SettingsLayers {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is made at once, so that it is whole even after a panic.
+        // Every change of the state is one assignment, so the state is valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -170,7 +174,7 @@ fn read_all(files: &[PathBuf]) -> (Vec<Option<Value>>, Vec<String>) {
     (layers, diagnostics)
 }
 
-/// The settings of all layers, and what tells of members of the project's file that do not count.
+/// The merged settings, and a report of ignored members of the project's file.
 fn merged(
     files: &[PathBuf],
     layers: &[Option<Value>],
@@ -205,22 +209,22 @@ fn read_object(path: &Path) -> Result<Option<Value>, String> {
     }
 }
 
-/// Members that only other layers set. What this program does not know is for other readers of the file.
+/// Members that a project cannot set. Unknown members are for other readers of the file.
 const NOT_OF_A_PROJECT: [&str; 2] = ["sessionDir", "retry"];
 
-/// The members of `compactd` that a project sets, so that a new one is none of them unless somebody says so.
+/// The members of `compactd` that a project can set. A new member is not allowed until it is added here.
 const OF_A_PROJECT: [&str; 1] = ["fileTools"];
 
-/// Members that are told of by name, and characters of a name, which the project chooses.
+/// Maximum number of ignored members that are named, and maximum characters of a name, which the project chooses.
 const MAX_NAMES: usize = 12;
 const NAME_CHARACTERS: usize = 40;
 
-/// Whether the project is trusted by these layers: the last one that says so counts.
+/// Whether these layers trust the project. The last layer that sets it counts.
 pub(super) fn is_trusted<'a>(layers: impl Iterator<Item = &'a Value>) -> bool {
     layers.filter_map(|layer| layer.get("compactd")?.get("trustProject")?.as_bool()).last().unwrap_or(false)
 }
 
-/// Takes out of the layer of the file at `path` what a project cannot set, and tells what that was.
+/// Removes from the layer of the file at `path` what a project cannot set, and reports what was removed.
 pub(super) fn restrict(layer: &mut Value, path: &Path) -> Option<String> {
     let mut taken = Vec::new();
     let mut take = |object: Option<&mut Value>, prefix: &str, is_allowed: fn(&str) -> bool| {
