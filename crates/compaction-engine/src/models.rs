@@ -25,23 +25,23 @@ pub use continuation::{
 };
 pub(crate) use known_models::Price;
 
-/// Receives text while a model writes it, in the order of writing.
+/// Receives the text of an answer in pieces, in order.
 pub type OnDelta<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
 /// A model that answers one request.
 #[async_trait]
 pub trait Model: Send + Sync + Debug {
-    /// What the model can read and write, as far as it is known.
+    /// The token limits of the model, where known.
     fn limits(&self) -> ModelLimits;
 
-    /// Whether a request that failed is made again after a while.
+    /// Whether failed requests are retried.
     fn is_retried(&self) -> bool {
         true
     }
 
-    /// Makes one request, once: no retries. `on_delta` hears every piece of the answer that comes
-    /// before its end; a model that answers in one piece need not call it. Dropping the future ends
-    /// the request and frees what it holds (connections, processes).
+    /// Makes one request, without retries. `on_delta` gets every piece of the answer before its end; a model that
+    /// answers in one piece need not call it. Dropping the future cancels the request and frees its connections and
+    /// processes.
     async fn complete(
         &self,
         request: &SummaryRequest,
@@ -49,18 +49,18 @@ pub trait Model: Send + Sync + Debug {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError>;
 
-    /// The model's name, where it has one that its provider knows.
+    /// The model's name at its provider.
     fn model_name(&self) -> Option<&str> {
         None
     }
 
-    /// Whose conversations it can continue; `None` if it takes requests of one prompt alone.
+    /// The conversations that it can continue; `None` if it takes requests of one prompt only.
     fn continues(&self) -> Option<Continues> {
         None
     }
 
-    /// Makes one request that continues a conversation; else as [`Model::complete`]. Only models that
-    /// say what they continue are asked.
+    /// Makes one request that continues a conversation, otherwise as [`Model::complete`]. It is called only for
+    /// models that can continue conversations.
     async fn continue_conversation(
         &self,
         _: &ContinuedRequest,
@@ -71,69 +71,69 @@ pub trait Model: Send + Sync + Debug {
     }
 }
 
-/// On whose behalf a model is asked.
+/// The operation for which a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestContext {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// The id of the operation.
     pub operation_id: String,
 }
 
-/// What a model can read and write, in tokens.
+/// The limits of a model in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelLimits {
-    /// Its window: prompt and answer together; `None` where it is not known.
+    /// The window, which prompt and answer share; `None` where it is unknown.
     pub context_window: Option<u64>,
-    /// The longest answer; `None` where it is not known.
+    /// The longest answer; `None` where it is unknown.
     pub max_output_tokens: Option<u64>,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Its text.
     pub text: String,
-    /// Why it ended.
+    /// The reason of its end.
     pub stop: StopReason,
-    /// What it cost, in the members that session files use for assistant messages: `input`,
-    /// `output`, `cacheRead`, `cacheWrite`, `totalTokens`.
+    /// Its usage, with the members that session files use for assistant messages: `input`, `output`, `cacheRead`,
+    /// `cacheWrite`, `totalTokens`.
     pub usage: Option<Value>,
 }
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// The model was done.
+    /// The model finished.
     Stop,
     /// It reached the limit of output tokens.
     Length,
     /// It called a tool.
     ToolUse,
-    /// Something else, in the provider's word: a refusal, a content filter.
+    /// Another reason, in the provider's words: a refusal, a content filter.
     Other(String),
 }
 
-/// Why there is no answer.
+/// The error of a request to a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}")]
 pub struct ModelError {
-    /// A sentence for a person: provider, status, the provider's own message. Never a key.
+    /// A sentence for a person: provider, status, the provider's own message. It never contains a key.
     pub cause: String,
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub kind: FailureKind,
-    /// How long the provider asked to wait (`retry-after`).
+    /// The wait that the provider asked for (`retry-after`).
     pub retry_after: Option<Duration>,
 }
 
 impl ModelError {
-    /// A failure that another try would repeat.
+    /// A failure that a retry would repeat.
     pub fn refused(cause: impl Into<String>) -> Self {
         Self { cause: cause.into(), kind: FailureKind::Refused, retry_after: None }
     }
 }
 
-/// Kinds of failure, which decide whether another try makes sense (docs/summaries.md, "Retries").
+/// Kinds of failure. They decide whether a retry makes sense (docs/summaries.md, "Retries").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureKind {
     /// Too many requests.
@@ -144,44 +144,45 @@ pub enum FailureKind {
     Server,
     /// The connection could not be made, or broke.
     Connection,
-    /// No answer, or no further part of it, in time.
+    /// The answer, or its next part, did not arrive in time.
     TimedOut,
-    /// The key is missing, wrong or not allowed to do this.
+    /// The key is missing, wrong or lacks permission.
     Authentication,
-    /// The account has nothing left.
+    /// The account's budget is used up.
     Quota,
     /// The request is larger than the model's window.
     Overflow,
-    /// The request or the answer is wrong in a way that another try would repeat.
+    /// The request or the answer is wrong, and a retry would repeat the error.
     Refused,
 }
 
 impl FailureKind {
-    /// Whether the same request may succeed a little later.
+    /// Whether the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::RateLimited | Self::Overloaded | Self::Server | Self::Connection | Self::TimedOut)
     }
 }
 
-/// How often a request is made again, and how long to wait before.
+/// Number of retries, and the waits before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Further tries after the first.
+    /// Maximum number of retries.
     pub max_retries: u32,
-    /// Wait before the first further try; it doubles with each.
+    /// The wait before the first retry. It doubles with each retry.
     pub base_delay: Duration,
     /// The longest wait.
     pub max_delay: Duration,
 }
 
 impl RetryPolicy {
-    /// One try alone.
+    /// No retries.
     pub const NONE: Self = Self { max_retries: 0, base_delay: Duration::ZERO, max_delay: Duration::ZERO };
 
-    /// How long to wait before the further try number `retry`, counted from 0; the error, with the
-    /// reason why there is none, where there shall be none: what failed would fail again, there were
-    /// enough tries, the provider asks for more patience than the policy has, or the wait would end
-    /// after `deadline`.
+    /// The wait before retry number `retry`, counted from 0.
+    ///
+    /// # Errors
+    /// The error, with the reason, where there is no retry: the failure would repeat, all retries are used up, the
+    /// provider asks for a longer wait than the policy allows, or the wait would end after `deadline`.
     pub fn wait(&self, retry: u32, error: &ModelError, deadline: Instant) -> Result<Duration, ModelError> {
         let given_up = |why: String| Err(ModelError { cause: format!("{}; {why}", error.cause), ..error.clone() });
         if !error.kind.is_retryable() || self.max_retries == 0 {
@@ -205,7 +206,7 @@ impl RetryPolicy {
     }
 }
 
-/// What two requests cost together: numbers are added, at any depth.
+/// The sum of two usages: numbers are added, at any depth.
 pub(crate) fn sum_usage(first: Option<Value>, second: Option<Value>) -> Option<Value> {
     let (Some(first), Some(second)) = (&first, &second) else {
         return first.or(second);

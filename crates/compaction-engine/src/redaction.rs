@@ -25,31 +25,30 @@ use rules::rules;
 pub use rules::{ExtraRule, RedactionSettings};
 pub(crate) use texts::{RedactedStream, RedactedTexts};
 
-/// Replacing one secret can free another that it touched. Texts that would need more rounds than
-/// this are made for it.
+/// Replacing one secret can expose another one next to it. Only crafted texts need more rounds than this.
 const MAX_ROUNDS: usize = 8;
-/// Bytes behind the beginning of a form in which it has to be seen; what is found may be longer. It keeps
-/// texts without line breaks from being read again at every keyword.
+/// Bytes after the beginning of a match in which it must be visible; the match itself may be longer. This keeps texts
+/// without line breaks from being read again at every keyword.
 const TOKEN_REACH: usize = 1024;
 const VALUE_REACH: usize = 256;
 const MARK: &str = "[redacted:";
 
-/// Finds secrets in texts and puts marks in their place.
+/// Replaces secrets in texts with marks.
 #[derive(Debug)]
 pub struct Redactor {
     rules: Vec<Compiled>,
-    /// Finds the keywords of all rules at once.
+    /// Matches the keywords of all rules at once.
     keywords: Option<AhoCorasick>,
-    /// What is tried where each keyword stands.
+    /// The rule to try at each keyword.
     trials: Vec<Trial>,
 }
 
-/// What is tried where a keyword stands.
+/// A rule to try at a keyword.
 #[derive(Debug)]
 struct Trial {
     /// Index of the rule.
     rule: usize,
-    /// How many bytes before the keyword the form may begin.
+    /// Number of bytes before the keyword at which the match may begin.
     before: &'static [usize],
 }
 
@@ -57,14 +56,14 @@ struct Trial {
 struct Compiled {
     name: Cow<'static, str>,
     pattern: Cow<'static, str>,
-    /// Whether the form is tried at keywords alone, so that it costs nothing elsewhere.
+    /// Whether the rule is tried only at keywords, so that it costs nothing elsewhere.
     needs_keyword: bool,
     check: Check,
-    /// Made when a text first holds one of the keywords.
+    /// Compiled when a text first contains one of the keywords.
     regex: OnceLock<Option<Regex>>,
 }
 
-/// Numbers of secrets that were found, by the name of the rule.
+/// Number of removed secrets, by the name of the rule.
 pub type Redactions = BTreeMap<String, u32>;
 
 /// Adds `more` to `counts`, rule by rule.
@@ -77,20 +76,20 @@ pub(crate) fn add_counts(counts: &mut Redactions, more: &Redactions) {
 /// A text without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'t> {
-    /// The text, with `[redacted:<rule>]` where secrets stood.
+    /// The text with `[redacted:<rule>]` in place of secrets.
     pub text: Cow<'t, str>,
-    /// How many secrets were found, by rule.
+    /// Number of removed secrets, by rule.
     pub counts: Redactions,
 }
 
 impl Redactor {
-    /// The one with the bundled rules, made once.
+    /// The redactor with the bundled rules, made once.
     pub fn shared() -> Arc<Self> {
         static SHARED: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::new(&[], &[])));
         Arc::clone(&SHARED)
     }
 
-    /// One with the bundled rules but those that `disabled` names, and with `extra` ones.
+    /// A redactor with the bundled rules, without those that `disabled` names, and with the `extra` rules.
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
         let mut compiled: Vec<Compiled> = Vec::new();
         let (mut keywords, mut trials) = (Vec::<&str>::new(), Vec::new());
@@ -107,8 +106,8 @@ impl Redactor {
         Self { rules: compiled, keywords: automaton.ok(), trials }
     }
 
-    /// `text` with marks in the place of secrets. Redacting a second time changes nothing more; the
-    /// time is in proportion to the text.
+    /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
+    /// the length of the text.
     pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
         let mut redacted = Redacted { text: Cow::Borrowed(text), counts: BTreeMap::new() };
         for _ in 0..MAX_ROUNDS {
@@ -124,7 +123,7 @@ impl Redactor {
         redacted
     }
 
-    /// Secrets with their rules, in the order of the text, none overlapping another.
+    /// The secrets with their rules, in the order of the text and without overlaps.
     fn find(&self, text: &str) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
         let marks = marks(&plain.text);
@@ -151,10 +150,10 @@ impl Redactor {
         found
     }
 
-    /// What the bundled rules find in a text without escapes.
+    /// The matches of the bundled rules in a text without escapes.
     fn find_at_keywords(&self, text: &str) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
-        // Where a rule has found something, it is not tried again before the end of that.
+        // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
         for hit in self.keywords.iter().flat_map(|keywords| keywords.find_overlapping_iter(text)) {
             let Trial { rule, before } = self.trials[hit.pattern().as_usize()];
@@ -172,7 +171,7 @@ impl Redactor {
         found
     }
 
-    /// What stands in the place of a secret that the rule has found.
+    /// The mark for a secret of this rule.
     fn mark(&self, rule: usize) -> String {
         format!("{MARK}{}]", self.rules[rule].name)
     }
@@ -195,7 +194,7 @@ impl Compiled {
         Self { name, pattern, needs_keyword, check, regex: OnceLock::new() }
     }
 
-    /// Where a secret stands whose form begins at `start`, near the keyword.
+    /// The secret whose match begins at `start`, near the keyword.
     fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
         if self.check == Check::PrivateKey {
             return keys::block(text, keyword);
@@ -203,13 +202,13 @@ impl Compiled {
         if self.check == Check::Issued && begins_within_word(text, start) {
             return None;
         }
-        // Bundled patterns are compiled by a test.
+        // A test compiles all bundled patterns.
         let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.pattern)).ok()).as_ref()?;
         let text_from_start = text.get(start..)?;
         let mut reach = if self.check == Check::Issued { TOKEN_REACH } else { VALUE_REACH };
         loop {
             let near = &text_from_start[..text_from_start.floor_char_boundary(reach)];
-            // Nearly all trials find nothing, and need no memory for groups.
+            // Nearly all trials fail, and then need no memory for groups.
             if !regex.is_match(near) {
                 return None;
             }
@@ -224,14 +223,14 @@ impl Compiled {
             if !is_cut {
                 return Some(found.secret);
             }
-            // What goes on behind the end of what was looked at is looked at again.
+            // A match that reaches the end of the visible part is tried again with a larger part.
             reach *= 8;
         }
     }
 
-    /// Where the secrets of a rule of the settings stand in `text`.
+    /// The secrets that a rule of the settings finds in `text`.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
-        // Patterns of the settings are compiled when they are read.
+        // Patterns of the settings were compiled when the settings were read.
         let Some(regex) = self.regex.get_or_init(|| Regex::new(&self.pattern).ok()) else {
             return Vec::new();
         };
@@ -239,7 +238,7 @@ impl Compiled {
     }
 }
 
-/// Whether a letter, digit or underscore stands before `start`.
+/// Whether a letter, digit or underscore precedes `start`.
 fn begins_within_word(text: &str, start: usize) -> bool {
     text.get(..start)
         .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
@@ -252,7 +251,7 @@ fn secret_of(found: &Captures<'_>) -> Option<Range<usize>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// Where marks stand in `text`.
+/// The marks in `text`.
 fn marks(text: &str) -> Vec<Range<usize>> {
     let mark = |(at, _): (usize, &str)| {
         let name = at + MARK.len();
@@ -266,18 +265,18 @@ fn is_name_part(character: char) -> bool {
     character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-'
 }
 
-/// What a text says, and where that stands in it.
+/// A text without JSON escapes, with the positions of the escapes.
 #[derive(Debug)]
 struct Plain<'t> {
     /// The text without escapes.
     text: Cow<'t, str>,
-    /// Where escapes were, in order: the byte after each in the plain text, and in the escaped one.
+    /// The escapes, in order: the byte after each in the plain text and in the escaped text.
     after_escapes: Vec<(usize, usize)>,
 }
 
 impl<'t> Plain<'t> {
-    /// Reads `text`. Backslashes before a letter that stands for white space, before a quote or before
-    /// a slash are one escape with it; others stay, since they may be meant.
+    /// Reads `text`. Backslashes before a letter for white space, a quote or a slash form one escape with it. Other
+    /// backslashes stay, because they may be meant.
     fn of(text: &'t str) -> Self {
         let mut plain = String::new();
         let (mut after_escapes, mut done, mut passed) = (Vec::new(), 0, 0);
@@ -302,7 +301,7 @@ impl<'t> Plain<'t> {
         Self { text: Cow::Owned(plain), after_escapes }
     }
 
-    /// Where a range of the plain text stands in the text. An escape is in it as a whole, or not at all.
+    /// Maps a range of the plain text to the escaped text. An escape is in the range as a whole or not at all.
     fn to_escaped(&self, range: &Range<usize>) -> Range<usize> {
         let place = |at: usize| {
             let before = self.after_escapes.partition_point(|(plain, _)| *plain <= at);
@@ -315,7 +314,7 @@ impl<'t> Plain<'t> {
     }
 }
 
-/// The character that the letter at `letter` stands for behind backslashes, and the end of the escape.
+/// The character for the letter at `letter` after backslashes, and the end of the escape.
 fn escape(text: &str, letter: usize) -> Option<(char, usize)> {
     let end = letter + 1;
     match text.as_bytes().get(letter)? {

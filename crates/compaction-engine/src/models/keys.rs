@@ -17,22 +17,22 @@ use super::providers::command::{Ended, Finished};
 use super::providers::failure::Failure;
 use crate::redaction::Redactor;
 
-/// A text that is shown by no log, error or `Debug` output.
+/// A text that no log, error or `Debug` output shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<str>);
 
 impl Secret {
-    /// Keeps `text` without the white space around it, which files and shells leave there.
+    /// Keeps `text` without surrounding white space, which files and shells leave there.
     pub fn new(text: &str) -> Self {
         Self(text.trim().into())
     }
 
-    /// Whether there is nothing to keep.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value of a header that carries it behind `prefix`; `None` if no header can.
+    /// A header value with the text after `prefix`; `None` if a header cannot hold it.
     pub fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);
@@ -46,15 +46,15 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Takes secrets out of texts that others wrote: providers echo keys in their errors.
+/// Removes secrets from foreign texts, because providers echo keys in their errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scrubber {
-    /// Longest first, so that no secret survives as the rest of a shorter one.
+    /// Longest first, so that no rest of a longer secret survives.
     secrets: Vec<Secret>,
 }
 
-/// Shorter secrets are placeholders (`x`, `-`) for servers that want any key at all; taking them
-/// out would make every text unreadable.
+/// Shorter secrets are placeholders (`x`, `-`) for servers that want any key. Removing them would make every text
+/// unreadable.
 const MIN_SECRET: usize = 4;
 
 impl Scrubber {
@@ -66,14 +66,14 @@ impl Scrubber {
         Self { secrets }
     }
 
-    /// `text` with `[secret]` in place of every secret, also of one of which the end was cut away.
+    /// `text` with `[secret]` in place of every secret, including a secret whose end was cut off.
     pub(super) fn scrub(&self, text: &str) -> String {
         let without = |text: String, secret: &Secret| text.replace(&*secret.0, "[secret]");
         let whole = self.secrets.iter().fold(text.to_owned(), without);
         whole.split(CUT).map(|part| self.without_beginning(part)).collect::<Vec<_>>().join(CUT)
     }
 
-    /// A part of a text that may end within a secret: others' long texts are cut before they come here.
+    /// Handles a part of a text that may end within a secret, because long texts are cut before they come here.
     fn without_beginning(&self, part: &str) -> String {
         let beginning = |secret: &Secret| {
             let lengths = (MIN_SECRET..secret.0.len()).rev().filter(|length| secret.0.is_char_boundary(*length));
@@ -86,11 +86,11 @@ impl Scrubber {
     }
 }
 
-/// What stands where a text was cut.
+/// Marks where a text was cut.
 const CUT: &str = "…";
 
-/// Variables and their values, and the keys that programs have printed. Values that are no UTF-8 are
-/// left out: no key is such a value.
+/// Environment variables, and keys that programs printed. Values that are not UTF-8 are left out, because no key is
+/// such a value.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
@@ -98,30 +98,30 @@ pub struct Environment {
     pub(super) printed_keys: PrintedKeys,
 }
 
-/// Words in the names of variables that hold what nobody may see.
+/// Words in the names of variables that hold secrets.
 const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 /// Shorter values of such variables are switches and numbers.
 const MIN_SECRET_VALUE: usize = 8;
 
 impl Environment {
-    /// Those of this process.
+    /// The environment of this process.
     pub fn of_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
 
-    /// The same with keys that were printed before, and with those that will be.
+    /// The same, sharing the keys that were and will be printed.
     pub fn with_printed_keys(self, printed_keys: &PrintedKeys) -> Self {
         Self { printed_keys: printed_keys.clone(), ..self }
     }
 
-    /// What a variable holds, if it holds something.
+    /// The value of a variable, unless it is empty.
     pub(super) fn secret(&self, name: &str) -> Option<Secret> {
         self.variables.get(name).map(|value| Secret::new(value)).filter(|secret| !secret.is_empty())
     }
 
-    /// All that sounds like a secret by its name: a program inherits it and may print it.
+    /// All values that are secrets by the names of their variables. A program inherits them and may print them.
     pub(super) fn secrets(&self) -> impl Iterator<Item = Secret> {
         let sounds_secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_uppercase().contains(word));
         let secrets = self.variables.iter().filter(move |(name, _)| sounds_secret(name));
@@ -144,7 +144,7 @@ impl fmt::Debug for Environment {
 /// Most bytes of a key. Tokens that hold claims have some thousands.
 const MAX_KEY_BYTES: usize = 32 * 1024;
 
-/// The keys that were printed and are still good, by the program that printed them.
+/// The printed keys that are still valid, by the program that printed them.
 #[derive(Debug, Clone, Default)]
 pub struct PrintedKeys(Arc<Mutex<HashMap<Command, (Secret, Instant)>>>);
 
@@ -156,12 +156,12 @@ type Command = (String, Vec<String>);
 pub(super) struct PrintedKey {
     /// The key.
     pub(super) secret: Secret,
-    /// Whether it was printed for an earlier request: then it may have expired.
+    /// Whether it was printed for an earlier request. It may have expired since.
     pub(super) is_remembered: bool,
 }
 
 impl PrintedKeys {
-    /// The key of `command`: the one that it printed before, or else it is run.
+    /// The key of `command`: the one that it printed before, or else a new one.
     pub(super) async fn get(&self, command: &KeyCommand) -> Result<PrintedKey, Failure> {
         let is_good = |printed: Instant| command.lifetime.is_none_or(|lifetime| printed.elapsed() < lifetime);
         let remembered = self.lock().get(&name(command)).filter(|(_, printed)| is_good(*printed)).cloned();
@@ -173,7 +173,7 @@ impl PrintedKeys {
         Ok(PrintedKey { secret, is_remembered: false })
     }
 
-    /// Forgets a key that a server has refused; another one that was printed meanwhile stays.
+    /// Drops a key that a server has rejected. A newer key stays.
     pub(super) fn forget(&self, command: &KeyCommand, refused: &PrintedKey) {
         let (mut keys, name) = (self.lock(), name(command));
         if keys.get(&name).is_some_and(|(secret, _)| *secret == refused.secret) {
@@ -191,8 +191,8 @@ fn name(command: &KeyCommand) -> Command {
     (program.clone(), arguments.clone())
 }
 
-/// Runs the program. Its first line that is not empty is the key. What it says of a failure is told
-/// without anything that looks like a secret.
+/// Runs the program. The first non-empty line of its output is the key. Failures are reported without anything that
+/// looks like a secret.
 async fn print(command: &KeyCommand) -> Result<Secret, Failure> {
     let program = &command.command.program;
     let failed = |text: String| {
@@ -204,7 +204,7 @@ async fn print(command: &KeyCommand) -> Result<Secret, Failure> {
         return Err(Failure::new(FailureKind::TimedOut, text));
     };
     let Finished { ended, output, errors } = finished.map_err(&failed)?;
-    // It may have printed a key, or a part of one, before it failed.
+    // It may have printed a part of a key before it failed.
     let words = String::from_utf8_lossy(&output).split_whitespace().map(Secret::new).collect::<Vec<_>>();
     let detail = || {
         let errors = Scrubber::new(words.iter().cloned()).scrub(&errors);

@@ -18,7 +18,7 @@ pub(crate) struct Price {
     input: f64,
     /// Of input from a cache.
     cached_input: f64,
-    /// Of input that a cache takes in; where there is none, that of input.
+    /// Of input that is written to a cache; the price of input where there is none.
     cache_write: Option<f64>,
     /// Of output.
     output: f64,
@@ -54,8 +54,8 @@ fn read_table<T: DeserializeOwned>(text: &str) -> Vec<T> {
 const MILLION: f64 = 1_000_000.0;
 
 impl Price {
-    /// The price of a model. Its name may have a gateway's before it and a date behind it; another
-    /// version or size is another model.
+    /// The price of a model. A gateway's prefix and a date may surround its name; another version or size is another
+    /// model.
     pub(crate) fn of(model: &str) -> Option<Self> {
         let model = model.to_ascii_lowercase();
         let is_row = |entry: &&PricedModel| {
@@ -67,22 +67,22 @@ impl Price {
         PRICES.iter().find(is_row).map(|entry| entry.price)
     }
 
-    /// What input costs that no cache has.
+    /// The price of uncached input.
     pub(crate) fn input(&self, tokens: u64) -> f64 {
         tokens as f64 * self.input / MILLION
     }
 
-    /// What input costs that a cache has.
+    /// The price of cached input.
     pub(crate) fn cached(&self, tokens: u64) -> f64 {
         tokens as f64 * self.cached_input / MILLION
     }
 
-    /// The part of the price that input from a cache costs.
+    /// The price of cached input as a part of that of uncached input.
     pub(crate) fn cached_part(&self) -> f64 {
         self.cached_input / self.input
     }
 
-    /// What requests with this usage cost; `None` where it does not tell of input and output.
+    /// The price of requests with this usage; `None` where input or output is missing.
     pub(crate) fn of_usage(&self, usage: &Value) -> Option<f64> {
         let tokens = |member: &str| usage.get(member).and_then(Value::as_u64);
         let output = tokens("output")? as f64 * self.output / MILLION;
@@ -91,7 +91,7 @@ impl Price {
     }
 }
 
-/// Whether what follows a name is no more than a date, `latest`, or the version of an interface.
+/// Whether only a date, `latest`, or the version of an interface follows a name.
 fn is_date(rest: &str) -> bool {
     let mut words = rest.split(['-', '@', ':']);
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -101,15 +101,15 @@ fn is_date(rest: &str) -> bool {
         && words.all(|word| is_number(word) || matches!(word, "v1" | "v2"))
 }
 
-/// Most output tokens of a model, by the longest name of the table that its own holds between
-/// borders of words. Gateways put their own names before that of a model.
+/// Maximum output tokens of a model, by the longest matching name of the table. The name must not be part of a longer
+/// word; gateways put prefixes before it.
 pub(super) fn max_output_tokens(model: &str) -> Option<u64> {
     let model = model.to_ascii_lowercase();
     let known = LIMITS.iter().filter(|entry| holds(&model, &entry.name));
     known.max_by_key(|entry| entry.name.len()).map(|entry| entry.max_output_tokens)
 }
 
-/// Whether `model` holds `name`, neither within a word nor before the rest of a number.
+/// Whether `model` contains `name`, not within a word and not before the rest of a number.
 fn holds(model: &str, name: &str) -> bool {
     model.match_indices(name).any(|(at, _)| {
         let (before, after) = (&model[..at], &model[at + name.len()..]);

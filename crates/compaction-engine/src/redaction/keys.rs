@@ -1,22 +1,22 @@
-//! Private keys in blocks: PEM, PGP, SSH2 and PuTTY, as they stand in files, in listings with line
-//! numbers, in diffs and in source text, also where a listing has cut off one end.
+//! Blocks of private keys: PEM, PGP, SSH2 and PuTTY, in files, in listings with line numbers, in diffs and in source
+//! code, even if one end is cut off.
 
 use std::ops::Range;
 
-/// Characters that the shortest line of encoded data has, but for the last one of a block.
+/// Minimum characters of a line of encoded data, except the last line of a block.
 const MIN_LINE: usize = 16;
-/// Encoded characters below which a block is a mention of one.
+/// Minimum encoded characters of a block; a shorter text only mentions one.
 const MIN_BLOCK: usize = 24;
-/// Bytes of the first line of a block before and after the telling words.
+/// Maximum bytes before and after the keyword in the first line of a block.
 const MAX_MARKER: usize = 80;
-/// Bytes of the longest line that tells of a block before its data.
+/// Maximum bytes of a header line before the data.
 const MAX_HEADER: usize = 200;
-/// Bytes of the longest line of a block without beginning.
+/// Maximum bytes of a line of a block without its beginning.
 const MAX_LINE: usize = 8 * 1024;
-/// Lines that a block without beginning has at most.
+/// Maximum lines of a block without its beginning.
 const MAX_LINES: usize = 400;
 
-/// The block that the words `private key` or `private-lines` at `keyword` belong to.
+/// The block around the words `private key` or `private-lines` at `keyword`.
 pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
     let before = &text[text.ceil_char_boundary(keyword.saturating_sub(MAX_MARKER))..keyword];
     let before = before.rsplit('\n').next().unwrap_or_default();
@@ -41,12 +41,12 @@ pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Encoded data behind the first line of a block.
+/// The encoded data after the first line of a block.
 #[derive(Debug, Default)]
 struct Body {
     start: usize,
     end: usize,
-    /// Encoded characters.
+    /// Number of encoded characters.
     length: usize,
 }
 
@@ -55,7 +55,7 @@ impl Body {
         self.length >= MIN_BLOCK
     }
 
-    /// Reads data and the last line of the block, if it is there.
+    /// Reads the data, and the last line of the block if it is there.
     fn read(text: &str, from: usize) -> Self {
         let mut body = Self::default();
         let mut at = from;
@@ -88,8 +88,8 @@ impl Body {
     }
 }
 
-/// Whether a short run of encoded characters is the last line of a block: the block ends behind it, or it
-/// looks like no word.
+/// Whether a short run of encoded characters is the last line of a block: the block ends after it, or it looks like
+/// no word.
 fn ends_block(text: &str, at: usize, run: usize) -> bool {
     let after = skip_decoration(text, at + run);
     let word = &text[at..at + run];
@@ -99,7 +99,7 @@ fn ends_block(text: &str, at: usize, run: usize) -> bool {
     last_line(&text[after..]).is_some() || stands_alone && is_no_word
 }
 
-/// The length of a block's last line at the start of `text`, if it stands there.
+/// The length of a block's last line at the start of `text`.
 fn last_line(text: &str) -> Option<usize> {
     if text.get(..12).is_some_and(|start| start.eq_ignore_ascii_case("private-mac:")) {
         let value = 12 + text[12..].bytes().take_while(|byte| *byte == b' ').count();
@@ -133,7 +133,7 @@ fn is_encoded(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// Passes white space, quotes, the signs of listings, diffs and programs, and line numbers.
+/// Skips white space, quotes, line numbers, and the symbols of listings, diffs and programs.
 fn skip_decoration(text: &str, mut at: usize) -> usize {
     let is_sign = |character: char| {
         character.is_whitespace()
@@ -158,7 +158,7 @@ fn skip_decoration(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// Where the data begins whose last line ends before `end`, if it is a key's.
+/// The beginning of the key data whose last line ends before `end`.
 fn lines_before(text: &str, end: usize) -> Option<usize> {
     let mut start = None;
     let (mut length, mut line_end) = (0, end);

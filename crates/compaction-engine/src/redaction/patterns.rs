@@ -11,14 +11,14 @@ const fn value(name: &'static str, keywords: &'static [&'static str], pattern: &
     Rule { name, keywords, before: &[0], pattern, check }
 }
 
-/// What may follow the telling part of a name: `DB_PASSWORD_PROD`, `SECRET_KEY_BASE`.
+/// What may follow the significant part of a name: `DB_PASSWORD_PROD`, `SECRET_KEY_BASE`.
 macro_rules! rest_of_name {
     () => {
         "(?i-u:[_-]?(?:base|prod|production|dev|development|test|staging|live|root|admin|user|main|old|new|value|text|[0-9]))?"
     };
 }
 
-/// From a name to the sign before its value: the end of quotes and brackets, a type.
+/// From a name to the operator before its value: closing quotes and brackets, a type.
 macro_rules! named {
     () => {
         concat!(rest_of_name!(), r#"["'`*]{0,2}\]?\)?(?:[ \t]*:[ \t]*&?(?:'static )?[A-Za-z]+)?[ \t]*"#)
@@ -39,7 +39,7 @@ macro_rules! compared {
     };
 }
 
-/// A value that is not on the line of its name: a block of YAML, a variable of a container, an element.
+/// A value that is not on the line of its name: a YAML block, a container's variable, an XML element.
 macro_rules! apart {
     ($value:literal) => {
         concat!(
@@ -63,14 +63,14 @@ macro_rules! apart {
     };
 }
 
-/// The telling part of names of passwords.
+/// The significant part of names of passwords.
 macro_rules! password {
     () => {
         "(?:(?i-u:passw(?:or)?d|passphrase|passwort|kennwort|contrasena|senha|mot de passe|pass|pwd|pw)|(?i:contraseña|пароль|密码))"
     };
 }
 
-/// The telling part of names of other secrets.
+/// The significant part of names of other secrets.
 macro_rules! secret {
     () => {
         "(?i-u:secret|token|credentials?|key|salt)"
@@ -81,7 +81,7 @@ const PASSWORD_NAMES: &[&str] =
     &["pass", "pwd", "pw", "kennwort", "contrase", "senha", "mot de passe", "пароль", "密码"];
 const SECRET_NAMES: &[&str] = &["secret", "token", "credential", "key", "salt"];
 
-/// The rules.
+/// Secrets that are recognised by the text before them.
 pub(super) const VALUES: &[Rule] = &[
     value("private-key", &["private key", "private-lines"], "", Check::PrivateKey),
     value(
@@ -285,7 +285,7 @@ pub(super) const VALUES: &[Rule] = &[
         ),
         Check::Password,
     ),
-    // Names and values. The names of passwords are common words, and so are short ones.
+    // Names and values. The names of passwords, and short names, are also common words.
     value(
         "password",
         PASSWORD_NAMES,
@@ -379,12 +379,12 @@ pub(super) const VALUES: &[Rule] = &[
     ),
 ];
 
-/// A form that begins with one of the keywords.
+/// A pattern that begins with one of the keywords.
 const fn token(name: &'static str, keywords: &'static [&'static str], pattern: &'static str) -> Rule {
     behind(name, keywords, &[0], pattern)
 }
 
-/// A form whose keyword stands so many bytes behind its beginning.
+/// A pattern whose keyword is `before` bytes after its beginning.
 const fn behind(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -394,7 +394,7 @@ const fn behind(
     Rule { name, keywords, before, pattern, check: Check::Issued }
 }
 
-/// The forms.
+/// Secrets with a form of their own.
 pub(super) const TOKENS: &[Rule] = &[
     // Clouds.
     token(
@@ -542,7 +542,7 @@ pub(super) const TOKENS: &[Rule] = &[
     ),
     token("shopify-token", &["shp"], r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
     behind("maxmind-key", &["_mmk"], &[36], r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
-    // Signed and encrypted tokens of all issuers; the signature may be empty or cut off.
+    // Signed and encrypted tokens of any issuer. The signature may be empty or cut off.
     token(
         "jwt",
         &["eyj"],

@@ -10,18 +10,18 @@ use super::patterns::{TOKENS, VALUES};
 use super::{Redactor, is_name_part};
 use crate::error::EngineError;
 
-/// Bytes that a compiled pattern of the settings may take.
+/// Maximum bytes of a compiled pattern of the settings.
 const PATTERN_BYTES: usize = 1 << 20;
 const MAX_EXTRA_RULES: usize = 64;
 
-/// What is redacted (`compactd.redaction: {enabled, rules: {disable, extra}}`).
+/// The settings of redaction (`compactd.redaction: {enabled, rules: {disable, extra}}`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactionSettings {
-    /// Whether anything is.
+    /// Whether secrets are redacted.
     pub enabled: bool,
-    /// Names of bundled rules that are left out.
+    /// Names of disabled bundled rules.
     pub disabled: Vec<String>,
-    /// Rules beside the bundled ones.
+    /// Further rules.
     pub extra: Vec<ExtraRule>,
 }
 
@@ -30,7 +30,7 @@ pub struct RedactionSettings {
 pub struct ExtraRule {
     /// Its name: lower-case letters, digits and hyphens.
     pub name: String,
-    /// A regular expression; its first group is the secret, or all of it if there is none.
+    /// A regular expression. Its first group is the secret; without a group, the whole match.
     pub pattern: String,
 }
 
@@ -41,7 +41,10 @@ impl Default for RedactionSettings {
 }
 
 impl RedactionSettings {
-    /// Reads the object; null or absent is the default.
+    /// Reads the object; null is the default.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn read(value: &Value) -> Result<Self, EngineError> {
         let is_object = |value: &Value| value.is_object() || value.is_null();
         if !is_object(value) {
@@ -59,7 +62,7 @@ impl RedactionSettings {
         Ok(Self { enabled, disabled: read_names(&rules["disable"])?, extra: read_extra(&rules["extra"])? })
     }
 
-    /// Whoever redacts by these settings; `None` where nothing is redacted.
+    /// The redactor for these settings; `None` where redaction is disabled.
     pub fn redactor(&self) -> Option<Arc<Redactor>> {
         let is_plain = self.disabled.is_empty() && self.extra.is_empty();
         match self.enabled {
@@ -119,22 +122,22 @@ fn read_rule(index: usize, rule: &Value) -> Result<ExtraRule, EngineError> {
     Ok(ExtraRule { name: name.to_owned(), pattern: pattern.to_owned() })
 }
 
-/// How one kind of secret is recognised.
+/// A rule: how one kind of secret is recognised.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
-    /// Names the rule in marks, counts and settings.
+    /// The name of the rule in marks, counts and settings.
     pub(super) name: &'static str,
-    /// Words near which the form is tried, in any case: where none stands, nothing is searched.
+    /// Words at which the pattern is tried, in any case. A text without them costs nothing.
     pub(super) keywords: &'static [&'static str],
-    /// How many bytes before a keyword the form may begin.
+    /// Number of bytes before a keyword at which the match may begin.
     pub(super) before: &'static [usize],
-    /// The form. The first of its groups that matches is the secret; without groups, all of it is.
+    /// The pattern. The first of its groups that matches is the secret; without groups, the whole match.
     pub(super) pattern: &'static str,
-    /// What else must hold.
+    /// A further condition.
     pub(super) check: Check,
 }
 
-/// All rules; where matches overlap, the mark bears the name of the one that begins first.
+/// All bundled rules. If matches overlap, the mark has the name of the one that begins first.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     TOKENS.iter().chain(VALUES)
 }

@@ -14,15 +14,15 @@ use compaction_core::preparation::{Preparation, PreparedMessage};
 
 use super::{Redactions, Redactor, add_counts};
 
-/// Threads that look through one conversation.
+/// Maximum number of threads for one conversation.
 const MAX_THREADS: usize = 4;
 
-/// Bytes for which a thread is worth its start.
+/// Minimum bytes for which starting a thread pays off.
 const SHARE_BYTES: usize = 1 << 16;
 
 impl Redactor {
-    /// What is compacted away, as a summarizer may see it, and how many secrets were taken out. The same
-    /// entries and numbers, with other texts where some held secrets.
+    /// The preparation without secrets, for summarizers, and the number of removed secrets. Entries and numbers stay
+    /// the same.
     pub fn preparation(&self, preparation: &Preparation) -> (Preparation, Redactions) {
         let mut safe = preparation.clone();
         let mut counts = self.messages(&mut safe.messages_to_summarize);
@@ -32,7 +32,7 @@ impl Redactor {
             add_counts(&mut counts, &redacted.counts);
             *summary = redacted.text.into_owned();
         }
-        // What an earlier version stored may hold some.
+        // Details that an earlier version stored may contain secrets.
         let details = safe.previous_details.as_ref().and_then(|details| self.json(details.get()));
         if let Some((details, _)) = details.and_then(|(json, counts)| Some((raw_value(json).ok()?, counts))) {
             safe.previous_details = Some(details);
@@ -41,14 +41,14 @@ impl Redactor {
         (safe, counts)
     }
 
-    /// Takes secrets out of messages; returns how many.
+    /// Removes secrets from messages; returns their number.
     pub fn messages(&self, messages: &mut [PreparedMessage]) -> Redactions {
         let bytes: usize = messages.iter().map(bytes_of).sum();
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         self.shared_out(messages, bytes.div_ceil(threads).max(SHARE_BYTES))
     }
 
-    /// As [`Redactor::messages`], by a thread for each `share` of bytes.
+    /// As [`Redactor::messages`], with a thread for each `share` of bytes.
     fn shared_out(&self, messages: &mut [PreparedMessage], share: usize) -> Redactions {
         let mut first = 0;
         let mut is_within = |message: &PreparedMessage| {
@@ -67,7 +67,7 @@ impl Redactor {
             let mut counts = self.one_by_one(here);
             let found = match other {
                 Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // There may be no room for another thread.
+                // The system may refuse another thread.
                 Err(_) => rest(),
             };
             add_counts(&mut counts, &found);
@@ -86,7 +86,7 @@ impl Redactor {
         counts
     }
 
-    /// Touched files; where a path holds a secret, the order of the touches is lost.
+    /// The file operations without secrets. If a path contains a secret, their order is lost.
     pub fn file_operations(&self, operations: FileOperations) -> FileOperations {
         let mut lists = operations.lists();
         let FileLists { read_files, modified_files, .. } = &mut lists;
@@ -105,14 +105,14 @@ impl Redactor {
         safe
     }
 
-    /// The message without secrets; `None` if it holds none.
+    /// The message without secrets; `None` if it contains none.
     fn message(&self, message: &Message) -> Option<(Message, Redactions)> {
         let (json, counts) = self.json(message.raw().get())?;
         Some((Message::from_raw(raw_value(json).ok()?), counts))
     }
 
-    /// JSON without secrets; `None` if it holds none. Texts are redacted one by one, since a mark must
-    /// not reach from one into the next; then all of it, for values that only their neighbours tell of.
+    /// JSON without secrets; `None` if it contains none. Each text is redacted alone, because a mark must not reach
+    /// from one text into the next. Then the whole is redacted, for values that only their neighbours reveal.
     fn json(&self, json: &str) -> Option<(String, Redactions)> {
         let found = self.redact(json);
         if found.counts.is_empty() {
@@ -126,7 +126,7 @@ impl Redactor {
         Some((whole.unwrap_or(texts), found.counts))
     }
 
-    /// Redacts the texts in `json`, which stands in the member `name`.
+    /// Redacts the texts in `json`, the value of the member `name`.
     fn texts(&self, name: Option<&str>, json: &mut Json<'static>) {
         match json {
             Json::String(text) => {
@@ -142,7 +142,7 @@ impl Redactor {
         }
     }
 
-    /// The text of a member without secrets, which its name may tell of; `None` if it holds none.
+    /// The text of a member without secrets, which its name may reveal; `None` if it contains none.
     fn member(&self, name: Option<&str>, text: &str) -> Option<String> {
         if let Some(name) = name {
             let (before, after) = (format!("{name}=\""), "\"");
@@ -163,29 +163,29 @@ fn bytes_of(prepared: &PreparedMessage) -> usize {
     prepared.message.raw().get().len()
 }
 
-/// Lines that are held back, since a secret may stand on the line after its name.
+/// Number of lines that are held back, because a secret may be on the line after its name.
 const HELD_LINES: usize = 2;
-/// Bytes without a line break from which on words are told.
+/// Texts without a line break are released by words from this number of bytes on.
 const LONG_LINE: usize = 4096;
-/// Bytes of such a line that are held back.
+/// Bytes of such a text that are held back.
 const HELD_BYTES: usize = 1024;
-/// Bytes before what is told next that are kept, as names of secrets may stand there.
+/// Bytes of released text that are kept, because it may contain the name of the next secret.
 const CONTEXT: usize = 1024;
 
-/// A text that is told in pieces, each when it is clear that no secret goes on behind it.
+/// Redacts a text that arrives in pieces. A piece is released once no secret can continue after it.
 #[derive(Debug)]
 pub(crate) struct RedactedStream {
     redactor: Arc<Redactor>,
-    /// The end of what was told, and what was not.
+    /// The end of the released text, and the text that is held back.
     text: String,
-    /// Bytes of it that were told.
+    /// Released bytes of `text`.
     released: usize,
-    /// Bytes from which on it is worth to look at it again.
+    /// The length of `text` at which it is scanned again.
     next_scan: usize,
 }
 
 impl RedactedStream {
-    /// Nothing was written yet.
+    /// An empty text.
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self { redactor, text: String::new(), released: 0, next_scan: 0 }
     }
@@ -195,13 +195,13 @@ impl RedactedStream {
         self.text.push_str(piece);
     }
 
-    /// Forgets all, for the next text.
+    /// Starts the next text.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         (self.released, self.next_scan) = (0, 0);
     }
 
-    /// What can be told now, without secrets; at the end, all that is left.
+    /// Takes the text that can be released, without secrets; at the end, all that is left.
     pub(crate) fn take(&mut self, is_end: bool) -> String {
         if !is_end && self.text.len() < self.next_scan {
             return String::new();
@@ -218,7 +218,7 @@ impl RedactedStream {
             }
         }
         if until <= self.released {
-            // A long secret is not looked at again with every word of it.
+            // A long secret is not scanned again with each of its words.
             self.next_scan = self.text.len() + self.text.len() / 4;
             return String::new();
         }
@@ -234,7 +234,7 @@ impl RedactedStream {
         self.redactor.redact(&out).text.into_owned()
     }
 
-    /// Up to where lines are whole and followed by as many as are held back.
+    /// The end of the complete lines that enough further lines follow.
     fn settled(&self) -> usize {
         let pending = &self.text[self.released..];
         match pending.rmatch_indices('\n').nth(HELD_LINES) {
@@ -255,7 +255,7 @@ impl RedactedStream {
     }
 }
 
-/// Redacts the texts of one summary, remembers what came out, and counts.
+/// Redacts the texts of one summary, caches the results, and counts the secrets.
 #[derive(Debug)]
 pub(crate) struct RedactedTexts {
     redactor: Arc<Redactor>,
@@ -264,18 +264,18 @@ pub(crate) struct RedactedTexts {
 
 #[derive(Debug, Default)]
 struct Cache {
-    /// Texts with secrets, and without them; `None` for those that hold none.
+    /// Texts and their redacted form; `None` for a text without secrets.
     texts: HashMap<String, Option<String>>,
     counts: Redactions,
 }
 
 impl RedactedTexts {
-    /// Nothing is cache yet.
+    /// An empty cache.
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self { redactor, cache: Mutex::default() }
     }
 
-    /// How many secrets were found since this was last asked, by rule.
+    /// Takes the number of secrets since the last call, by rule.
     pub(crate) fn take_counts(&self) -> Redactions {
         std::mem::take(&mut self.lock().counts)
     }
