@@ -17,24 +17,24 @@ use super::known_models;
 use crate::error::EngineError;
 use http::http;
 
-/// Where the settings of summarizers stand.
+/// The path of the settings of summarizers.
 const PATH: &str = "compactd.summarizers";
 
-/// Summarizers that need no settings of their own, so that none are read here.
+/// Summarizers without settings of a model.
 const WITHOUT_MODEL: [&str; 2] = ["extractive", "host"];
 
-/// A model as the settings describe it.
+/// The configuration of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelConfiguration {
-    /// The name by which it is chosen.
+    /// The name of its summarizer.
     pub name: String,
-    /// What it reads and writes at most.
+    /// Its token limits.
     pub limits: ModelLimits,
-    /// How it is reached.
+    /// The way to reach it.
     pub access: Access,
 }
 
-/// How a model is reached.
+/// The way to reach a model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Access {
     /// By requests to a server.
@@ -46,40 +46,40 @@ pub enum Access {
 /// A model behind a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpConfiguration {
-    /// What the server speaks.
+    /// The interface of the server.
     pub api: Api,
-    /// The model's name there.
+    /// The model's name on the server.
     pub model: String,
-    /// Where the server is.
+    /// The server's base address.
     pub base_url: BaseUrl,
-    /// The method's path under that address.
+    /// The path of the method under that address.
     pub path: String,
-    /// Its query.
+    /// The query of the method.
     pub query: Option<String>,
-    /// Whether that is the provider's own server, which takes no request without a key.
+    /// Whether the server is the provider's own, which rejects requests without a key.
     pub is_own_server: bool,
-    /// The provider's name in the answers of conversations that this server had; `None` if none is known.
+    /// The provider's name in the answers of this server's conversations; `None` if unknown.
     pub conversation_provider: Option<String>,
-    /// Where the key comes from.
+    /// The source of the key.
     pub key: KeySource,
-    /// The header that carries it.
+    /// The header of the key.
     pub key_header: KeyHeader,
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderText)>,
-    /// How long to wait.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// Members for the request's body, over those that are sent anyway; `null` takes one away.
+    /// Members that are merged into the request's body; `null` removes one.
     pub extra_body: Map<String, Value>,
-    /// The member of a chat request that bounds the answer.
+    /// The member of a chat request that limits the answer.
     pub max_tokens_parameter: &'static str,
 }
 
-/// Where a key comes from.
+/// The source of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// None is sent.
+    /// No key is sent.
     None,
-    /// A variable of the environment holds it.
+    /// An environment variable holds it.
     Variable(String),
     /// A program prints it.
     Command(KeyCommand),
@@ -90,29 +90,29 @@ pub enum KeySource {
 pub struct KeyCommand {
     /// The program and its arguments.
     pub command: CommandConfiguration,
-    /// How long it may take.
+    /// Its timeout.
     pub timeout: Duration,
-    /// How long its key is good; `None` until a server refuses it.
+    /// The lifetime of a key; `None` if it is valid until a server rejects it.
     pub lifetime: Option<Duration>,
 }
 
-/// The header that carries a key.
+/// The header of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyHeader {
-    /// `authorization`, behind `Bearer `.
+    /// `authorization`, after `Bearer `.
     Bearer,
-    /// One that holds the key alone.
+    /// A header that holds only the key.
     Plain(&'static str),
 }
 
-/// What a server speaks.
+/// The interface of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// Anthropic's messages.
     Messages,
-    /// The same on Google's Vertex AI, where the address names the model.
+    /// Anthropic's messages on Google's Vertex AI, where the address names the model.
     VertexMessages,
-    /// OpenAI's chat completions, and everything that is compatible with them.
+    /// OpenAI's chat completions and compatible interfaces.
     Chat,
     /// OpenAI's responses.
     Responses,
@@ -125,23 +125,23 @@ pub enum Api {
 /// The text of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeaderText {
-    /// The text itself. It is shown by nothing, since people put keys there all the same.
+    /// A literal text. It is never shown, because people put keys there nevertheless.
     Text(Secret),
-    /// What a variable of the environment holds, behind a prefix such as `Bearer `.
+    /// The value of an environment variable, after a prefix such as `Bearer `.
     Variable {
         /// The variable's name.
         name: String,
-        /// What stands before its value.
+        /// The prefix of its value.
         prefix: String,
     },
 }
 
-/// How long to wait for a server.
+/// Timeouts of requests to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the connection, name lookup and TLS included.
+    /// For the connection, including name look-up and TLS.
     pub connect: Duration,
-    /// For the first byte of the answer: a server may read a long prompt, and think, in silence.
+    /// For the first byte of the answer. A server may read a long prompt and think before it.
     pub first_byte: Duration,
     /// For each further byte.
     pub idle: Duration,
@@ -150,11 +150,11 @@ pub struct Timeouts {
 /// A model behind a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandConfiguration {
-    /// The program: a path, or a name to look up in `PATH`.
+    /// The program: a path, or a name in `PATH`.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Variables beside those that it inherits.
+    /// Further environment variables.
     pub variables: Vec<(String, String)>,
 }
 
@@ -180,15 +180,18 @@ const PROVIDERS: [(&str, Provider); 7] = [
     ("command", Provider::Command),
 ];
 
-/// Names of models that the settings may choose: those of the providers, then those that the
-/// settings define, without doubles.
+/// Names of models that the settings may choose: the providers, then the models that the settings define, without
+/// duplicates.
 pub fn model_names(settings: &Value) -> Vec<&str> {
     let defined = defined(settings).map(|(name, _)| name.as_str());
     let further = defined.filter(|name| PROVIDERS.iter().all(|(provider, _)| provider != name));
     PROVIDERS.iter().map(|(name, _)| *name).chain(further).collect()
 }
 
-/// Checks all that the settings say of models. Fails with [`EngineError::InvalidSettings`] at the first wrong value.
+/// Checks the settings of all models.
+///
+/// # Errors
+/// [`EngineError::InvalidSettings`] at the first wrong value.
 pub fn check(settings: &Value) -> Result<(), EngineError> {
     if settings["compactd"].get("summarizers").is_some_and(|value| !value.is_object()) {
         return Err(EngineError::invalid_setting(PATH, "an object"));
@@ -203,8 +206,10 @@ fn defined(settings: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 impl ModelConfiguration {
-    /// What the merged settings say of the model with this name. Fails with [`EngineError::InvalidSettings`], also
-    /// if they say too little of it.
+    /// The model with this name in the merged settings.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] where a setting is wrong or missing.
     pub fn read(name: &str, settings: &Value) -> Result<Self, EngineError> {
         let path = format!("{PATH}.{name}");
         let is_provider = PROVIDERS.iter().any(|(provider, _)| *provider == name);
@@ -260,7 +265,7 @@ fn program(members: &Members<'_>, key: &str) -> Result<CommandConfiguration, Eng
     })
 }
 
-/// The name of an environment variable, if it can be one.
+/// `name`, if it is a valid name of an environment variable.
 fn variable(name: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains(['=', '\0'])).then_some(name)
 }
@@ -276,34 +281,34 @@ fn variables(members: &Members<'_>) -> Result<Vec<(String, String)>, EngineError
         .collect()
 }
 
-/// An object of the settings and the path to it.
+/// An object of the settings and its path.
 struct Members<'a> {
     path: String,
     object: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Members<'a> {
-    /// The members of `object`, which stands at `path`; none is an empty one.
+    /// The members of `object` at `path`; `None` is an empty object.
     fn new(path: String, object: Option<&'a Map<String, Value>>) -> Self {
         Self { path, object }
     }
 
-    /// The error that says what is expected of a member.
+    /// The error for a wrong member.
     fn wrong(&self, key: &str, expected: impl Into<String>) -> EngineError {
         EngineError::invalid_setting(format!("{}.{key}", self.path), expected)
     }
 
-    /// Whether a member is there, `null` included.
+    /// Whether a member is set, even to `null`.
     fn has(&self, key: &str) -> bool {
         self.object.is_some_and(|object| object.contains_key(key))
     }
 
-    /// A member; `null` is as good as none, so that a layer of settings can take one back.
+    /// The value of a member. `null` counts as absent, so that a layer can unset a member.
     fn value(&self, key: &str) -> Option<&'a Value> {
         self.object?.get(key).filter(|value| !value.is_null())
     }
 
-    /// A text that says something.
+    /// A non-empty text.
     fn text(&self, key: &str, expected: &str) -> Result<Option<&'a str>, EngineError> {
         let Some(value) = self.value(key) else {
             return Ok(None);
@@ -333,7 +338,7 @@ impl<'a> Members<'a> {
         Ok(Duration::from_millis(given.unwrap_or(default)))
     }
 
-    /// An object; empty where there is none.
+    /// An object; empty where it is absent.
     fn object(&self, key: &str) -> Result<Members<'a>, EngineError> {
         let path = format!("{}.{key}", self.path);
         match self.value(key) {
@@ -343,7 +348,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The members as they are.
+    /// All members.
     fn all(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
         self.object.into_iter().flatten()
     }
@@ -364,8 +369,7 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// Reads an address; `None` if it is none, or holds a user or a password: those would show in
-    /// errors.
+    /// Parses an address; `None` if it is invalid, or has a user or a password, which errors would show.
     pub fn parse(text: &str) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
@@ -384,7 +388,7 @@ impl BaseUrl {
         self.path().ends_with(segment)
     }
 
-    /// The address of `path` under this one, with `query` beside the query of this one.
+    /// The address of `path` under this one, with both queries.
     pub fn join(&self, path: &str, query: Option<&str>) -> Option<Uri> {
         let scheme = self.uri.scheme_str()?;
         let queries: Vec<&str> = self.uri.query().into_iter().chain(query).collect();

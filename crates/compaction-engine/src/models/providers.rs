@@ -35,17 +35,22 @@ use draft::Draft;
 use failure::Failure;
 use http_model::HttpModel;
 
-/// The model that the merged settings know by this name. Nothing is opened or started before it is asked.
+/// The model with this name in the merged settings. It opens and starts nothing before it is asked. `printed_keys`
+/// holds the keys that programs print.
 ///
-/// Fails with `invalidSettings` if the settings say nothing of it, or too little. A missing key
-/// fails the request, so that a chain of summarizers can go on. Keys that programs print are kept in
-/// `printed_keys`.
+/// A missing key fails the request, not this function, so that a chain of summarizers can continue.
+///
+/// # Errors
+/// [`EngineError::InvalidSettings`] where a setting is wrong or missing.
 pub fn model(name: &str, settings: &Value, printed_keys: &PrintedKeys) -> Result<Arc<dyn Model>, EngineError> {
     let configuration = ModelConfiguration::read(name, settings)?;
     model_of(&configuration, &Environment::of_process().with_printed_keys(printed_keys))
 }
 
 /// The model of a configuration, with keys from `environment`.
+///
+/// # Errors
+/// [`EngineError::InvalidSettings`] where the model's name cannot be part of an address.
 pub fn model_of(configuration: &ModelConfiguration, environment: &Environment) -> Result<Arc<dyn Model>, EngineError> {
     let ModelConfiguration { name, limits, access } = configuration;
     match access {
@@ -72,49 +77,49 @@ fn wire_of(name: &str, http: &HttpConfiguration) -> Box<dyn Wire> {
     }
 }
 
-/// How one provider wants to be asked, and how its answer reads. The answer is a list of events
-/// whose data is JSON, or the one object that a server sends which does not stream.
+/// The interface of a provider: the form of its requests and answers. An answer is a list of events with JSON data,
+/// or one object from a server that does not stream.
 trait Wire: Send + Sync + Debug {
-    /// Headers that the provider wants in every request.
+    /// Headers of every request.
     fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         Vec::new()
     }
 
-    /// The type of answer that is asked for.
+    /// The accepted content type.
     fn accepted(&self) -> &'static str {
         "text/event-stream"
     }
 
-    /// The body of a request: no tools, no choice of one, no forced reasoning, nothing for a prompt
-    /// cache (docs/field-reports.md, "Requests and summaries").
+    /// The body of a request, without tools, forced reasoning or prompt caching (docs/field-reports.md, "Requests and
+    /// summaries").
     fn body(&self, request: &SummaryRequest) -> Value;
 
-    /// The interface whose conversations it can continue, as pi's sessions name it; `None` if it can
-    /// continue none.
+    /// The interface whose conversations it can continue, by its name in pi's sessions; `None` if it can continue
+    /// none.
     fn continues(&self) -> Option<&'static str> {
         None
     }
 
-    /// The body of a request that continues a conversation: its prompt, tools and messages, then the
-    /// instruction. `None` if this language cannot.
+    /// The body of a request that continues a conversation: its prompt, tools and messages, then the instruction;
+    /// `None` if the interface cannot.
     fn continued(&self, _: &ContinuedRequest) -> Option<RequestBody> {
         None
     }
 
-    /// What of such requests the provider keeps.
+    /// What the provider caches of such requests.
     fn cache(&self) -> Cache {
         Cache::EveryBeginning
     }
 
-    /// The member by which the provider's own server finds the cache of a session.
+    /// The member that names the session for the cache of the provider's own server.
     fn session_member(&self) -> Option<&'static str> {
         None
     }
 
-    /// What of the body can be changed for a server that refuses it.
+    /// Changes to the body for servers that reject it.
     fn changeable(&self) -> &'static Changeable;
 
-    /// Reads one event, or the whole answer, into the draft; fails if it tells of an error.
+    /// Reads one event, or the whole answer, into the draft. Fails if it reports an error.
     fn read(&self, event: &Value, draft: &mut Draft) -> Result<(), Failure>;
 }
 
@@ -123,7 +128,7 @@ trait Wire: Send + Sync + Debug {
 struct RequestBody {
     /// Its members.
     members: Value,
-    /// Further members, by name and text: what has to be sent with its own members in their own order.
+    /// Further members as JSON text, whose inner order has to stay.
     texts: Vec<(&'static str, Arc<str>)>,
 }
 
@@ -134,7 +139,7 @@ impl From<Value> for RequestBody {
 }
 
 impl RequestBody {
-    /// Its text. Members of the settings go before those that stand here as texts.
+    /// The body as JSON. Members of the settings take precedence over `texts`.
     fn to_json(&self) -> String {
         let mut json = self.members.to_string();
         for (name, text) in self.texts.iter().filter(|(name, _)| self.members.get(name).is_none()) {
@@ -146,12 +151,12 @@ impl RequestBody {
     }
 }
 
-/// The first of some members that is a number.
+/// The first of these members that is a number.
 fn number(object: &Value, keys: &[&str]) -> Option<u64> {
     keys.iter().find_map(|key| object[*key].as_u64())
 }
 
-/// Whether a list is there and holds something.
+/// Whether the value is a non-empty list.
 fn is_filled(list: &Value) -> bool {
     list.as_array().is_some_and(|list| !list.is_empty())
 }

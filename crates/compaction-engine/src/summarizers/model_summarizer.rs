@@ -28,8 +28,7 @@ use crate::settings::Settings;
 use crate::threads::blocking;
 use continued::Continued;
 
-/// How often the requests are made smaller after a model has called one too large: each time they
-/// get half as large.
+/// Number of times that requests are halved after a model called one too large.
 const MAX_SHRINKINGS: u32 = 3;
 
 /// A summarizer that asks a model.
@@ -38,11 +37,11 @@ pub struct ModelSummarizer {
     name: String,
     model: Arc<dyn Model>,
     retries: RetryPolicy,
-    /// Takes secrets out of what goes to the model and of what comes back.
+    /// Removes secrets from requests and answers.
     redactor: Option<Arc<Redactor>>,
-    /// Whether conversations are continued.
+    /// How models are asked.
     choice: RequestChoice,
-    /// Summarizers that continue none by themselves any more.
+    /// Summarizers whose conversations were not cached.
     missed_caches: Arc<MissedCaches>,
 }
 
@@ -54,7 +53,7 @@ impl ModelSummarizer {
         Self { name: name.to_owned(), model, retries, redactor, choice, missed_caches: Arc::default() }
     }
 
-    /// The same, which shares with others of an engine what caches have missed.
+    /// The same, sharing the record of missed caches with other summarizers of an engine.
     #[must_use]
     pub fn with_missed_caches(self, missed_caches: &Arc<MissedCaches>) -> Self {
         Self { missed_caches: Arc::clone(missed_caches), ..self }
@@ -81,12 +80,12 @@ impl Summarizer for ModelSummarizer {
     }
 }
 
-/// What was spent on a summary so far.
+/// The cost of a summary so far.
 #[derive(Debug, Default)]
 struct Cost {
     attempts: u32,
     usage: Option<Value>,
-    /// Secrets that were taken out, by rule.
+    /// Number of removed secrets, by rule.
     redactions: Redactions,
 }
 
@@ -94,12 +93,12 @@ struct Cost {
 struct Run<'a> {
     summarizer: &'a ModelSummarizer,
     job_context: &'a JobContext,
-    /// Takes secrets out of texts that are cut.
+    /// Removes secrets from texts that will be cut.
     texts: Option<Arc<RedactedTexts>>,
     cost: Cost,
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone)]
 enum ModelRequest {
     /// A request of one prompt.
@@ -109,7 +108,7 @@ enum ModelRequest {
 }
 
 impl ModelRequest {
-    /// The least tokens that any model makes of it.
+    /// The fewest tokens that any model counts for it.
     fn least_tokens(&self) -> u64 {
         match self {
             Self::Prompt(request) => least_tokens(&request.system_prompt) + least_tokens(&request.prompt),
@@ -127,13 +126,13 @@ struct Part {
 }
 
 impl Part {
-    /// The request. Its texts may be long.
+    /// The request. Its texts may be long, so it is made on a worker thread.
     async fn request(&self) -> Result<SummaryRequest, Failure> {
         let part = self.clone();
         off_loop(move || part.plan.request(part.index, part.summary_so_far.as_deref()).ok_or_else(no_request)).await
     }
 
-    /// The request once more, after an answer that lacks headings.
+    /// The repair request, after an answer that lacks headings.
     async fn repair(
         &self,
         answer: String,
@@ -149,14 +148,14 @@ impl Part {
         off_loop(make).await
     }
 
-    /// Most output tokens that the window leaves for an answer to `request`.
+    /// Maximum output tokens that the window leaves for an answer to `request`.
     async fn largest_answer(&self, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
         let (plan, request) = (Arc::clone(&self.plan), Arc::clone(request));
         off_loop(move || Ok(plan.largest_answer(&request))).await
     }
 }
 
-/// Work on long texts, done on a thread so that the loop serves others meanwhile.
+/// Runs work on long texts on a worker thread, so that the async loop stays free.
 async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
     blocking(move || Ok(work())).await.map_err(Failure::Final)?
 }
@@ -169,16 +168,16 @@ fn no_request() -> Failure {
 enum Failure {
     /// The model called the request too large.
     Overflow(ModelError),
-    /// The server has read a part of the request: so many tokens.
+    /// The server has read only so many tokens of the request.
     Truncated(ModelError, u64),
     /// The request to continue a conversation was refused.
     Refused(ModelError),
-    /// Anything that a smaller request would not cure.
+    /// A failure that a smaller request would repeat.
     Final(EngineError),
 }
 
 impl Run<'_> {
-    /// Writes the summary, by continuing the conversation where that is wanted and comes to something.
+    /// Writes the summary, by continuing the conversation if that is wanted and succeeds.
     async fn write_either(&mut self, job: &Arc<SummaryJob>) -> Result<(String, Option<RequestReport>), EngineError> {
         match self.write_continued(job).await? {
             None => Ok((self.write(job, None).await?, None)),
@@ -190,7 +189,8 @@ impl Run<'_> {
         }
     }
 
-    /// Writes the summary by transcripts, at first those of `planned`; a model that finds the requests too large gets smaller ones, a few times.
+    /// Writes the summary by transcripts, beginning with the requests of `planned`. A model that calls them too large
+    /// gets smaller ones, a few times.
     async fn write(
         &mut self,
         job: &Arc<SummaryJob>,
@@ -214,7 +214,7 @@ impl Run<'_> {
                 Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
                 Err(Failure::Truncated(error, tokens)) => {
                     let smaller = smaller(plan.largest_input_tokens(), tokens);
-                    // The first reason is the one that helps, where no smaller request can be made.
+                    // If no smaller request can be made, the first error is the useful one.
                     if self.plan(job, Some(smaller)).await.is_err() {
                         return Err(self.failed(&error));
                     }
@@ -225,8 +225,7 @@ impl Run<'_> {
         }
     }
 
-    /// The requests to make. Serialising a long conversation takes a while, so that it is done on a
-    /// thread.
+    /// The planned requests. Serialising a long conversation takes a while, so this runs on a worker thread.
     async fn plan(&self, job: &Arc<SummaryJob>, input_limit: Option<u64>) -> Result<RequestPlan, EngineError> {
         let (job, limits, texts) = (Arc::clone(job), self.summarizer.limits(), self.texts.clone());
         let planning = blocking(move || {
@@ -241,13 +240,13 @@ impl Run<'_> {
         })
     }
 
-    /// Tells of the requests of a plan; the first one of a job is expected anyway.
+    /// Reports the number of planned requests. The first request of a job is already expected.
     fn expect_requests(&self, plan: &RequestPlan, is_first: bool) {
         let more = u32::try_from(plan.requests() - 1).unwrap_or(u32::MAX);
         self.job_context.progress.add_requests(if is_first { more } else { more.saturating_add(1) });
     }
 
-    /// Makes the requests in order; each updates the summary that the one before gave.
+    /// Makes the requests in order. Each updates the summary of the one before.
     async fn write_planned(&mut self, plan: &Arc<RequestPlan>, kind: SummaryKind) -> Result<String, Failure> {
         let mut summary = String::new();
         for index in 0..plan.requests() {
@@ -258,8 +257,7 @@ impl Run<'_> {
         Ok(summary)
     }
 
-    /// An answer that holds what a summary of its kind must hold; one more request repairs one that
-    /// does not.
+    /// An answer with all headings of its kind. One more request repairs an answer that lacks some.
     async fn valid_answer(&mut self, part: &Part, kind: SummaryKind) -> Result<String, Failure> {
         let request = part.request().await?;
         let first = self.whole_answer(part, request).await?;
@@ -278,8 +276,7 @@ impl Run<'_> {
         Err(Failure::Final(EngineError::SummaryRejected { reason }))
     }
 
-    /// An answer that the model brought to its end. One that was cut off is asked for once more, with
-    /// more room.
+    /// A complete answer. An answer that was cut off is requested once more, with more room.
     async fn whole_answer(&mut self, part: &Part, request: SummaryRequest) -> Result<String, Failure> {
         let request = Arc::new(self.without_secrets(request).await?);
         let answer = self.answer(&ModelRequest::Prompt(Arc::clone(&request))).await?;
@@ -304,8 +301,8 @@ impl Run<'_> {
         }
     }
 
-    /// Most output tokens of a second try: the model's limit where it is known, else twice what was
-    /// asked for, as far as the window has room. Models refuse a request for more than they can write.
+    /// Maximum output tokens of a second request: the model's limit where it is known, otherwise twice the first
+    /// limit, as far as the window has room. Models reject a request for more than they can write.
     async fn larger_answer(&self, part: &Part, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
         let ModelLimits { context_window, max_output_tokens } = self.summarizer.limits();
         let most = max_output_tokens.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
@@ -315,8 +312,8 @@ impl Run<'_> {
         })
     }
 
-    /// The reason that is given says what is known: that the limit is the model's own, or that the
-    /// window has no room for a second try.
+    /// The rejection with its known cause: the limit is the model's own, or the window has no room for a second
+    /// request.
     fn rejected(&self, what: &str, last: &CutOff, is_only: bool) -> Failure {
         let limits = self.summarizer.limits();
         let why = match (limits.max_output_tokens, limits.context_window) {
@@ -330,8 +327,7 @@ impl Run<'_> {
         Failure::Final(EngineError::SummaryRejected { reason: format!("{what}{why}") })
     }
 
-    /// The request without what looks like a secret. A long prompt takes a while, so that it is
-    /// searched on a thread.
+    /// The request without secrets. Searching a long prompt takes a while, so this runs on a worker thread.
     async fn without_secrets(&mut self, request: SummaryRequest) -> Result<SummaryRequest, Failure> {
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(request);
@@ -369,7 +365,7 @@ impl Run<'_> {
         Ok(text)
     }
 
-    /// The model's answer, after as many tries as the settings allow.
+    /// The model's answer, with the retries that the settings allow.
     async fn answer(&mut self, model_request: &ModelRequest) -> Result<Answer, Failure> {
         let progress = &self.job_context.progress;
         let mut retry = 0;
@@ -419,18 +415,18 @@ impl Run<'_> {
         }
     }
 
-    /// What others said of a failure: they repeat what they were sent.
+    /// A foreign error text without secrets, because it may repeat the request.
     fn without_secrets_in(&self, cause: &str) -> String {
         let redactor = self.summarizer.redactor.as_ref();
         redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
     }
 }
 
-/// Where an answer was cut off.
+/// The point at which an answer was cut off.
 struct CutOff {
-    /// Output tokens that were asked for at most.
+    /// The requested maximum of output tokens.
     asked: u64,
-    /// Those that came, where the model tells.
+    /// The written output tokens, where the model reports them.
     written: Option<u64>,
 }
 
@@ -440,7 +436,7 @@ impl CutOff {
         Self { asked, written: written.filter(|written| *written > 0) }
     }
 
-    /// Whether far less came than was asked for: then the limit is one of the server that nobody knows.
+    /// Whether far less was written than was allowed. Then the server has a limit that nobody knows.
     fn is_early(&self) -> bool {
         self.written.is_some_and(|written| written < self.asked / 10 * 9)
     }
@@ -455,7 +451,7 @@ impl std::fmt::Display for CutOff {
     }
 }
 
-/// The text, and the headings that it lacks.
+/// The text with the headings that it lacks.
 async fn with_missing_headings(text: String, kind: SummaryKind) -> Result<(String, Vec<&'static str>), Failure> {
     off_loop(move || {
         let missing = missing_headings(&text, kind);
@@ -464,7 +460,7 @@ async fn with_missing_headings(text: String, kind: SummaryKind) -> Result<(Strin
     .await
 }
 
-/// The summary of an answer that is a whole one.
+/// The summary in a complete answer.
 fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
     let rejected = |reason: &str| Err(Failure::Final(EngineError::SummaryRejected { reason: reason.to_owned() }));
     match &answer.stop {
@@ -483,11 +479,11 @@ fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
     }
 }
 
-/// Members of a usage that together are what was read.
+/// Members of a usage that add up to the input.
 const INPUTS: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
 
-/// The error for an answer to a part of a request of at least `least` tokens, with the tokens that were
-/// read; `None` where its usage may be that of the whole, or says nothing.
+/// The error for an answer to a truncated request of at least `least` tokens, with the tokens that were read; `None`
+/// where the usage may be that of the whole request or is missing.
 fn missing_input(least: u64, answer: &Answer) -> Option<(ModelError, u64)> {
     let usage = answer.usage.as_ref()?;
     let read: u64 = INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum();
@@ -498,7 +494,7 @@ fn missing_input(least: u64, answer: &Answer) -> Option<(ModelError, u64)> {
     is_part(read, least).then_some((ModelError { cause, kind: FailureKind::Overflow, retry_after: None }, read))
 }
 
-/// Tokens of the requests to make instead, where a server has read `read` of up to `sent`.
+/// Tokens of the next requests, after a server has read `read` of up to `sent` tokens.
 fn smaller(sent: u64, read: u64) -> u64 {
     (sent / 2).min(read - read / 8)
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::error::EngineError;
 use crate::models::keys::Secret;
 
-/// Reads all of it.
+/// Reads the configuration of a model behind a server.
 pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConfiguration, EngineError> {
     let api = api(provider, members)?;
     let model = model(provider, members)?;
@@ -71,7 +71,7 @@ fn base_url(provider: Provider, members: &Members<'_>) -> Result<BaseUrl, Engine
         }
         Provider::Vertex => match place_name(members, "region")?.unwrap_or(GLOBAL) {
             GLOBAL => "https://aiplatform.googleapis.com".to_owned(),
-            // The two regions that are many have servers of their own.
+            // The two multi-regions have their own servers.
             region @ ("us" | "eu") => format!("https://aiplatform.{region}.rep.googleapis.com"),
             region => format!("https://{region}-aiplatform.googleapis.com"),
         },
@@ -93,8 +93,7 @@ fn is_own_server(provider: Provider, base_url: &BaseUrl) -> bool {
         || provider == Provider::Vertex && host.ends_with("-aiplatform.googleapis.com")
 }
 
-/// The name that answers of the same server carry in sessions: the settings give it, or the server is the
-/// provider's own.
+/// The provider's name in the answers of this server: from the settings, or known for the provider's own server.
 fn conversation_provider(
     provider: Provider,
     base_url: &BaseUrl,
@@ -112,7 +111,7 @@ fn conversation_provider(
     Ok(own.filter(|_| is_own_server(provider, base_url)).map(str::to_owned))
 }
 
-/// The model's name. Where it becomes a part of the address, it has to look like one.
+/// The model's name. Where the address contains it, only some characters are allowed.
 fn model<'a>(provider: Provider, members: &Members<'a>) -> Result<&'a str, EngineError> {
     const NAME: &str = "the name of a model";
     let model = members.text("model", NAME)?.ok_or_else(|| members.wrong("model", NAME))?;
@@ -124,7 +123,7 @@ fn model<'a>(provider: Provider, members: &Members<'a>) -> Result<&'a str, Engin
     }
 }
 
-/// The variable, or the program, that gives the key.
+/// The environment variable or the program of the key.
 fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, EngineError> {
     const NAME: &str = "the name of an environment variable, or null";
     if members.value("apiKeyCommand").is_some() {
@@ -152,7 +151,7 @@ fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, En
     source.ok_or_else(|| members.wrong("apiKeyEnv", NAME))
 }
 
-/// The header that carries the key. What a program prints for Azure is a token of Entra.
+/// The header of the key. A program prints an Entra token for Azure.
 fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Result<KeyHeader, EngineError> {
     let (own, default) = match provider {
         Provider::Anthropic => (KeyHeader::Plain("x-api-key"), KeyHeader::Plain("x-api-key")),
@@ -164,7 +163,7 @@ fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Res
     Ok(members.word("auth", &[("key", own), ("bearer", KeyHeader::Bearer)])?.unwrap_or(default))
 }
 
-/// Headers that the protocol itself sets: another value would break it.
+/// Headers that the protocol sets. Another value would break it.
 const OWN_HEADERS: [&str; 6] =
     ["host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"];
 
@@ -200,8 +199,8 @@ fn timeouts(members: &Members<'_>) -> Result<Timeouts, EngineError> {
     })
 }
 
-/// A summary is written without tools (docs/field-reports.md, "Requests and summaries"), and what is read
-/// is a stream of the model that the settings name.
+/// Members that a request sets itself. A summary is written without tools (docs/field-reports.md, "Requests and
+/// summaries"), and the answer is one stream of the configured model.
 const OWN_MEMBERS: [&str; 8] =
     ["tools", "tool_choice", "toolConfig", "functions", "function_call", "stream", "model", "n"];
 
@@ -213,7 +212,7 @@ fn extra_body(members: &Members<'_>) -> Result<Map<String, Value>, EngineError> 
     }
 }
 
-/// OpenAI's own server and Azure want `max_completion_tokens`; most others know the older name alone.
+/// OpenAI's own server and Azure need `max_completion_tokens`; most others know only the older name.
 fn max_tokens_parameter(
     provider: Provider,
     members: &Members<'_>,
@@ -225,18 +224,18 @@ fn max_tokens_parameter(
     Ok(members.word("maxTokensParameter", &NAMES)?.unwrap_or(of_host))
 }
 
-/// The region of Vertex AI that is none.
+/// The name of Vertex AI's global location.
 pub(super) const GLOBAL: &str = "global";
 
 /// Path and query under the base address.
 pub(super) struct Target {
     /// The path.
     pub(super) path: String,
-    /// The query, beside that of the base address.
+    /// The query, in addition to that of the base address.
     pub(super) query: Option<String>,
 }
 
-/// The place of the method that `api` means at `provider`.
+/// The address of the method for `api` at `provider`.
 pub(super) fn target(
     provider: Provider,
     api: Api,
@@ -250,7 +249,7 @@ pub(super) fn target(
         (Provider::Vertex, _) => vertex(model, members),
         (Provider::Bedrock, Api::Messages) => plain("/anthropic/v1/messages"),
         (_, Api::Converse) => plain(&format!("/model/{}/converse-stream", encoded(model))),
-        // Gateways often have the version in their address.
+        // The base addresses of gateways often contain the version.
         (_, Api::Messages | Api::VertexMessages) if base_url.ends_with("/v1") => plain("/messages"),
         (_, Api::Messages | Api::VertexMessages) => plain("/v1/messages"),
         (_, Api::Chat) => plain("/chat/completions"),
@@ -263,8 +262,7 @@ pub(super) fn target(
     }
 }
 
-/// Azure's methods: those of its first version have no date, and the body names the deployment; those
-/// with a date lie under the deployment.
+/// Azure's methods. Without a dated version, the body names the deployment; with one, the path does.
 fn azure(api: Api, base_url: &BaseUrl, model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
     let method = if api == Api::Responses { "/responses" } else { "/chat/completions" };
     let root = if base_url.ends_with("/openai") { "" } else { "/openai" };
@@ -299,7 +297,7 @@ fn vertex(model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
     Ok(Target { path, query: None })
 }
 
-/// The name of a region or project, which becomes a part of the address.
+/// The name of a region or project, which the address contains.
 pub(super) fn place_name<'a>(members: &Members<'a>, key: &str) -> Result<Option<&'a str>, EngineError> {
     const NAME: &str = "a name of letters, digits and hyphens";
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-:.".contains(character);
@@ -309,7 +307,7 @@ pub(super) fn place_name<'a>(members: &Members<'a>, key: &str) -> Result<Option<
     }
 }
 
-/// A model's name as one segment of a path: names of Bedrock hold colons and slashes.
+/// A model's name as one path segment. Bedrock's names contain colons and slashes.
 fn encoded(model: &str) -> String {
     model.replace(':', "%3A").replace('/', "%2F").replace('@', "%40")
 }

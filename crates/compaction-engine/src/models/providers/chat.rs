@@ -13,14 +13,14 @@ use super::{RequestBody, Wire, conversation, is_filled, number};
 use crate::models::continuation::CHAT;
 use crate::models::{ContinuedRequest, StopReason};
 
-/// The chat completions of one model.
+/// Chat completions of one model.
 #[derive(Debug)]
 pub(super) struct Chat {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
     /// The model.
     pub(super) model: String,
-    /// The member that bounds the answer.
+    /// The member that limits the answer.
     pub(super) max_tokens_parameter: &'static str,
 }
 
@@ -83,11 +83,11 @@ impl Wire for Chat {
             (Value::Null, message) => read_message(message, draft)?,
             (delta, _) => read_message(delta, draft)?,
         }
-        // Gemini's server that speaks this language has had the second name.
+        // Gemini's compatible server has used the second name.
         let reason = choice["finish_reason"].as_str().or_else(|| choice["finishReason"].as_str());
         match reason.filter(|reason| !reason.is_empty()) {
             Some(reason) => draft.stop(stop_reason(reason)),
-            // An answer in one piece is whole.
+            // An answer in one piece is complete.
             None if whole.is_object() && choice["delta"].is_null() => draft.stop(StopReason::Stop),
             None => {}
         }
@@ -97,8 +97,7 @@ impl Wire for Chat {
     }
 }
 
-/// Thinking comes in members of its own (`reasoning`, `reasoning_content`) and in parts of other
-/// types, which are no text.
+/// Reads the text. Thinking is in other members (`reasoning`, `reasoning_content`) or in parts of other types.
 fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
     let parts = message["content"].as_array().into_iter().flatten();
     let texts = parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
@@ -152,7 +151,7 @@ fn merge_system(body: &mut Value) -> bool {
     true
 }
 
-/// Members in which servers send thinking, and take it back.
+/// Members in which servers send and accept thinking.
 const THINKING_MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 /// The messages of chat completions.
@@ -177,7 +176,7 @@ impl TextResults for Messages {
     }
 }
 
-/// The prompt, the conversation, and the instruction behind them.
+/// The prompt, the conversation, and then the instruction.
 fn messages(prefix: &Prefix, instruction: &str) -> String {
     let mut out = Vec::new();
     let system = system_text(prefix);
@@ -240,7 +239,7 @@ fn call(part: &Part<'_>) -> Option<String> {
     ))
 }
 
-/// Thinking goes back in the member in which it came, which stands in place of a signature.
+/// Thinking returns in the member in which it arrived. The session stores the member's name as the signature.
 fn thinking(parts: &[Part<'_>]) -> Option<(&'static str, String)> {
     let thoughts: Vec<_> = parts
         .iter()

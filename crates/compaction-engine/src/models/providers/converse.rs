@@ -1,4 +1,4 @@
-//! `ConverseStream` of Amazon Bedrock, which all of its models speak.
+//! `ConverseStream` of Amazon Bedrock, which all of its models support.
 
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use super::failure::{Failure, Report};
 use super::{Wire, number};
 use crate::models::StopReason;
 
-/// The conversations with one model.
+/// Conversations with one model.
 #[derive(Debug)]
 pub(super) struct Converse {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
 }
 

@@ -9,10 +9,10 @@ use super::failure::{Failure, Report};
 use super::{Wire, number};
 use crate::models::StopReason;
 
-/// The contents that one model generates.
+/// Contents that one model generates.
 #[derive(Debug)]
 pub(super) struct Gemini {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
 }
 
@@ -55,7 +55,7 @@ impl Wire for Gemini {
         if let Some(reason) = candidate["finishReason"].as_str().filter(|reason| !reason.is_empty()) {
             draft.stop(stop_reason(reason));
         }
-        // A prompt that is refused has no candidates at all.
+        // A rejected prompt has no candidates.
         if let Some(reason) = event["promptFeedback"]["blockReason"].as_str() {
             draft.stop(StopReason::Other(reason.to_owned()));
         }

@@ -1,4 +1,4 @@
-//! A model behind a server: one request, and the events of its answer.
+//! A model behind a server: its requests, and the events of their answers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -21,11 +21,11 @@ use crate::models::{
 };
 use crate::threads::blocking;
 
-/// Most bytes of the body of an error.
+/// Maximum bytes of an error's body that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
-/// How often one request is changed for a server that refuses a member of it.
+/// Maximum number of changes to a request whose members a server rejects.
 const MAX_CHANGES: usize = 4;
-/// Members by which the settings say how a model thinks.
+/// Members of `extraBody` that control thinking.
 const THINKING_MEMBERS: [&str; 2] = ["thinking", "output_config"];
 /// The members of a request for a stream.
 const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
@@ -39,16 +39,16 @@ pub(super) struct HttpModel {
     uri: Uri,
     headers: HeaderMap,
     extra_body: Map<String, Value>,
-    /// The program that prints the key, where one does, and the keys that it has printed.
+    /// The program that prints the key, and the keys that it printed.
     key_command: Option<(KeyCommand, PrintedKeys)>,
     key_header: KeyHeader,
-    /// What is wrong with the key: sent when the model is input, so that a chain can go on.
+    /// The problem with the key. It is reported when the model is asked, so that a chain can continue.
     key_problem: Option<String>,
-    /// The variable that should hold a key and does not, although the server may want none.
+    /// The environment variable that holds no key, although the server may need none.
     missing_key: Option<String>,
     /// Secrets of the headers.
     secrets: Vec<Secret>,
-    /// What the server has refused of earlier requests.
+    /// Changes that the server needed for earlier requests.
     changes: Mutex<Vec<Change>>,
     timeouts: Timeouts,
     client: OnceLock<HttpClient>,
@@ -59,11 +59,11 @@ pub(super) struct HttpModel {
     is_own_server: bool,
 }
 
-/// What is input.
+/// The input of a request.
 #[derive(Clone, Copy)]
 enum RequestInput<'a> {
     Prompt(&'a SummaryRequest),
-    /// The body, made once since it may be long.
+    /// The body, made once because it may be long.
     Continued(&'a RequestBody),
 }
 
@@ -71,12 +71,12 @@ enum RequestInput<'a> {
 struct Refusal {
     failure: Failure,
     status: StatusCode,
-    /// The body, which names what is wrong.
+    /// The body, which names the problem.
     body: String,
 }
 
 impl HttpModel {
-    /// The model that `configuration` describes; opens, runs and looks up nothing.
+    /// The model that `configuration` describes. This function opens, runs and looks up nothing.
     pub(super) fn new(
         name: &str,
         limits: ModelLimits,
@@ -110,7 +110,7 @@ impl HttpModel {
     }
 
     fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
-        // A header of the settings takes the place of the key.
+        // A header of the settings replaces the key.
         if self.headers.contains_key(header_of(self.key_header).0) {
             return;
         }
@@ -157,9 +157,8 @@ impl HttpModel {
         }
     }
 
-    /// Makes the request. A key that a program printed before and that is refused is input for once
-    /// more, and a member that the server does not know is left out or gets its other name. `key` holds
-    /// the printed key, so that whoever tells of a failure can take it out.
+    /// Makes the request. If a printed key is rejected, the program prints a new one once. A member that the server
+    /// does not know is left out or renamed. `key` gets the printed key, so that errors can be cleaned of it.
     async fn ask(
         &self,
         input: RequestInput<'_>,
@@ -185,8 +184,8 @@ impl HttpModel {
                 let mut draft = Draft::default();
                 match self.read(exchange, &mut draft, on_delta).await {
                     Ok(()) => return draft.into_answer(),
-                    // Some servers begin a stream before they look at the request, and then only close
-                    // it. RequestInput for the whole answer, they say what is wrong.
+                    // Some servers begin a stream before they check the request, and then only close it. Without a
+                    // stream they report the problem.
                     Err(failure)
                         if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body.members) =>
                     {
@@ -243,11 +242,10 @@ impl HttpModel {
         Refusal { failure, status, body: String::from_utf8_lossy(&body).into_owned() }
     }
 
-    /// Takes in what a refusal says of a member of the request; `false` if it says nothing that can be
-    /// changed.
+    /// Learns a change from a refusal; `false` if the refusal suggests none.
     fn learn(&self, refusal: &Refusal, body: &Value) -> bool {
         let is_about_request = matches!(refusal.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
-        // "extra_forbidden" is the word for a member, and sounds like one for a key.
+        // "extra_forbidden" is about a member, and reads like a rejected key.
         let is_final = !matches!(refusal.failure.kind, FailureKind::Refused | FailureKind::Authentication);
         if !is_about_request || is_final {
             return false;
@@ -259,7 +257,7 @@ impl HttpModel {
         is_found
     }
 
-    /// Whether the whole answer can be input for after a stream that ended before it began.
+    /// Whether a request without a stream makes sense after a stream that ended before it began.
     fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
         let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
         failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
@@ -299,12 +297,12 @@ impl HttpModel {
                 Ok(Some(Event::Done)) => draft.finish(),
                 Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
                     Ok(()) => {}
-                    // What went wrong behind the end changes nothing of the answer.
+                    // An error after the end does not change the answer.
                     Err(_) if draft.is_whole() => return Ok(()),
                     Err(failure) => return Err(failure),
                 },
                 Ok(None) => return Ok(()),
-                // At most what the answer cost was still to come.
+                // At most the usage was still to come.
                 Err(_) if draft.has_stopped() => return Ok(()),
                 Err(failure) => return Err(failure),
             }
@@ -370,7 +368,7 @@ impl Model for HttpModel {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         let mut key = None;
-        // A long conversation takes a while to write.
+        // Writing a long conversation takes a while.
         let (wire, request) = (Arc::clone(&self.wire), request.clone());
         let writing = blocking(move || Ok(wire.continued(&request))).await;
         let Ok(Some(mut body)) = writing else {
@@ -394,12 +392,12 @@ fn common_headers(wire: &dyn Wire) -> HeaderMap {
     headers
 }
 
-/// Whether what stands in a header is likely a key, also where the settings hold its text.
+/// Whether a header probably holds a key, even if the settings give its text.
 fn sounds_secret(header: &HeaderName) -> bool {
     ["auth", "key", "token", "secret"].iter().any(|word| header.as_str().contains(word))
 }
 
-/// The header that carries the key, and what stands before the key in it.
+/// The header of the key, and the prefix of the key in it.
 fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
     match header {
         KeyHeader::Bearer => (AUTHORIZATION, "Bearer "),
@@ -407,7 +405,7 @@ fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
     }
 }
 
-/// Puts a key among the headers; `false` if no header can carry it.
+/// Adds the key to the headers; `false` if no header can hold it.
 fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
     let (name, prefix) = header_of(header);
     let value = key.header(prefix);
@@ -416,8 +414,8 @@ fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
     is_sent
 }
 
-/// Puts `over` over `base`: objects merge, `null` takes a member away, other values replace. The
-/// settings are no deeper than the parser of JSON allows, which bounds the recursion.
+/// Merges `over` into `base`: objects merge, `null` removes a member, other values replace. The JSON parser limits
+/// the depth of the settings, which bounds the recursion.
 fn merge(base: &mut Value, over: &Map<String, Value>) {
     let Value::Object(base) = base else {
         return;

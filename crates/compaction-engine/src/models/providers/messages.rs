@@ -19,9 +19,9 @@ use crate::models::{Cache, ContinuedRequest, StopReason};
 /// The messages of one model.
 #[derive(Debug)]
 pub(super) struct Messages {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
-    /// The model; `None` where the address names it, as Vertex AI has it, and the body the version.
+    /// The model; `None` for Vertex AI, where the address names it and the body names the version.
     pub(super) model: Option<String>,
 }
 
@@ -98,14 +98,14 @@ impl Wire for Messages {
             "error" => return Err(Failure::from_event(&self.name, event)),
             // Gateways send errors without a type.
             "" if !event["error"].is_null() => return Err(Failure::from_event(&self.name, event)),
-            // Pings, thinking and its signatures, and whatever may come to be.
+            // Pings, thinking with its signatures, and unknown events.
             _ => {}
         }
         Ok(())
     }
 }
 
-/// A message, which holds content and a reason for its end already where nothing more is written.
+/// Reads a message. It already has content and a stop reason where nothing more follows.
 fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
     for block in message["content"].as_array().into_iter().flatten() {
         begin_block(block, draft)?;
@@ -129,14 +129,14 @@ fn begin_block(block: &Value, draft: &mut Draft) -> Result<(), Failure> {
 fn stop_reason(reason: &str) -> StopReason {
     match reason {
         "end_turn" | "stop_sequence" | "stop" => StopReason::Stop,
-        // The second: the window was full before the limit was reached.
+        // The second means that the window was full before the limit was reached.
         "max_tokens" | "model_context_window_exceeded" | "length" => StopReason::Length,
         "tool_use" | "tool_calls" => StopReason::ToolUse,
         other => StopReason::Other(other.to_owned()),
     }
 }
 
-/// Later events give totals, and not of everything.
+/// Later events give totals, but not of every member.
 fn add_usage(given: &Value, usage: &mut Usage) {
     usage.input = number(given, &["input_tokens"]).or(usage.input);
     usage.output = number(given, &["output_tokens"]).or(usage.output);
@@ -144,10 +144,10 @@ fn add_usage(given: &Value, usage: &mut Usage) {
     usage.cache_write = number(given, &["cache_creation_input_tokens"]).unwrap_or(usage.cache_write);
 }
 
-/// A mark behind which the provider looks for what it keeps, and keeps it.
+/// Marks the end of a beginning that the provider caches and looks up.
 const MARK: &str = r#"{"type":"ephemeral"}"#;
 
-/// The conversation, marked at its end, and the instruction behind it.
+/// The conversation, marked at its end, and then the instruction.
 fn messages(prefix: &Prefix, instruction: &str) -> String {
     let mut out = conversation(prefix);
     mark(&mut out);
@@ -156,7 +156,7 @@ fn messages(prefix: &Prefix, instruction: &str) -> String {
     list(&json)
 }
 
-/// The prompt, marked too: it is kept even where the messages are not.
+/// The prompt, also marked, so that it is cached even where the messages are not.
 fn marked_system(text: &str) -> String {
     format!(r#"[{{"type":"text","text":{},"cache_control":{MARK}}}]"#, encode_string(text))
 }
@@ -178,7 +178,7 @@ fn tool_list(prefix: &Prefix) -> Option<String> {
 /// One message.
 struct Sent {
     role: &'static str,
-    /// Its content, never empty. A plain text is the same as one block of text.
+    /// Its content, never empty. A plain text equals one text block.
     blocks: Vec<String>,
 }
 
@@ -244,7 +244,7 @@ fn block_of_model(part: &Part<'_>) -> Option<String> {
             encode_string(text),
             encode_string(signature)
         )),
-        // Thinking without a signature is refused as such.
+        // Anthropic rejects thinking blocks without a signature.
         Part::Thinking { text, .. } => (!text.trim().is_empty()).then(|| text_block(text)),
         Part::Call { id, name, arguments } => Some(format!(
             r#"{{"type":"tool_use","id":{},"name":{},"input":{arguments}}}"#,
@@ -259,7 +259,7 @@ fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, encode_string(text))
 }
 
-/// Results without images are one text.
+/// The content of a tool result. Without images it is one text.
 fn result(parts: &[Part<'_>]) -> String {
     if !has_image(parts) {
         return encode_string(&joined(parts, "\n"));
@@ -270,13 +270,13 @@ fn result(parts: &[Part<'_>]) -> String {
     list(&introduction.into_iter().chain(blocks).collect::<Vec<_>>())
 }
 
-/// An id of a call as the provider takes it. Other providers' ids have further signs.
+/// The id of a call in the characters that the provider accepts. Ids of other providers have further characters.
 fn call_name(id: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '_' || sign == '-';
     id.chars().map(|sign| if is_plain(sign) { sign } else { '_' }).take(64).collect()
 }
 
-/// Marks the end of the conversation: its last block that can be marked, which thinking cannot.
+/// Marks the last block of the conversation that is no thinking, which cannot be marked.
 fn mark(messages: &mut [Sent]) {
     let can_be_marked = |block: &&mut String| {
         [r#"{"type":"thinking""#, r#"{"type":"redacted_thinking""#].iter().all(|thinking| !block.starts_with(thinking))

@@ -16,7 +16,7 @@ use crate::models::{ContinuedRequest, FailureKind, StopReason};
 /// The responses of one model.
 #[derive(Debug)]
 pub(super) struct Responses {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
     /// The model.
     pub(super) model: String,
@@ -122,7 +122,7 @@ fn end(response: &Value, draft: &mut Draft) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether an item says what the model is about to do, not what it answers.
+/// Whether an item is a comment on the way to the answer.
 fn is_comment(item: &Value) -> bool {
     item["phase"] == "commentary"
 }
@@ -137,7 +137,7 @@ fn add_usage(given: &Value, usage: &mut Usage) {
     usage.total = number(given, &["total_tokens"]);
 }
 
-/// Families of models whose prompt has the older role.
+/// Model families whose prompt has the older role.
 const OLDER: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt"];
 
 /// The items of responses.
@@ -159,7 +159,7 @@ impl TextResults for Items {
     }
 }
 
-/// The prompt, the conversation, and the instruction behind them.
+/// The prompt, the conversation, and then the instruction.
 fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
     let mut out = Vec::new();
     let system = system_text(prefix);
@@ -202,8 +202,8 @@ fn content(part: &Part<'_>) -> Option<String> {
     }
 }
 
-/// Items of an answer. Thinking goes back as the item that came, which the signature holds; a call whose
-/// thinking is missing goes back without its own id, which would ask for it.
+/// The items of an answer. Thinking returns as the item that the signature holds. A call whose thinking is missing
+/// returns without its own id, because the id would require the thinking.
 fn by_model(parts: &[Part<'_>], out: &mut Vec<String>) {
     let mut lacks_thinking = false;
     for part in parts {
@@ -234,13 +234,13 @@ fn by_model(parts: &[Part<'_>], out: &mut Vec<String>) {
     }
 }
 
-/// The item that a signature holds, if it is one of reasoning.
+/// The reasoning item that a signature holds.
 fn item(signature: &str) -> Option<String> {
     let json = Json::parse(signature).ok()?;
     (json.get("type")?.as_str() == Some("reasoning")).then(|| json.to_compact())
 }
 
-/// The ids of a call and of its item, which sessions keep together.
+/// The ids of a call and of its item, which sessions store together.
 fn ids(id: &str) -> (&str, Option<&str>) {
     id.split_once('|').map_or((id, None), |(call_id, item_id)| (call_id, Some(item_id)))
 }

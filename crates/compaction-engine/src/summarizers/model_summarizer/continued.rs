@@ -17,15 +17,15 @@ use crate::models::{
 };
 use crate::summarizers::SummaryJob;
 
-/// What came of continuing a conversation.
+/// The result of continuing a conversation.
 pub(super) enum Continued {
     /// The summary.
     Written(String, RequestReport),
-    /// None; transcripts are to be asked for, by this plan where one fits.
+    /// No summary. Transcripts are requested next, by this plan if one fits.
     NotTaken(Option<Box<RequestPlan>>, RequestReport),
 }
 
-/// A conversation that can be continued, or is not to be.
+/// A conversation that may be continued.
 struct Candidate {
     /// The requests by transcripts.
     plan: Option<Box<RequestPlan>>,
@@ -35,11 +35,11 @@ struct Candidate {
     report: RequestReport,
 }
 
-/// Why there is no summary of a continued conversation.
+/// The reason why a continued conversation gave no summary.
 enum NotContinued {
-    /// A transcript is asked for.
+    /// A transcript is requested instead.
     Fallback(Obstacle),
-    /// There will be none by transcripts either.
+    /// A transcript would fail as well.
     Final(EngineError),
 }
 
@@ -50,8 +50,8 @@ impl NotContinued {
 }
 
 impl Run<'_> {
-    /// The summary by continuing the conversation of `job`, if that comes to something, and how it was
-    /// asked for; `None` where the job has no conversation.
+    /// Writes the summary by continuing the conversation of `job`, if possible, and reports its requests; `None`
+    /// where the job has no conversation.
     pub(super) async fn write_continued(&mut self, job: &Arc<SummaryJob>) -> Result<Option<Continued>, EngineError> {
         let Some(conversation) = &job.conversation else {
             return Ok(None);
@@ -73,7 +73,7 @@ impl Run<'_> {
         Ok(Some(Continued::NotTaken(candidate.plan, candidate.report)))
     }
 
-    /// The report with what all requests have cost.
+    /// The report with the cost of all requests.
     pub(super) fn with_cost(&self, report: RequestReport) -> RequestReport {
         let usage = self.cost.usage.as_ref();
         let cached_tokens = usage.and_then(|usage| usage["cacheRead"].as_u64());
@@ -81,8 +81,7 @@ impl Run<'_> {
         RequestReport { cached_tokens, cost, ..report }
     }
 
-    /// What is known of the conversation, with what speaks against continuing it; `None` if it is not
-    /// in the context any more.
+    /// The conversation with any obstacle to continuing it; `None` if it has left the context.
     async fn candidate(
         &self,
         job: &Arc<SummaryJob>,
@@ -140,7 +139,7 @@ impl Run<'_> {
         })
     }
 
-    /// A summary with all its headings; one more request repairs one that lacks some.
+    /// A summary with all headings. One more request repairs an answer that lacks some.
     async fn continue_conversation(
         &mut self,
         candidate: &Candidate,
@@ -165,7 +164,7 @@ impl Run<'_> {
         }
     }
 
-    /// A whole answer; one that was cut off is asked for once more, with more room.
+    /// A complete answer. An answer that was cut off is requested once more, with more room.
     async fn continued_answer(
         &mut self,
         candidate: &Candidate,
@@ -183,7 +182,7 @@ impl Run<'_> {
             }))
         };
         let mut answer = self.answer(&model_request(asked)).await.map_err(|failure| self.stopped(failure))?;
-        // Whatever becomes of the answer: the cache was there for this request or it was not.
+        // The usage shows whether the cache was hit, even if the answer is rejected.
         self.note_cache(candidate);
         if answer.stop == StopReason::Length && larger > asked {
             self.job_context.progress.add_requests(1);
@@ -192,7 +191,7 @@ impl Run<'_> {
         self.accept(answer, asked.max(larger)).await
     }
 
-    /// Most output tokens of a second try: as with transcripts.
+    /// Maximum output tokens of a second request, as with transcripts.
     fn larger_continued(&self, candidate: &Candidate, request: &SummaryRequest) -> u64 {
         let most = self.summarizer.model.limits().max_output_tokens;
         let most = most.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
@@ -230,8 +229,8 @@ impl Run<'_> {
         }
     }
 
-    /// Keeps in mind whether the provider had the conversation: what it did not have is not sent whole
-    /// again by itself.
+    /// Notes whether the provider had the conversation cached. If it had not, whole conversations are not sent to it
+    /// again automatically.
     fn note_cache(&self, candidate: &Candidate) {
         let read = self.cost.usage.as_ref().and_then(|usage| usage["cacheRead"].as_u64());
         if read.is_some_and(|read| read < candidate.prefix.tokens / 2) {
