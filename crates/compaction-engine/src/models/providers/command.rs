@@ -38,11 +38,11 @@ pub(super) struct CommandModel {
     scrubber: Scrubber,
 }
 
-/// Status of programs that failed for now (sysexits.h).
+/// The status of a temporary failure (sysexits.h).
 const EX_TEMPFAIL: i32 = 75;
 
 impl CommandModel {
-    /// The model that `configuration` describes; starts nothing.
+    /// The model that `configuration` describes. This function starts nothing.
     pub(super) fn new(
         name: &str,
         limits: ModelLimits,
@@ -55,7 +55,7 @@ impl CommandModel {
 
     fn answer(finished: Finished) -> Result<Answer, (FailureKind, String)> {
         let Finished { ended, output, errors } = finished;
-        // Some programs tell of errors where the summary should stand. What else stands there is none.
+        // Some programs write errors to the place of the summary. Other output is no error.
         let is_silent = errors.is_empty() && ended != Ended::Status(0);
         let reported = is_silent.then(|| end_of(&output)).filter(|text| kind_of(text).is_some());
         let errors = reported.unwrap_or(errors);
@@ -78,7 +78,7 @@ impl CommandModel {
     }
 }
 
-/// What the last words of a program mean, if they tell.
+/// The kind of failure that the last output of a program suggests.
 fn kind_of(errors: &str) -> Option<FailureKind> {
     match classify(None, errors) {
         ErrorClass::Overflow => Some(FailureKind::Overflow),
@@ -90,16 +90,15 @@ fn kind_of(errors: &str) -> Option<FailureKind> {
     }
 }
 
-/// What a program writes while it runs, as a person may see it: without codes for a terminal, and
-/// without thinking at its beginning.
+/// Makes the output of a running program readable: removes terminal codes, and thinking at the beginning.
 #[derive(Default)]
 struct Shown {
-    /// The beginning of a code that goes on in the next piece.
+    /// The beginning of a code that continues in the next piece.
     held: String,
     thoughts: ThinkingFilter,
 }
 
-/// Longer codes are none.
+/// Maximum bytes of a terminal code.
 const MAX_CODE_BYTES: usize = 256;
 
 impl Shown {
@@ -147,24 +146,24 @@ impl Model for CommandModel {
     }
 }
 
-/// Most bytes that a program may write as its summary.
+/// Maximum bytes of a program's output.
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes at the end of the standard error that are kept.
+/// Bytes at the end of standard error that are kept.
 const MAX_ERROR_BYTES: usize = 4096;
-/// Most characters of it that are told.
+/// Maximum characters of standard error in an error.
 const MAX_ERROR_CHARACTERS: usize = 600;
-/// How long the pipes may stay open once the program has ended and its group was killed: only who
-/// left the group still holds them.
+/// How long the pipes may stay open after the program has ended and its group was killed. Only a process that left
+/// the group still holds them.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Debug)]
 pub(in crate::models) struct Finished {
     /// How it ended.
     pub(in crate::models) ended: Ended,
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub(in crate::models) output: Vec<u8>,
-    /// The last lines of its standard error, on one line.
+    /// The last lines of its standard error, joined to one line.
     pub(in crate::models) errors: String,
 }
 
@@ -173,12 +172,12 @@ pub(in crate::models) struct Finished {
 pub(in crate::models) enum Ended {
     /// With a status.
     Status(i32),
-    /// By a signal, or however the system calls it.
+    /// By a signal, in the words of the system.
     Killed(String),
 }
 
-/// Runs the program with `input` on its standard input. `on_delta` hears its standard output. Fails
-/// if it cannot be started or writes too much. Dropping the future kills the program and its group.
+/// Runs the program with `input` on its standard input. `on_delta` gets its standard output. Fails if it cannot be
+/// started or writes too much. Dropping the future kills the program and its group.
 pub(in crate::models) async fn run(
     configuration: &CommandConfiguration,
     variables: &[(&str, String)],
@@ -190,7 +189,7 @@ pub(in crate::models) async fn run(
         (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
     let (mut output, mut errors) = (Output::default(), Vec::new());
     let mut talking = Box::pin(async {
-        // A program may write before it reads, or not read at all: all three go on at once.
+        // A program may write before it reads, or not read at all, so all three pipes are served at once.
         let ((), written, ()) = tokio::join!(
             feed(input_pipe, input),
             output.read(output_pipe, on_delta),
@@ -217,13 +216,13 @@ pub(in crate::models) async fn run(
     Ok(Finished { ended, output: output.bytes, errors })
 }
 
-/// The program and whatever it starts, killed together.
+/// The program and the processes that it starts. They are killed together.
 struct Group {
     child: Child,
-    /// The process that leads the group, as long as the group may have members.
+    /// The leader of the group, as long as the group may have members.
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
-    /// Kills the group when this process is gone, however it went.
+    /// Kills the group when this process ends for any reason.
     #[cfg(unix)]
     watcher: Option<Child>,
 }
@@ -242,14 +241,14 @@ impl Group {
         Ok(Self {
             child,
             #[cfg(unix)]
-            // Where there is no shell, the group is killed in all cases but this process's own violent death.
+            // Without a shell, the group survives only if this process is killed.
             watcher: leader.and_then(|leader| watcher(leader).ok()),
             #[cfg(unix)]
             leader,
         })
     }
 
-    /// Waits for the program's end, and kills what it left running.
+    /// Waits for the program's end and kills the rest of its group.
     async fn ended(&mut self) -> Result<Ended, String> {
         let status = self.child.wait().await.map_err(|error| format!("failed to wait for it: {error}"))?;
         self.kill();
@@ -259,23 +258,22 @@ impl Group {
     #[cfg(unix)]
     fn kill(&mut self) {
         if let Some(leader) = self.leader.take() {
-            // The number may belong to others once the group is gone, so that the watcher ends first.
+            // The id may be reused once the group is gone, so the watcher ends first.
             drop(self.watcher.take());
-            // It fails where nobody is left to kill.
+            // This fails if no process is left.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 
     #[cfg(not(unix))]
     fn kill(&mut self) {
-        // Without process groups, the program alone can be killed.
+        // Without process groups, only the program itself can be killed.
         let _ = self.child.start_kill();
     }
 }
 
-/// A shell that waits for the end of its input, which comes when this process has gone, and kills the group
-/// of `leader` then. A signal of the system for the parent's death would need unsafe code, and would
-/// reach the program alone.
+/// A shell that kills the group of `leader` when its input ends, which happens when this process is gone. A signal at
+/// the parent's death would need unsafe code and would reach only the program.
 #[cfg(unix)]
 fn watcher(leader: rustix::process::Pid) -> std::io::Result<Child> {
     let mut command = Command::new("/bin/sh");
@@ -286,7 +284,7 @@ fn watcher(leader: rustix::process::Pid) -> std::io::Result<Child> {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The runtime takes the program's status once it is dead, so that no zombie stays.
+        // The runtime reaps the dead program, so that no zombie stays.
         self.kill();
     }
 }
@@ -302,7 +300,7 @@ fn ended(status: ExitStatus) -> Ended {
     status.code().map_or_else(|| Ended::Killed(status.to_string()), Ended::Status)
 }
 
-/// Writes the prompt. A program that does not want all of it closes the pipe, which is its right.
+/// Writes the prompt. A program may close the pipe before it has read everything.
 async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut pipe) = pipe {
         let _ = pipe.write_all(input).await;
@@ -312,7 +310,7 @@ async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,
-    /// Bytes that were handed on.
+    /// Number of bytes that were sent on.
     sent: usize,
 }
 
@@ -330,7 +328,7 @@ impl Output {
         Ok(())
     }
 
-    /// Hands on what is whole: a pipe breaks off within characters.
+    /// Sends on complete characters, because a read may end within one.
     fn send(&mut self, on_delta: OnDelta<'_>) {
         let new = &self.bytes[self.sent..];
         let whole = match std::str::from_utf8(new) {
@@ -344,8 +342,8 @@ impl Output {
     }
 }
 
-/// Reads to the end and keeps the last bytes, from the beginning of a word on: the rest of a key
-/// could not be told from other text.
+/// Reads to the end and keeps the last bytes from the beginning of a word on, because the rest of a key could not be
+/// recognised.
 async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut pipe) = pipe else {
         return;
@@ -363,13 +361,13 @@ async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     }
 }
 
-/// What the end of an output says, on one line and not too long.
+/// The end of an output on one line, shortened.
 fn end_of(output: &[u8]) -> String {
     let from = output.len().saturating_sub(MAX_ERROR_BYTES);
     one_line(&last_lines(&output[from..]), MAX_ERROR_CHARACTERS)
 }
 
-/// The last three lines that say something. A secret may have begun in the lines before.
+/// The last three non-empty lines. Redaction comes first, because a secret may begin in an earlier line.
 fn last_lines(errors: &[u8]) -> String {
     let text = String::from_utf8_lossy(errors);
     let text = Redactor::shared().redact(&text).text;

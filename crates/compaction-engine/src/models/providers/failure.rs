@@ -13,30 +13,28 @@ use super::http::HttpError;
 use crate::models::FailureKind;
 use crate::redaction::Redactor;
 
-/// Why there is no answer. The text may still hold what the provider echoed: whoever makes a
-/// `ModelError` of it takes keys out.
+/// A failed request. The text may contain what the provider echoed; keys are removed when it becomes a `ModelError`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::models) struct Failure {
     /// What kind of failure it is.
     pub(super) kind: FailureKind,
     /// A sentence for a person.
     pub(super) text: String,
-    /// How long the provider asked to wait.
+    /// The wait that the provider asked for.
     pub(super) retry_after: Option<Duration>,
 }
 
 impl Failure {
-    /// A failure that says nothing of waiting.
+    /// A failure without a wait.
     pub(in crate::models) fn new(kind: FailureKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), retry_after: None }
     }
 
-    /// What an answer with a status other than 2xx means. `model` is the name under which the
-    /// settings know the model.
+    /// The failure of an answer with a status other than 2xx. `model` is the model's name in the settings.
     pub(super) fn from_response(model: &str, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
         let content_type = text_of(headers, CONTENT_TYPE.as_str());
         let mut report = Report::from_body(body, content_type);
-        // Amazon names the kind of an error in a header, behind it what is of use to its own clients.
+        // Amazon names the kind of an error in a header, before data for its own clients.
         if let Some(word) = text_of(headers, "x-amzn-errortype").and_then(|text| text.split([':', ',']).next()) {
             report.words = format!("{} {}", report.words, short(word)).trim().to_owned();
         }
@@ -49,15 +47,15 @@ impl Failure {
         Self { kind, text, retry_after: retry_after(headers).or(report.retry_after) }
     }
 
-    /// The failure that an event of a stream tells of; `model` as for [`Failure::from_response`].
+    /// The failure that an event of a stream reports; `model` as for [`Failure::from_response`].
     pub(super) fn from_event(model: &str, event: &Value) -> Self {
         Self::from_report(model, &Report::from_value(event).unwrap_or_default())
     }
 
-    /// What an error inside a stream means, or an answer of 200 that holds nothing but one.
+    /// The failure of an error within a stream, or of an answer of 200 that holds only an error.
     pub(super) fn from_report(model: &str, report: &Report) -> Self {
         let mut kind = kind_of(model, report.status, report);
-        // What is wrong with a request is said before the answer, or by a status or a type.
+        // An error of the request would come before the answer, or with a status or a type.
         if kind == FailureKind::Refused && report.status.is_none() && report.words.is_empty() {
             kind = FailureKind::Server;
         }
@@ -77,8 +75,8 @@ impl From<HttpError> for Failure {
     }
 }
 
-/// The kind of a failure. What the text says of rate limits, budgets and sizes goes before the
-/// status, because providers do not agree on statuses; the order of the texts is the core's.
+/// The kind of a failure. Texts about rate limits, budgets and sizes take precedence over the status, because
+/// providers disagree on statuses. The order of the texts is the core's.
 fn kind_of(model: &str, status: Option<u16>, report: &Report) -> FailureKind {
     let code = status.map(|status| status.to_string()).unwrap_or_default();
     let body = if report.is_empty { "(no body)" } else { "" };
@@ -88,7 +86,7 @@ fn kind_of(model: &str, status: Option<u16>, report: &Report) -> FailureKind {
         (Some(402), _) | (_, ErrorClass::Quota) => FailureKind::Quota,
         (_, ErrorClass::RateLimit) => FailureKind::RateLimited,
         (_, ErrorClass::Overflow) => FailureKind::Overflow,
-        // What is "extra_forbidden" then is a member of the request.
+        // Here "extra_forbidden" is about a member of the request.
         (Some(422), ErrorClass::Authentication) => FailureKind::Refused,
         (_, ErrorClass::Authentication) => FailureKind::Authentication,
         (Some(408 | 504), _) => FailureKind::TimedOut,
@@ -100,7 +98,7 @@ fn kind_of(model: &str, status: Option<u16>, report: &Report) -> FailureKind {
     }
 }
 
-/// Texts without a status of their own: the core does not part the overloaded from the failing.
+/// Texts without a status. The core does not distinguish overloaded servers from failing ones.
 fn of_overload(text: &str) -> FailureKind {
     match text.to_lowercase().contains("internal server error") {
         true => FailureKind::Server,
@@ -108,7 +106,7 @@ fn of_overload(text: &str) -> FailureKind {
     }
 }
 
-/// Types and codes of errors that providers use in place of a status.
+/// The kind of a failure by the types and codes that providers use instead of a status.
 fn of_words(words: &str) -> FailureKind {
     let has = |known: &[&str]| words.to_lowercase().split_whitespace().any(|word| known.contains(&word));
     const SERVER: [&str; 9] = [
@@ -143,12 +141,12 @@ fn of_words(words: &str) -> FailureKind {
     }
 }
 
-/// A header's text, if it is there and is text.
+/// The text of a header, if it is valid text.
 fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// What an error says of itself.
+/// The content of an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
     /// The provider's own message, on one line; empty if there is none.
@@ -157,15 +155,15 @@ pub(super) struct Report {
     pub(super) words: String,
     /// The HTTP status that it names.
     pub(super) status: Option<u16>,
-    /// How long it asks to wait.
+    /// The requested wait.
     pub(super) retry_after: Option<Duration>,
-    /// Whether there was no body at all.
+    /// Whether there was no body.
     pub(super) is_empty: bool,
 }
 
-/// Most characters of a provider's message that are handed on.
+/// Maximum characters of a provider's message.
 const MAX_MESSAGE: usize = 600;
-/// Most characters of a text that is no JSON.
+/// Maximum characters of a text that is not JSON.
 const MAX_TEXT: usize = 200;
 
 impl Report {
@@ -176,7 +174,7 @@ impl Report {
         if text.is_empty() {
             return Self { is_empty: true, ..Self::default() };
         }
-        // A gateway may send the error of a stream as an event, with the last event behind it.
+        // A gateway may send the error of a stream as an event, followed by the last event.
         let data = text.split(['\n', '\r']).find_map(|line| line.strip_prefix("data:"));
         let json = data.filter(|_| !text.starts_with(['{', '['])).unwrap_or(text);
         let value = serde_json::from_str::<Value>(json.trim()).ok();
@@ -185,8 +183,8 @@ impl Report {
         report.unwrap_or_else(|| Self { message: of_page(text, content_type), ..Self::default() })
     }
 
-    /// Reads the error in `value`, if it holds one: `{"error": {…}}`, `{"error": "text"}`, a list
-    /// with one of these, or an error without an envelope.
+    /// Reads the error in `value`: `{"error": {…}}`, `{"error": "text"}`, a list with one of these, or an error
+    /// without an envelope.
     pub(super) fn from_value(value: &Value) -> Option<Self> {
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
         let error = match &value["error"] {
@@ -209,7 +207,7 @@ impl Report {
         })
     }
 
-    /// Reads an error that is nothing but a message, which other values have too.
+    /// Reads an error that is only a message, a member that other values have too.
     fn bare(value: &Value) -> Option<Self> {
         let message = ["message", "Message"].iter().find_map(|key| value[*key].as_str())?;
         Some(Self { message: one_line(message, MAX_MESSAGE), ..Self::default() })
@@ -231,7 +229,7 @@ fn has_error_shape(value: &Value) -> bool {
     value["type"] == "error" || value["object"] == "error" || value["detail"].is_string() || value["detail"].is_array()
 }
 
-/// The message of an error, with what the provider behind a gateway said.
+/// The message of an error, with that of the provider behind a gateway.
 fn message_of(error: &Value) -> Option<String> {
     let within = &error["message"]["detail"];
     let found = [error, &error["message"], &error["detail"], &error["detail"][0]["msg"], within, &within[0]["msg"]];
@@ -243,7 +241,7 @@ fn message_of(error: &Value) -> Option<String> {
     Some(one_line(&message, MAX_MESSAGE))
 }
 
-/// One sentence for a text that is no JSON: the title of a page, or its first words.
+/// A sentence for a text that is not JSON: the title of a page, or its first words.
 fn of_page(text: &str, content_type: Option<&str>) -> String {
     let lower = text.to_ascii_lowercase();
     let is_page = lower.contains("<html") || lower.contains("<!doctype") || lower.contains("<title");
@@ -260,7 +258,7 @@ fn of_page(text: &str, content_type: Option<&str>) -> String {
     }
 }
 
-/// Where the title's text lies in a page in lower case.
+/// The range of the title in a page in lower case.
 fn title_range(lower: &str) -> Option<std::ops::Range<usize>> {
     let tag = lower.find("<title")?;
     let start = tag + lower[tag..].find('>')? + 1;
@@ -286,13 +284,13 @@ fn without_markup(page: &str) -> String {
     shown.collect()
 }
 
-/// A word or name that a provider gave, on one line and not too long.
+/// A provider's word or name on one line, shortened.
 fn short(text: &str) -> String {
     one_line(text, 100)
 }
 
-/// `text` with white space and control characters collapsed, cut after `limit` characters. Secrets are
-/// taken out before, since what is cut in two is not known any more.
+/// `text` without secrets, with white space and control characters collapsed, cut after `limit` characters. Secrets
+/// are removed first, because a cut secret is not recognised.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
     let text = &*Redactor::shared().redact(text).text;
     let is_gap = |character: char| character.is_whitespace() || character.is_control();
@@ -315,7 +313,7 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
     line
 }
 
-/// The longest wait that is believed. Whoever retries has a limit of its own, much below this one.
+/// The longest accepted wait. Retries have a much lower limit.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Reads `retry-after-ms` (milliseconds) and `retry-after` (seconds or a date), the finer first.
@@ -333,14 +331,14 @@ fn of_details(details: &Value) -> Option<Duration> {
     delays.filter_map(|delay| seconds(delay.trim().strip_suffix('s')?, 1.0)).next()
 }
 
-/// A decimal number of units, of which a second has `units`.
+/// A decimal number of units; `units` of them are a second.
 fn seconds(text: &str, units: f64) -> Option<Duration> {
     let number = text.trim().parse::<f64>().ok().filter(|number| !number.is_nan())?;
     let seconds = (number / units).min(MAX_WAIT.as_secs_f64());
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// The time from `now` to a date of HTTP; none at all if it has passed.
+/// The time from `now` to an HTTP date; zero if it has passed.
 fn until(date: &str, now: SystemTime) -> Option<Duration> {
     static PARSER: DateTimeParser = DateTimeParser::new();
     let then = SystemTime::from(PARSER.parse_timestamp(date.trim()).ok()?);

@@ -47,7 +47,7 @@ pub(super) struct HttpClient {
     timeouts: Timeouts,
 }
 
-/// An answer whose body is still to come.
+/// An answer whose body has not been read.
 pub(super) struct Exchange {
     /// The status.
     pub(super) status: StatusCode,
@@ -62,24 +62,24 @@ pub(super) struct Exchange {
 /// Why an exchange failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpError {
-    /// No connection was made.
+    /// The connection could not be made.
     #[error("failed to connect: {0}")]
     Connect(String),
     /// It broke.
     #[error("the connection broke: {0}")]
     Broken(String),
-    /// Something did not come in time.
+    /// A part of the exchange did not arrive in time.
     #[error("{what} took more than {} ms", .limit.as_millis())]
     TimedOut {
-        /// What did not come.
+        /// The missing part.
         what: &'static str,
-        /// How long it was waited for.
+        /// The timeout.
         limit: Duration,
     },
-    /// One event of a stream is larger than any that is sent in earnest.
+    /// An event of a stream is too large.
     #[error("an event of the answer has more than {limit} bytes")]
     TooLarge {
-        /// The largest that is read.
+        /// The limit in bytes.
         limit: usize,
     },
 }
@@ -87,13 +87,13 @@ pub(super) enum HttpError {
 type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
 
 impl HttpClient {
-    /// A client; nothing is looked up or opened before the first request.
+    /// A client. It looks up and opens nothing before the first request.
     pub(super) fn new(timeouts: Timeouts) -> Self {
         Self { connector: Connector::default(), timeouts }
     }
 
-    /// Posts `body` and waits for the head of the answer. Redirects are not followed: a key must not
-    /// go to another host than the settings name.
+    /// Posts `body` and waits for the head of the answer. Redirects are not followed, because a key must only go to
+    /// the host that the settings name.
     pub(super) async fn post(&self, uri: &Uri, headers: HeaderMap, body: Vec<u8>) -> Result<Exchange, HttpError> {
         let connecting = self.connector.connect(uri);
         let connected = in_time("connecting", self.timeouts.connect, connecting).await??;
@@ -117,7 +117,7 @@ impl HttpClient {
 }
 
 impl Exchange {
-    /// The next bytes of the body, as they come; `None` at its end.
+    /// The next bytes of the body; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         // A server may send the head at once and think before the first byte of the answer.
         let (what, limit) = match self.has_begun {
@@ -136,8 +136,7 @@ impl Exchange {
         }
     }
 
-    /// The body, or its first `limit` bytes: what more comes is not read. A body that breaks off, or
-    /// is not there in time, is as good as it came.
+    /// The body, or its first `limit` bytes. If the body breaks off or is late, the part that arrived.
     pub(super) async fn text(mut self, limit: usize) -> Vec<u8> {
         let limit_of_time = self.timeouts.idle;
         let mut text = Vec::new();
@@ -148,7 +147,7 @@ impl Exchange {
                 text.extend_from_slice(&chunk);
             }
         };
-        // Late or not, what has come is in `text`.
+        // After a timeout, `text` holds the part that arrived.
         let _ = timeout(limit_of_time, reading).await;
         text.truncate(limit);
         text
@@ -163,7 +162,7 @@ impl Exchange {
     }
 }
 
-/// Lets the connection work. How it ends is told by the request or the body that it serves.
+/// Polls the connection. The request or the body reports how it ends.
 fn drive(connection: &mut Option<Connection>, context: &mut Context<'_>) {
     if let Some(running) = connection
         && running.as_mut().poll(context).is_ready()
@@ -205,7 +204,7 @@ fn broken(error: hyper::Error) -> HttpError {
     HttpError::Broken(with_sources(&error))
 }
 
-/// An error and what caused it, each said once.
+/// An error with its causes, without repetitions.
 fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -222,13 +221,13 @@ fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
 /// A connection to a server or to a proxy.
 type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// A connection, and how requests on it look.
+/// A connection, and the form of requests on it.
 struct Connected {
     /// The connection.
     stream: Stream,
-    /// Whether a proxy reads the requests, which then name the whole address.
+    /// Whether a proxy reads the requests. They then contain the whole address.
     is_read_by_proxy: bool,
-    /// What the proxy wants to see in each request.
+    /// The proxy's authorization for each request.
     proxy_authorization: Option<HeaderValue>,
 }
 
@@ -237,13 +236,12 @@ struct Connected {
 struct Connector {
     /// Read from the environment when the first connection is made.
     proxies: OnceLock<Matcher>,
-    /// Loaded when the first connection with TLS is made: reading the system's certificates
-    /// takes milliseconds.
+    /// Loaded for the first TLS connection, because reading the system's certificates takes milliseconds.
     tls: OnceLock<ClientConfig>,
 }
 
 impl Connector {
-    /// A connector that takes its proxies from `proxies`, not from the environment.
+    /// A connector with these proxies instead of those of the environment.
     #[cfg(test)]
     fn through(proxies: Matcher) -> Self {
         Self { proxies: OnceLock::from(proxies), tls: OnceLock::new() }
@@ -304,7 +302,7 @@ impl Connector {
         Ok(Connected { stream, is_read_by_proxy: false, proxy_authorization: None })
     }
 
-    /// Connects by `connector`, with TLS if the address wants it.
+    /// Connects by `connector`, with TLS for an `https` address.
     async fn secured<C>(&self, uri: &Uri, mut connector: C) -> Result<Stream, HttpError>
     where
         C: Service<Uri, Response = TokioIo<TcpStream>>,
@@ -318,8 +316,8 @@ impl Connector {
         dial(&mut builder.https_only().enable_http1().wrap_connector(connector), uri).await
     }
 
-    /// TLS that trusts whom the system trusts, so that the certificates of a company or of an own
-    /// server need no second place.
+    /// TLS with the system's certificates, so that the certificates of a company or of an own server need no second
+    /// place.
     async fn tls(&self) -> Result<ClientConfig, HttpError> {
         if let Some(tls) = self.tls.get() {
             return Ok(tls.clone());
@@ -352,7 +350,7 @@ fn client() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>
     builder.map_err(|error| HttpError::Connect(error.to_string()))
 }
 
-/// The address with its port: the connector through a proxy takes that of TLS where there is none.
+/// The address with its port. Without one, the proxy connector would use the TLS port.
 fn with_port(uri: &Uri) -> Uri {
     let host = uri.host().unwrap_or_default();
     let named = match uri.scheme_str() {
@@ -367,11 +365,12 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Look-ups at once. Together with the calls that work at once they are fewer than the threads.
+/// Maximum number of concurrent look-ups. Together with the limits of concurrent calls they are fewer than the
+/// threads.
 const LOOKUPS: usize = 4;
 static RUNNING: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(LOOKUPS)));
 
-/// Finds the addresses of a host.
+/// Looks up the addresses of a host.
 #[derive(Debug, Clone, Copy)]
 struct Lookup;
 
@@ -385,14 +384,14 @@ impl Service<Name> for Lookup {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        // The port is that of the address, and is put in later.
+        // The port of the address is set later.
         let look_up = move || (name.as_str(), 0).to_socket_addrs();
         Box::pin(limited(Arc::clone(&RUNNING), look_up))
     }
 }
 
-/// Runs `work` on a thread once `running` has room. The room is given back when the work ends, not when
-/// nobody waits for it any more.
+/// Runs `work` on a worker thread once `running` has room. The room is released when the work ends, even if nobody
+/// waits for it any more.
 async fn limited<T: Send + 'static>(
     running: Arc<Semaphore>,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
