@@ -30,7 +30,7 @@ use crate::host::{
 use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::Chain;
-use crate::threads::{blocking, blocking_in};
+use crate::threads::blocking;
 pub use order::CompactionRequest;
 use order::FittedSettings;
 pub(crate) use order::Order;
@@ -181,15 +181,8 @@ async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool
     if order.reason == CompactionReason::Manual {
         return false;
     }
-    let session = Arc::clone(&operation.guard.session);
-    let look = async {
-        let slot = Arc::clone(&session.slot).read_owned().await;
-        blocking_in(session.is_quick(), move || {
-            let opened = session.opened(slot.as_ref())?;
-            Ok(trigger::is_unfinished(&*project(opened, &session, opened.leaf_id())?))
-        })
-        .await
-    };
+    let session = &operation.guard.session;
+    let look = async { Ok(trigger::is_unfinished(&*session.context().await?)) };
     operation.unless_cancelled(look).await.unwrap_or(false)
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::message::Message;
+use compaction_core::projection::Projection;
 use session_store::{
     Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
     SessionStore, StoreError,
@@ -152,6 +153,22 @@ impl OpenSession {
         slot.ok_or_else(|| self.not_open())
     }
 
+    /// The context that the model sees at the leaf.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile, and those of the store.
+    pub async fn context(self: &Arc<Self>) -> Result<Arc<Projection>, EngineError> {
+        let (open, slot) = (Arc::clone(self), Arc::clone(&self.slot).read_owned().await);
+        threads::blocking_in(self.is_quick, move || {
+            let session = open.opened(slot.as_ref())?;
+            session
+                .context(session.leaf_id())
+                .map(|context| context.projection)
+                .map_err(|error| open.store_failure(error))
+        })
+        .await
+    }
+
     /// The error of a session that was closed.
     pub fn not_open(&self) -> EngineError {
         EngineError::SessionNotOpen { session_id: self.id.clone() }
@@ -217,7 +234,7 @@ impl OpenSession {
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
     }
 
-    /// Whether the session is open for reading alone. Reads of such a session check the file first, because it has no
+    /// Whether the session is read-only. Reads of such a session check the file first, because it has no
     /// writes that would notice what others write.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only.load(Ordering::Relaxed)
