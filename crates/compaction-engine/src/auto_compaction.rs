@@ -32,6 +32,7 @@ use crate::{compactor, operation};
 
 /// The effect of an append.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct AppendOutcome {
     /// Usage of the window, where the model is known.
     pub usage: Option<WindowUsage>,
@@ -52,6 +53,7 @@ pub struct WindowUsage {
 
 /// A compaction that is due, and its state so far.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DueCompaction {
     /// The id of the operation that has begun or already runs.
     pub operation_id: Option<String>,

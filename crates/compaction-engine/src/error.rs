@@ -11,6 +11,7 @@ use session_store::{Locator, StoreError};
 /// Why an operation of the engine failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[expect(missing_docs, reason = "the members are the numbers and ids of the message, and the messages are here")]
+#[non_exhaustive]
 pub enum EngineError {
     /// A defect of the engine.
     #[error("{message}")]
@@ -92,6 +93,7 @@ pub enum EngineError {
 
 /// The kind of an error, for callers that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// A defect, or a file that cannot be read.
     Internal,
@@ -129,6 +131,7 @@ pub enum ErrorKind {
 
 /// A summarizer that failed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SummarizerFailure {
     /// Its name.
     pub summarizer: String,

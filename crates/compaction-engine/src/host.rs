@@ -100,6 +100,7 @@ impl Host for NoHost {
 
 /// A question that a host can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Question {
     /// A request for a summary: [`Host::summarize`].
     Summary,
@@ -213,6 +214,7 @@ impl CompactionReason {
 
 /// The end of a compaction.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompactionEnd {
     /// The session.
     pub session_id: String,
@@ -243,6 +245,7 @@ pub enum CompactionDone {
 
 /// A compaction that is done.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Compaction {
     /// The compaction entry.
     pub entry_id: EntryId,
@@ -279,6 +282,7 @@ pub struct Compaction {
 
 /// What the new context retains of the compacted part.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompactionAccount {
     /// One or two sentences for a user interface.
     pub brief: String,
@@ -301,6 +305,7 @@ pub struct ClippedResult {
 
 /// The result of a navigation.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Navigation {
     /// The leaf afterwards.
     pub leaf_id: Option<EntryId>,
@@ -318,6 +323,7 @@ pub struct Navigation {
 
 /// Progress of an operation.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct OperationProgress {
     /// The kind of the operation.
     pub operation: OperationKind,
@@ -359,6 +365,7 @@ pub enum OperationPhase {
 
 /// A compaction that is about to happen.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeCompaction {
     /// The session.
     pub session_id: String,
@@ -378,6 +385,7 @@ pub struct BeforeCompaction {
 
 /// A navigation that is about to happen.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeNavigation {
     /// The session.
     pub session_id: String,

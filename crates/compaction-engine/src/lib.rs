@@ -71,6 +71,7 @@ pub mod threads;
 
 pub use compaction_core;
 pub use session_store;
+pub use tokio_util::sync::CancellationToken;
 
 pub use auto_compaction::{AppendOutcome, DueCompaction, WindowUsage};
 pub use compactor::{BegunCompaction, CompactionOperation, CompactionRequest, Preview};

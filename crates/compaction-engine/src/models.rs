@@ -3,11 +3,11 @@
 //! A model makes one request at a time. Its caller fits requests to the window, retries them and checks the answer.
 
 mod answer_text;
-pub mod configuration;
+pub(crate) mod configuration;
 mod continuation;
 mod keys;
 mod known_models;
-pub mod providers;
+pub(crate) mod providers;
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -18,12 +18,14 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 pub use answer_text::summary_of;
+pub use configuration::ModelConfiguration;
 pub(crate) use continuation::ContinuationCheck;
 pub use continuation::{
     Cache, ContinuedRequest, Continues, Conversation, Estimate, MissedCaches, Obstacle, Reason, RequestChoice,
     RequestReport,
 };
 pub(crate) use known_models::Price;
+pub use providers::{Environment, PrintedKeys, model_of};
 
 /// Receives the text of an answer in pieces, in order.
 pub type OnDelta<'a> = &'a (dyn Fn(&str) + Send + Sync);
@@ -135,6 +137,7 @@ impl ModelError {
 
 /// Kinds of failure. They decide whether a retry makes sense (docs/summaries.md, "Retries").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FailureKind {
     /// Too many requests.
     RateLimited,

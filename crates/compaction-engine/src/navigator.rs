@@ -38,6 +38,7 @@ use crate::threads::blocking;
 
 /// A request to navigate.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct NavigationRequest {
     /// The entry to go to.
     pub target_id: EntryId,
@@ -505,6 +506,7 @@ const NAVIGATION: &str = "compactd.navigation";
 
 /// The route of a navigation from a leaf to a target.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Route {
     /// The entry to go to.
     pub target: Arc<Entry>,

@@ -105,6 +105,7 @@ impl Host for ClientHost {
             Question::Continuation => self.continues,
             Question::BeforeCompaction => self.has_hook(BEFORE_COMPACT),
             Question::BeforeNavigation => self.has_hook(BEFORE_TREE),
+            _ => false,
         }
     }
 

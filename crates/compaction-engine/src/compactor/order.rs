@@ -31,6 +31,7 @@ const SMALL_STEPS: usize = 4;
 
 /// A request to compact a session.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct CompactionRequest {
     /// What the summary should focus on.
     pub custom_instructions: Option<String>,

@@ -31,12 +31,12 @@ pub struct ModelConfiguration {
     /// Its token limits.
     pub limits: ModelLimits,
     /// The way to reach it.
-    pub access: Access,
+    pub(crate) access: Access,
 }
 
 /// The way to reach a model.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Access {
+pub(crate) enum Access {
     /// By requests to a server.
     Http(Box<HttpConfiguration>),
     /// By running a program.
@@ -45,38 +45,38 @@ pub enum Access {
 
 /// A model behind a server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HttpConfiguration {
+pub(crate) struct HttpConfiguration {
     /// The interface of the server.
-    pub api: Api,
+    pub(crate) api: Api,
     /// The model's name on the server.
-    pub model: String,
+    pub(crate) model: String,
     /// The server's base address.
-    pub base_url: BaseUrl,
+    pub(crate) base_url: BaseUrl,
     /// The path of the method under that address.
-    pub path: String,
+    pub(crate) path: String,
     /// The query of the method.
-    pub query: Option<String>,
+    pub(crate) query: Option<String>,
     /// Whether the server is the provider's own, which rejects requests without a key.
-    pub is_own_server: bool,
+    pub(crate) is_own_server: bool,
     /// The provider's name in the answers of this server's conversations; `None` if unknown.
-    pub conversation_provider: Option<String>,
+    pub(crate) conversation_provider: Option<String>,
     /// The source of the key.
-    pub key: KeySource,
+    pub(crate) key: KeySource,
     /// The header of the key.
-    pub key_header: KeyHeader,
+    pub(crate) key_header: KeyHeader,
     /// Further headers.
-    pub headers: Vec<(HeaderName, HeaderText)>,
+    pub(crate) headers: Vec<(HeaderName, HeaderText)>,
     /// The timeouts.
-    pub timeouts: Timeouts,
+    pub(crate) timeouts: Timeouts,
     /// Members that are merged into the request's body; `null` removes one.
-    pub extra_body: Map<String, Value>,
+    pub(crate) extra_body: Map<String, Value>,
     /// The member of a chat request that limits the answer.
-    pub max_tokens_parameter: &'static str,
+    pub(crate) max_tokens_parameter: &'static str,
 }
 
 /// The source of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeySource {
+pub(crate) enum KeySource {
     /// No key is sent.
     None,
     /// An environment variable holds it.
@@ -87,18 +87,18 @@ pub enum KeySource {
 
 /// A program that prints a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyCommand {
+pub(crate) struct KeyCommand {
     /// The program and its arguments.
-    pub command: CommandConfiguration,
+    pub(crate) command: CommandConfiguration,
     /// Its timeout.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     /// The lifetime of a key; `None` if it is valid until a server rejects it.
-    pub lifetime: Option<Duration>,
+    pub(crate) lifetime: Option<Duration>,
 }
 
 /// The header of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyHeader {
+pub(crate) enum KeyHeader {
     /// `authorization`, after `Bearer `.
     Bearer,
     /// A header that holds only the key.
@@ -107,7 +107,7 @@ pub enum KeyHeader {
 
 /// The interface of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
+pub(crate) enum Api {
     /// Anthropic's messages.
     Messages,
     /// Anthropic's messages on Google's Vertex AI, where the address names the model.
@@ -124,7 +124,7 @@ pub enum Api {
 
 /// The text of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeaderText {
+pub(crate) enum HeaderText {
     /// A literal text. It is never shown, because people put keys there nevertheless.
     Text(Secret),
     /// The value of an environment variable, after a prefix such as `Bearer `.
@@ -138,24 +138,24 @@ pub enum HeaderText {
 
 /// Timeouts of requests to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub(crate) struct Timeouts {
     /// For the connection, including name look-up and TLS.
-    pub connect: Duration,
+    pub(crate) connect: Duration,
     /// For the first byte of the answer. A server may read a long prompt and think before it.
-    pub first_byte: Duration,
+    pub(crate) first_byte: Duration,
     /// For each further byte.
-    pub idle: Duration,
+    pub(crate) idle: Duration,
 }
 
 /// A model behind a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandConfiguration {
+pub(crate) struct CommandConfiguration {
     /// The program: a path, or a name in `PATH`.
-    pub program: String,
+    pub(crate) program: String,
     /// Its arguments.
-    pub arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// Further environment variables.
-    pub variables: Vec<(String, String)>,
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 /// Providers by their names in the settings.
@@ -182,7 +182,7 @@ const PROVIDERS: [(&str, Provider); 7] = [
 
 /// Names of models that the settings may choose: the providers, then the models that the settings define, without
 /// duplicates.
-pub fn model_names(settings: &Value) -> Vec<&str> {
+pub(crate) fn model_names(settings: &Value) -> Vec<&str> {
     let defined = defined(settings).map(|(name, _)| name.as_str());
     let further = defined.filter(|name| PROVIDERS.iter().all(|(provider, _)| provider != name));
     PROVIDERS.iter().map(|(name, _)| *name).chain(further).collect()
@@ -192,7 +192,7 @@ pub fn model_names(settings: &Value) -> Vec<&str> {
 ///
 /// # Errors
 /// [`EngineError::InvalidSettings`] at the first wrong value.
-pub fn check(settings: &Value) -> Result<(), EngineError> {
+pub(crate) fn check(settings: &Value) -> Result<(), EngineError> {
     if settings["compactd"].get("summarizers").is_some_and(|value| !value.is_object()) {
         return Err(EngineError::invalid_setting(PATH, "an object"));
     }
@@ -364,13 +364,13 @@ impl<'a> Members<'a> {
 
 /// An `http` or `https` address without user, password and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BaseUrl {
+pub(crate) struct BaseUrl {
     uri: Uri,
 }
 
 impl BaseUrl {
     /// Parses an address; `None` if it is invalid, or has a user or a password, which errors would show.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;
         let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
         let authority = uri.authority()?.as_str();
@@ -379,17 +379,17 @@ impl BaseUrl {
     }
 
     /// Name or address of the host, in lower case.
-    pub fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         self.uri.host().unwrap_or_default().to_lowercase()
     }
 
     /// Whether the path ends in `segment`, such as `/v1`.
-    pub fn ends_with(&self, segment: &str) -> bool {
+    pub(crate) fn ends_with(&self, segment: &str) -> bool {
         self.path().ends_with(segment)
     }
 
     /// The address of `path` under this one, with both queries.
-    pub fn join(&self, path: &str, query: Option<&str>) -> Option<Uri> {
+    pub(crate) fn join(&self, path: &str, query: Option<&str>) -> Option<Uri> {
         let scheme = self.uri.scheme_str()?;
         let queries: Vec<&str> = self.uri.query().into_iter().chain(query).collect();
         let question = if queries.is_empty() { "" } else { "?" };

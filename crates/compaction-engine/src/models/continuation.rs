@@ -85,6 +85,7 @@ impl ContinuedRequest {
 
 /// The conversations that a model can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Continues {
     /// Those of the client, which holds them itself.
     OfClient,
@@ -105,6 +106,7 @@ pub enum Continues {
 
 /// What a provider caches of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cache {
     /// Every beginning, so that the last request has refreshed all of them.
     EveryBeginning,
@@ -127,6 +129,7 @@ const CACHED_PART: f64 = 0.5;
 
 /// The reason why a conversation is not continued.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Obstacle {
     /// The reason.
     pub reason: Reason,
@@ -381,6 +384,7 @@ impl MissedCaches {
 
 /// How a summary was requested, and what each way costs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RequestReport {
     /// The kind of the summary.
     pub kind: RequestKind,
@@ -402,6 +406,7 @@ pub struct RequestReport {
 
 /// An estimate of the input of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Tokens.
     pub tokens: u64,

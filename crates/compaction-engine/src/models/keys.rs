@@ -19,21 +19,21 @@ use crate::redaction::Redactor;
 
 /// A text that no log, error or `Debug` output shows.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Arc<str>);
+pub(crate) struct Secret(Arc<str>);
 
 impl Secret {
     /// Keeps `text` without surrounding white space, which files and shells leave there.
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self(text.trim().into())
     }
 
     /// Whether the text is empty.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A header value with the text after `prefix`; `None` if a header cannot hold it.
-    pub fn header(&self, prefix: &str) -> Option<HeaderValue> {
+    pub(crate) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)

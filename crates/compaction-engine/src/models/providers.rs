@@ -42,7 +42,7 @@ use http_model::HttpModel;
 ///
 /// # Errors
 /// [`EngineError::InvalidSettings`] where a setting is wrong or missing.
-pub fn model(name: &str, settings: &Value, printed_keys: &PrintedKeys) -> Result<Arc<dyn Model>, EngineError> {
+pub(crate) fn model(name: &str, settings: &Value, printed_keys: &PrintedKeys) -> Result<Arc<dyn Model>, EngineError> {
     let configuration = ModelConfiguration::read(name, settings)?;
     model_of(&configuration, &Environment::of_process().with_printed_keys(printed_keys))
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use compaction_core::prompts::{RequestKind, SummaryRequest};
 use compaction_engine::host::{Host, NoHost, OperationKind};
-use compaction_engine::models::configuration::ModelConfiguration;
-use compaction_engine::models::providers::{Environment, PrintedKeys, model_of};
 use compaction_engine::models::{Answer, Model, ModelError, RequestContext};
+use compaction_engine::models::{Environment, ModelConfiguration, PrintedKeys, model_of};
 use compaction_engine::summarizers::JobContext;
 use serde_json::{Value, json};
 use tokio::time::Instant;
