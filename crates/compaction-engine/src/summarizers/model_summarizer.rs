@@ -1,5 +1,5 @@
-//! The summarizer over any model: requests that fit, retries, and checks of the answer (docs/summaries.md, "What is
-//! rejected").
+//! The summarizer over any model: requests that fit, retries, and checks of the answer (docs/summaries.md, "Rejected
+//! summaries").
 //!
 //! Some servers truncate a request that is larger than their window and answer with success. The usage of an answer
 //! shows this, and the request is made again with less text.
