@@ -42,6 +42,12 @@ pub struct AppendOutcome {
     pub begun: Option<BegunCompaction>,
 }
 
+impl From<DueCompaction> for AppendOutcome {
+    fn from(due: DueCompaction) -> Self {
+        Self { compaction: Some(due), ..Self::default() }
+    }
+}
+
 /// Usage of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUsage {
@@ -178,26 +184,20 @@ fn decide(
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
     let due = due_compaction(&decision, reason);
-    let skipped = |why: &'static str| AppendOutcome {
-        compaction: Some(DueCompaction { skipped: Some(why), ..due.clone() }),
-        ..AppendOutcome::default()
-    };
     if is_undone {
-        return skipped("undone");
+        return DueCompaction { skipped: Some("undone"), ..due }.into();
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
         open.auto_compaction.note_missed_check();
-        let outcome = skipped("operationInProgress");
-        let compaction = outcome.compaction.map(|due| DueCompaction { operation_id: Some(running), ..due });
-        return AppendOutcome { compaction, ..AppendOutcome::default() };
+        let skipped = Some("operationInProgress");
+        return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
     let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
     let (clipped, projection) = match clip(access, projection, &order) {
         Ok(Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
         Ok(Clipped::Enough { operation_id, clipped }) => {
-            let due = DueCompaction { operation_id: Some(operation_id), clipped, ..due };
-            return AppendOutcome { compaction: Some(due), ..AppendOutcome::default() };
+            return DueCompaction { operation_id: Some(operation_id), clipped, ..due }.into();
         }
         Ok(Clipped::Some { clipped, projection }) => (clipped, projection),
         Err(error) => {
@@ -211,8 +211,7 @@ fn decide(
     let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
     if let Some(until) = paused {
         let skipped = Some("failedRepeatedly");
-        let due = DueCompaction { skipped, until: Some(until), ..due };
-        return AppendOutcome { compaction: Some(due), ..AppendOutcome::default() };
+        return DueCompaction { skipped, until: Some(until), ..due }.into();
     }
     begin_or_report(access, order, due, &projection)
 }
@@ -238,8 +237,7 @@ fn begin_or_report(
     compactor::note_recovery(access.open(), &order, Some(&error));
     let is_unfinished = trigger::is_unfinished(projection);
     let operation_id = notify_failure(access, &order, due.context_tokens, error.clone(), is_unfinished);
-    let due = DueCompaction { operation_id: Some(operation_id), error: Some(error), ..due };
-    AppendOutcome { compaction: Some(due), ..AppendOutcome::default() }
+    DueCompaction { operation_id: Some(operation_id), error: Some(error), ..due }.into()
 }
 
 /// A compaction that is due for `reason` and has not begun.
@@ -293,12 +291,8 @@ fn still_too_large(
     let (context_tokens, threshold) = (decision.context_tokens, decision.threshold);
     let error = EngineError::StillTooLarge { advice, context_tokens, threshold };
     let operation_id = notify_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
-    let due = DueCompaction {
-        operation_id: Some(operation_id),
-        skipped: decision.skipped,
-        ..due_compaction(decision, CompactionReason::Overflow)
-    };
-    AppendOutcome { compaction: Some(due), ..AppendOutcome::default() }
+    let due = due_compaction(decision, CompactionReason::Overflow);
+    DueCompaction { operation_id: Some(operation_id), skipped: decision.skipped, ..due }.into()
 }
 
 fn decision(

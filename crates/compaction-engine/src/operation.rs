@@ -60,7 +60,7 @@ pub(crate) trait Operation: Send {
 
 /// An operation that has claimed its session and waits to be run.
 #[derive(Debug)]
-#[must_use = "what was told to have started must be started, since every start has an end"]
+#[must_use = "a begun operation must be run, because its start event needs an end event"]
 pub struct Begun<O> {
     pub(crate) guard: OperationGuard,
     pub(crate) chain: Chain,
@@ -182,7 +182,9 @@ impl SummaryOperation {
             Some(redactor) => progress.without_secrets(Arc::clone(redactor)),
             None => progress,
         };
-        let job_context = self.job_context(context, Arc::new(progress));
+        let progress = Arc::new(progress);
+        let cancel = self.guard.cancel.clone();
+        let job_context = JobContext { context, cancel, deadline: self.deadline, progress };
         let mut failures = Vec::new();
         let mut last = None;
         for summarizer in &self.chain {
@@ -299,10 +301,6 @@ impl SummaryOperation {
             Decision::Cancel => Err(EngineError::CancelledByHook),
             Decision::Go(given) => Ok(given),
         }
-    }
-
-    fn job_context(&self, context: RequestContext, progress: Arc<Progress>) -> JobContext {
-        JobContext { context, cancel: self.guard.cancel.clone(), deadline: self.deadline, progress }
     }
 }
 

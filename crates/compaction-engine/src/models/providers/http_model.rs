@@ -14,7 +14,7 @@ use super::events::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
 use super::{Environment, RequestBody, Wire};
-use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Timeouts};
+use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
 use crate::models::keys::{PrintedKey, PrintedKeys, Scrubber, Secret};
 use crate::models::{
     Answer, ContinuedRequest, Continues, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext,
@@ -38,10 +38,9 @@ pub(super) struct HttpModel {
     wire: Arc<dyn Wire>,
     uri: Uri,
     headers: HeaderMap,
-    extra_body: Map<String, Value>,
+    configuration: HttpConfiguration,
     /// The program that prints the key, and the keys that it printed.
     key_command: Option<(KeyCommand, PrintedKeys)>,
-    key_header: KeyHeader,
     /// The problem with the key. It is reported when the model is asked, so that a chain can continue.
     key_problem: Option<String>,
     /// The environment variable that holds no key, although the server may need none.
@@ -50,13 +49,7 @@ pub(super) struct HttpModel {
     secrets: Vec<Secret>,
     /// Changes that the server needed for earlier requests.
     changes: Mutex<Vec<Change>>,
-    timeouts: Timeouts,
     client: OnceLock<HttpClient>,
-    /// The model's name at the provider.
-    model: String,
-    /// The provider's name in the answers of its conversations.
-    conversation_provider: Option<String>,
-    is_own_server: bool,
 }
 
 /// The input of a request.
@@ -91,18 +84,13 @@ impl HttpModel {
             headers: common_headers(wire.as_ref()),
             wire: Arc::from(wire),
             uri,
-            extra_body: configuration.extra_body.clone(),
+            configuration: configuration.clone(),
             key_command: None,
-            key_header: configuration.key_header,
             key_problem: None,
             missing_key: None,
             secrets: Vec::new(),
             changes: Mutex::default(),
-            timeouts: configuration.timeouts,
             client: OnceLock::new(),
-            model: configuration.model.clone(),
-            conversation_provider: configuration.conversation_provider.clone(),
-            is_own_server: configuration.is_own_server,
         };
         model.add_headers(configuration, environment);
         model.add_key(configuration, environment);
@@ -111,7 +99,7 @@ impl HttpModel {
 
     fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
         // A header of the settings replaces the key.
-        if self.headers.contains_key(header_of(self.key_header).0) {
+        if self.headers.contains_key(header_of(self.configuration.key_header).0) {
             return;
         }
         match &configuration.key {
@@ -123,7 +111,7 @@ impl HttpModel {
             KeySource::Variable(variable) => match environment.secret(variable) {
                 Some(key) => {
                     let mut headers = std::mem::take(&mut self.headers);
-                    if !put_key(&mut headers, self.key_header, &key) {
+                    if !put_key(&mut headers, self.configuration.key_header, &key) {
                         self.key_problem = Some(format!("the key in {variable} cannot be sent in a header"));
                     }
                     self.headers = headers;
@@ -217,7 +205,7 @@ impl HttpModel {
             RequestInput::Prompt(request) => self.wire.body(request).into(),
             RequestInput::Continued(body) => body.clone(),
         };
-        merge(&mut body.members, &self.extra_body);
+        merge(&mut body.members, &self.configuration.extra_body);
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.iter().for_each(|change| change.apply(&mut body.members, self.wire.changeable()));
         body
@@ -226,12 +214,12 @@ impl HttpModel {
     async fn post(&self, body: &RequestBody, key: Option<&PrintedKey>) -> Result<Exchange, Failure> {
         let mut headers = self.headers.clone();
         if let Some(key) = key
-            && !put_key(&mut headers, self.key_header, &key.secret)
+            && !put_key(&mut headers, self.configuration.key_header, &key.secret)
         {
             let text = "the key that the program of apiKeyCommand printed cannot be sent in a header";
             return Err(Failure::new(FailureKind::Authentication, text));
         }
-        let client = self.client.get_or_init(|| HttpClient::new(self.timeouts));
+        let client = self.client.get_or_init(|| HttpClient::new(self.configuration.timeouts));
         Ok(client.post(&self.uri, headers, body.to_json().into_bytes()).await?)
     }
 
@@ -251,7 +239,7 @@ impl HttpModel {
             return false;
         }
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = change(&refusal.body, body, self.wire.changeable(), &self.extra_body, &changes);
+        let change = change(&refusal.body, body, self.wire.changeable(), &self.configuration.extra_body, &changes);
         let is_found = change.is_some();
         changes.extend(change);
         is_found
@@ -348,15 +336,15 @@ impl Model for HttpModel {
     }
 
     fn model_name(&self) -> Option<&str> {
-        Some(&self.model)
+        Some(&self.configuration.model)
     }
 
     fn continues(&self) -> Option<Continues> {
         self.wire.continues().map(|interface| Continues::OfModel {
             interface,
-            provider: self.conversation_provider.clone(),
-            model: self.model.clone(),
-            sets_thinking: THINKING_MEMBERS.iter().any(|name| self.extra_body.contains_key(*name)),
+            provider: self.configuration.conversation_provider.clone(),
+            model: self.configuration.model.clone(),
+            sets_thinking: THINKING_MEMBERS.iter().any(|name| self.configuration.extra_body.contains_key(*name)),
             cache: self.wire.cache(),
         })
     }
@@ -375,7 +363,7 @@ impl Model for HttpModel {
             let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
             return Err(self.model_error(&failure, key));
         };
-        if let Some(member) = self.wire.session_member().filter(|_| self.is_own_server) {
+        if let Some(member) = self.wire.session_member().filter(|_| self.configuration.is_own_server) {
             body.members[member] = Value::from(context.session_id.as_str());
         }
         let outcome = self.ask(RequestInput::Continued(&body), on_delta, &mut key).await;
