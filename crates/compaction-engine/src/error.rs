@@ -11,7 +11,6 @@ use session_store::{Locator, StoreError};
 /// Why an operation of the engine failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[expect(missing_docs, reason = "the members are the numbers and ids of the message, and the messages are here")]
-#[non_exhaustive]
 pub enum EngineError {
     /// A defect of the engine.
     #[error("{message}")]
@@ -93,7 +92,6 @@ pub enum EngineError {
 
 /// The kind of an error, for callers that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// A defect, or a file that cannot be read.
     Internal,

@@ -100,7 +100,6 @@ impl Host for NoHost {
 
 /// A question that a host can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Question {
     /// A request for a summary: [`Host::summarize`].
     Summary,

@@ -105,7 +105,6 @@ impl Host for ClientHost {
             Question::Continuation => self.continues,
             Question::BeforeCompaction => self.has_hook(BEFORE_COMPACT),
             Question::BeforeNavigation => self.has_hook(BEFORE_TREE),
-            _ => false,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::wire;
 impl From<ErrorKind> for Kind {
     fn from(kind: ErrorKind) -> Self {
         match kind {
+            ErrorKind::Internal | ErrorKind::Store => Self::InternalError,
             ErrorKind::Cancelled => Self::RequestCancelled,
             ErrorKind::InvalidArgument => Self::InvalidParams,
             ErrorKind::SessionNotFound => Self::SessionNotFound,
@@ -25,8 +26,6 @@ impl From<ErrorKind> for Kind {
             ErrorKind::CancelledByHook => Self::CancelledByHook,
             ErrorKind::InvalidHookResult => Self::InvalidHookResult,
             ErrorKind::InvalidSettings => Self::InvalidSettings,
-            // Internal errors, failures of the store, and kinds that the engine may add.
-            _ => Self::InternalError,
         }
     }
 }
@@ -54,6 +53,8 @@ pub(crate) fn failure(failure: &SummarizerFailure) -> wire::SummarizerFailure {
 /// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
 pub(super) fn nature(error: &EngineError) -> (&'static str, bool) {
     match error {
+        // What the store says is told by the errors of the server.
+        EngineError::Internal { .. } | EngineError::Store { .. } => ("internal", false),
         EngineError::Cancelled => ("cancelled", false),
         EngineError::InvalidArgument { .. } => ("wrongParameter", false),
         EngineError::SessionNotOpen { .. } => ("notOpen", false),
@@ -76,8 +77,6 @@ pub(super) fn nature(error: &EngineError) -> (&'static str, bool) {
         EngineError::CancelledByHook => ("cancelledByHook", false),
         EngineError::InvalidHookResult { .. } => ("invalidHookResult", false),
         EngineError::InvalidSettings { .. } => ("wrongSetting", false),
-        // Internal errors, and errors that the engine may add. The server reports errors of the store itself.
-        _ => ("internal", false),
     }
 }
 
@@ -88,6 +87,11 @@ pub(super) fn details(error: &EngineError) -> Value {
         json!({ "expectedLeafId": shown(expected), "leafId": shown(actual) })
     };
     match error {
+        EngineError::Internal { .. }
+        | EngineError::Cancelled
+        | EngineError::ReadOnly { .. }
+        | EngineError::Store { .. }
+        | EngineError::CancelledByHook => json!({}),
         EngineError::InvalidArgument { path, expected } | EngineError::InvalidHookResult { path, expected } => {
             json!({ "path": path, "expected": expected })
         }
@@ -138,7 +142,6 @@ pub(super) fn details(error: &EngineError) -> Value {
         EngineError::NotSmaller { summary_tokens, replaced_tokens } => {
             json!({ "summaryTokens": summary_tokens, "replacedTokens": replaced_tokens })
         }
-        _ => json!({}),
     }
 }
 
