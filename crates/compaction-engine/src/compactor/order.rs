@@ -5,10 +5,9 @@ use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
-use compaction_core::settings::CompactionSettings;
+use compaction_core::settings::{CompactionSettings, EffectiveLimits};
 use compaction_core::summary::{ShownFiles, append_file_blocks};
 use compaction_core::tokens::estimate_text;
-use compaction_core::trigger::EffectiveLimits;
 use compaction_core::{extractive, system_state, trigger};
 
 use super::plan::{Balance, Measure};
