@@ -112,17 +112,22 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed("");
     }
     let mut rest = Cow::Borrowed(text);
-    for element in HARNESS_ELEMENTS {
-        if let Some(without) = without_element(&rest, element) {
-            rest = Cow::Owned(without);
+    if memchr::memmem::find(text.as_bytes(), b"</").is_some() {
+        for element in HARNESS_ELEMENTS {
+            if let Some(without) = without_element(&rest, element) {
+                rest = Cow::Owned(without);
+            }
+        }
+        for element in PERSON_ELEMENTS {
+            if let Some(bare) = unwrapped(&rest, element) {
+                rest = Cow::Owned(bare);
+            }
         }
     }
-    for element in PERSON_ELEMENTS {
-        if let Some(bare) = unwrapped(&rest, element) {
-            rest = Cow::Owned(bare);
-        }
-    }
-    let is_harness = |line: &str| HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start));
+    let is_harness = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with(['[', 'C']) && HARNESS_LINES.iter().any(|start| line.starts_with(start))
+    };
     if rest.lines().any(is_harness) {
         let kept: Vec<&str> = rest.lines().filter(|line| !is_harness(line)).collect();
         rest = Cow::Owned(kept.join("\n"));
@@ -139,7 +144,7 @@ fn starts_as_harness(text: &str) -> bool {
 /// `None` if there is none. An element without an end tag stays, since a person may mention it.
 fn without_element(text: &str, name: &str) -> Option<String> {
     let close = format!("</{name}>");
-    let last_close = text.rfind(&close)?;
+    let last_close = memchr::memmem::rfind(text.as_bytes(), close.as_bytes())?;
     let mut out = String::new();
     let mut from = 0;
     let mut kept = 0;
@@ -161,8 +166,9 @@ fn without_element(text: &str, name: &str) -> Option<String> {
 
 /// `text` with the content of `<name>…</name>` in place of the element.
 fn unwrapped(text: &str, name: &str) -> Option<String> {
-    let (start, inside) = opening(text, name)?;
     let close = format!("</{name}>");
+    memchr::memmem::find(text.as_bytes(), close.as_bytes())?;
+    let (start, inside) = opening(text, name)?;
     let end = inside + text[inside..].find(&close)?;
     let words = text[inside..end].trim();
     let bare = format!("{}{words} {}", &text[..start], text[end + close.len()..].trim_start());
