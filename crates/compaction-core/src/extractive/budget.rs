@@ -71,11 +71,11 @@ fn placed(kind: SummaryKind, section: Section) -> Section {
 
 /// The summary of `kind` with the candidates and statements that fit into the tokens of `style`, but at
 /// least [`MINIMUM_TOKENS`].
-pub(super) fn choose(ledger: &Ledger, mut candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
+pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind, style: &Style<'_>) -> String {
     let units = style.max_tokens.max(MINIMUM_TOKENS).saturating_mul(UNITS_PER_TOKEN);
     let frame = utf16_len(&Sections::default().render(kind));
     let room = usize::try_from(units).unwrap_or(usize::MAX).saturating_sub(frame);
-    let name_lists = NameList::of(&mut candidates);
+    let name_lists = NameList::of(ledger);
     let mut lists = preferred(candidates, kind);
     let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
     chooser.take_musts(&mut lists);
@@ -130,18 +130,18 @@ impl List {
     }
 }
 
-pub(super) struct Chooser {
+pub(super) struct Chooser<'a> {
     kind: SummaryKind,
     /// UTF-16 units for all items.
     pub(super) budget: usize,
     /// UTF-16 units that are left.
     pub(super) left: usize,
     pub(super) chosen: Vec<(Section, Candidate)>,
-    name_lists: [NameList; 2],
+    name_lists: [NameList<'a>; 2],
     digest: Vec<String>,
 }
 
-impl Chooser {
+impl Chooser<'_> {
     /// Takes the items that must not be left out, newest first. Each may use half of the remaining room
     /// and is cut to it.
     fn take_musts(&mut self, lists: &mut [List]) {
@@ -226,10 +226,7 @@ impl Chooser {
         let items = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str());
         let texts: Vec<&str> = items.chain(self.digest.iter().map(String::as_str)).collect();
         for list in &mut self.name_lists {
-            list.leave_out(texts.iter().copied());
-        }
-        for list in &mut self.name_lists {
-            list.take(NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
+            list.take(&texts, NAMES_PERCENT, self.budget.saturating_sub(self.left), &mut self.left);
         }
     }
 

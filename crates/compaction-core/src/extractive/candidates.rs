@@ -25,12 +25,10 @@ const SHORT_REQUEST: usize = 60;
 /// Most statements of the newest answer about the current work.
 const MOST_SAID: usize = 3;
 
-/// Candidates, and lists of names, most important first.
+/// The candidates of a ledger.
 #[derive(Debug)]
 pub(super) struct Candidates {
     pub(super) pool: Pool,
-    pub(super) paths: Vec<String>,
-    pub(super) identifiers: Vec<String>,
 }
 
 impl Candidates {
@@ -49,12 +47,7 @@ impl Candidates {
         builder.actions();
         builder.errors();
         builder.go_on();
-        let name = |name: &crate::ledger::NameRecord| one_line(&name.name);
-        Self {
-            paths: ledger.paths.iter().map(name).collect(),
-            identifiers: ledger.identifiers.iter().map(name).collect(),
-            pool: builder.pool,
-        }
+        Self { pool: builder.pool }
     }
 }
 

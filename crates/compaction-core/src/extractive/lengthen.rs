@@ -11,7 +11,7 @@ use crate::summary::Section;
 /// grows much.
 const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
 
-impl Chooser {
+impl Chooser<'_> {
     /// Lengthens the cut items with the remaining room, most important first. Very long ones, such as
     /// requests with a file in them, leave half of the budget free.
     pub(super) fn lengthen(&mut self) {

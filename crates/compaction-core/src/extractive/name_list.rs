@@ -1,55 +1,58 @@
 //! Lists of names, each on one line.
 
 use super::budget::cost;
-use super::candidates::Candidates;
 use crate::ledger::finder::{Finder, Pattern};
 use crate::ledger::labels::{IDENTIFIERS, PATHS};
+use crate::ledger::text::one_line;
+use crate::ledger::{Ledger, NameRecord};
 use crate::summary::Section;
 use crate::text::utf16_len;
 
 const SEPARATOR: &str = ", ";
 
+/// Names that are compared with the other items at once.
+const BATCH: usize = 128;
+
 /// A list of names, on one line.
-pub(super) struct NameList {
+pub(super) struct NameList<'a> {
     label: &'static str,
-    items: Vec<String>,
-    taken: usize,
+    names: &'a [NameRecord],
+    taken: Vec<String>,
     used: usize,
 }
 
-impl NameList {
+impl<'a> NameList<'a> {
     /// The lists in the order of filling.
-    pub(super) fn of(candidates: &mut Candidates) -> [Self; 2] {
-        let list = |label, items: &mut Vec<String>| Self { label, items: std::mem::take(items), taken: 0, used: 0 };
-        [list(PATHS, &mut candidates.paths), list(IDENTIFIERS, &mut candidates.identifiers)]
+    pub(super) fn of(ledger: &'a Ledger) -> [Self; 2] {
+        let list = |label, names| Self { label, names, taken: Vec::new(), used: 0 };
+        [list(PATHS, &ledger.paths), list(IDENTIFIERS, &ledger.identifiers)]
     }
 
-    /// Takes items while they fit into `percent` of `budget` and into `left`.
-    pub(super) fn take(&mut self, percent: usize, budget: usize, left: &mut usize) {
+    /// Takes names that appear in none of `texts`, while they fit into `percent` of `budget` and into
+    /// `left`.
+    pub(super) fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
         let allowed = budget / 100 * percent;
-        while let Some(item) = self.items.get(self.taken) {
-            let frame = if self.taken == 0 { cost(Section::CriticalContext, self.label) } else { SEPARATOR.len() };
-            let cost = utf16_len(item) + frame;
-            if self.used + cost > allowed || cost > *left {
-                return;
+        for names in self.names.chunks(BATCH) {
+            let names: Vec<String> = names.iter().map(|name| one_line(&name.name)).collect();
+            let patterns = names.iter().map(|name| Pattern { text: name, is_word: true }).collect();
+            let mut finder = Finder::new(patterns);
+            texts.iter().for_each(|text| finder.search(text));
+            let is_there = finder.found();
+            for (name, _) in names.into_iter().zip(is_there).filter(|(_, is_there)| !is_there) {
+                let is_first = self.taken.is_empty();
+                let frame = if is_first { cost(Section::CriticalContext, self.label) } else { SEPARATOR.len() };
+                let cost = utf16_len(&name) + frame;
+                if self.used + cost > allowed || cost > *left {
+                    return;
+                }
+                self.used += cost;
+                *left -= cost;
+                self.taken.push(name);
             }
-            self.used += cost;
-            *left -= cost;
-            self.taken += 1;
         }
     }
 
-    /// Removes the items that appear in `texts`.
-    pub(super) fn leave_out<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
-        let patterns = self.items.iter().map(|item| Pattern { text: item, is_word: true }).collect();
-        let mut finder = Finder::new(patterns);
-        texts.for_each(|text| finder.search(text));
-        let mut is_told = finder.found().into_iter();
-        self.items.retain(|_| !is_told.next().unwrap_or(false));
-    }
-
     pub(super) fn item(&self) -> Option<String> {
-        let taken = &self.items[..self.taken];
-        (!taken.is_empty()).then(|| format!("{}{}", self.label, taken.join(SEPARATOR)))
+        (!self.taken.is_empty()).then(|| format!("{}{}", self.label, self.taken.join(SEPARATOR)))
     }
 }

@@ -12,6 +12,7 @@ use super::person;
 use super::plan::LatestPlan;
 use super::scan::NameKind;
 use super::selection::SharedVocabulary;
+use super::sentences::{Part, parts};
 use super::statements::Statements;
 use super::subject::{ActionKind, Subject};
 use super::{Ledger, LeftOut, Places, earlier_summary};
@@ -163,7 +164,9 @@ impl<'a> Collector<'a> {
     fn read_answer(&mut self, message: &'a Message, assistant: &'a Assistant, place: SourcePosition<'a>) {
         let text = blocks_text(&assistant.content, "\n");
         let is_final = assistant.stop_reason.as_deref() == Some("stop");
-        self.statements.add_model(place, &text, is_final);
+        let parts: Vec<Part<'_>> = parts(&text).collect();
+        self.statements.add_model(place, &parts, is_final);
+        self.dialogue.add_decisions(place, &parts, &mut self.notes);
         for block in &assistant.content {
             if let Block::Text(text) = block {
                 self.read_prose(text, place, Places::ANSWER);
@@ -171,7 +174,7 @@ impl<'a> Collector<'a> {
             }
         }
         self.plan.read_answer(&text, place.position);
-        self.dialogue.read_model(place, text, assistant.stop_reason.as_deref(), &mut self.notes);
+        self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         for call in message.tool_calls() {
             let begun = self.actions.begin(place, call, self.tools);
             for (voice, said) in begun.said {

@@ -13,6 +13,7 @@ use super::cues::is_sized;
 use super::sentences::sentences;
 use super::text::{has_any, normalised, starts_with_any};
 use languages::{LANGUAGES, Language, Negation, POLITE};
+use phrases::Languages;
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
 /// between semicolons are examined.
@@ -45,17 +46,71 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
         return true;
     }
     let words = normalised(sentence);
-    // The text has a space at both ends, so fewer than four parts are at most one word.
-    if words.split(' ').count() < 4 {
+    // The text has a space at both ends, so fewer than three are at most one word.
+    if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
     let said = phrases::said(&words);
-    let (sentences, clauses) = (clauses(sentence, &[';']), clauses(sentence, &[';', ',']));
-    let orders = |language: &Language| {
-        let begins = || sentences.iter().any(|part| starts_with_any(part, language.starts));
-        begins() || clauses.iter().any(|clause| language.orders(clause))
-    };
-    LANGUAGES.iter().zip(said).any(|(language, said)| !said.reports && (said.demands || orders(language)))
+    said.demands & !said.reports != 0 || orders(sentence, !said.reports)
+}
+
+/// Whether a part of a sentence is an order in one of `languages`.
+fn orders(sentence: &str, languages: Languages) -> bool {
+    let begins = |part: &str, of: Languages| each_of(of).any(|language| starts_with_any(part, language.starts));
+    let is_order = |part: &str, of: Languages| each_of(of).any(|language| language.orders(part));
+    sentence.split(';').any(|part| {
+        let whole = Clause::of(part);
+        let mut clauses = part.split(',').map(Clause::of);
+        begins(whole.words(), languages & whole.languages)
+            || match part.contains(',') {
+                false => is_order(whole.words(), languages & whole.languages),
+                true => clauses.any(|clause| is_order(clause.words(), languages & clause.languages)),
+            }
+    })
+}
+
+/// The tables of a set of languages.
+fn each_of(languages: Languages) -> impl Iterator<Item = &'static Language> {
+    LANGUAGES.iter().enumerate().filter(move |(index, _)| languages & 1 << index != 0).map(|(_, language)| language)
+}
+
+/// A part of a sentence between marks.
+struct Clause {
+    /// It is normalised.
+    text: String,
+    /// Where it begins after polite words.
+    start: usize,
+    /// The languages in which it may be an order, by its first and last word.
+    languages: Languages,
+}
+
+impl Clause {
+    fn of(text: &str) -> Self {
+        let mut text = normalised(text);
+        if memchr::memchr(b'\'', text.as_bytes()).is_some() {
+            // The elided form is one word with the verb.
+            text = text.replace(" n'", " ne ");
+        }
+        let mut start = 0;
+        let mut first = phrases::Roles::default();
+        while let Some(word) = text[start..].split_whitespace().next() {
+            first = phrases::roles(word);
+            if !first.is_polite {
+                break;
+            }
+            let rest = text[start..].trim_start();
+            let behind = |polite: &&str| rest.strip_prefix(*polite).filter(|rest| rest.starts_with(' ')).map(str::len);
+            let Some(left) = POLITE.iter().find_map(behind) else { break };
+            start = text.len() - left;
+            first = phrases::Roles::default();
+        }
+        let last = text[start..].split_whitespace().next_back().map(phrases::roles).unwrap_or_default();
+        Self { languages: first.begins | last.ends, text, start }
+    }
+
+    fn words(&self) -> &str {
+        &self.text[self.start..]
+    }
 }
 
 impl Language {
@@ -86,23 +141,6 @@ impl Negation {
             stems => stems.iter().any(|stem| verb.strip_prefix(stem).is_some_and(ends)),
         }
     }
-}
-
-/// The parts of a sentence between marks, normalised, without polite words in front.
-fn clauses(sentence: &str, marks: &[char]) -> Vec<String> {
-    let clause = |clause: &str| {
-        // The elided form is one word with the verb.
-        let words = normalised(clause).replace(" n'", " ne ");
-        let mut rest = words.as_str();
-        while let Some(shorter) = POLITE.iter().find_map(|polite| {
-            let rest = rest.trim_start().strip_prefix(polite)?;
-            rest.starts_with(' ').then_some(rest)
-        }) {
-            rest = shorter;
-        }
-        rest.to_owned()
-    };
-    sentence.split(marks).map(clause).collect()
 }
 
 #[cfg(test)]

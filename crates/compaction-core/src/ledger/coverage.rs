@@ -6,7 +6,10 @@
 
 use super::Statement;
 use super::sentences::sentences;
-use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
+use super::terms::{
+    ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, Token, UNDERSCORE, hash_of_ascii, is_unspaced,
+    mixed, tokens, trimmed,
+};
 use crate::text::utf16_len;
 
 /// UTF-16 units of a window over lines, and from the start of one window to the next.
@@ -94,6 +97,17 @@ pub(super) struct Coverage {
     units: usize,
     lines: u32,
     by_term: ByTerm<Occurrences>,
+    /// One bit for some bits of the hash of each term, since most words of a text are no target terms.
+    filter: Vec<u64>,
+}
+
+/// Bits of [`Coverage::filter`], as a power of two.
+const FILTER_BITS: u32 = 15;
+
+/// Where the bit of a hash is.
+fn filter_bit(hash: u64) -> (usize, u64) {
+    let bits = hash >> (64 - FILTER_BITS);
+    ((bits / 64) as usize, 1 << (bits % 64))
 }
 
 /// The windows and lines that hold a term, in order.
@@ -107,10 +121,13 @@ impl Coverage {
     /// An empty index of the terms of `targets`.
     pub(super) fn looking_for<'a>(targets: impl Iterator<Item = &'a Target>) -> Self {
         let mut by_term = ByTerm::default();
+        let mut filter = vec![0; (1 << FILTER_BITS) / 64];
         for (hash, _) in targets.flat_map(|target| &target.terms) {
+            let (word, bit) = filter_bit(*hash);
+            filter[word] |= bit;
             by_term.entry(*hash).or_insert_with(Occurrences::default);
         }
-        Self { units: 0, lines: 0, by_term }
+        Self { units: 0, lines: 0, by_term, filter }
     }
 
     /// Adds `text`. Windows continue from the text before it.
@@ -130,7 +147,12 @@ impl Coverage {
         let own = (length <= LONGEST_LINE).then_some(self.lines);
         self.lines += u32::from(own.is_some());
         for term in terms {
-            let Some(occurrences) = term.hash.and_then(|hash| self.by_term.get_mut(&hash)) else { continue };
+            let Some(hash) = term.hash else { continue };
+            let (word, bit) = filter_bit(hash);
+            if self.filter[word] & bit == 0 {
+                continue;
+            }
+            let Some(occurrences) = self.by_term.get_mut(&hash) else { continue };
             let window = ((self.units + term.at * length / line.len().max(1)) / STEP) as u32;
             // Windows overlap by half, so each term is in two of them.
             [window, window + 1].into_iter().for_each(|window| push_new(&mut occurrences.windows, window));
@@ -228,7 +250,21 @@ fn each_term(text: &str, found: &mut impl FnMut(Term)) {
 }
 
 fn read_token(token: Token<'_>, found: &mut impl FnMut(Term)) {
-    let Token { text, at, is_ascii } = token;
+    let Token { text, at, is_ascii, kinds, inner } = token;
+    if is_ascii && kinds & (HYPHEN | DOT | SLASH | SIGN | UNDERSCORE) == 0 {
+        let is_name = kinds & DIGIT != 0 || inner & CAPITAL != 0 && kinds & SMALL != 0;
+        let is_number = is_name && kinds & (SMALL | CAPITAL) == 0;
+        let bytes = text.as_bytes();
+        let hash = match is_name {
+            true => Some(hash_of_ascii(bytes)),
+            false if bytes.len() < 3 => None,
+            false => {
+                let singular = if bytes.len() > 3 { bytes.strip_suffix(b"s").unwrap_or(bytes) } else { bytes };
+                Some(hash_of_ascii(&singular[..singular.len().min(BEGINNING)]))
+            }
+        };
+        return found(Term { hash, is_name, is_number, is_directory: false, at });
+    }
     let token = trimmed(text, |byte| matches!(byte, b'-' | b'.' | b'/' | b'@' | b'#' | b'_'));
     if token.is_empty() {
         return;

@@ -7,7 +7,7 @@ use super::constraints::constraints;
 use super::cues::{decision, goal_line, is_trivial};
 use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::requests::Topics;
-use super::sentences::{is_prose, sentences};
+use super::sentences::{Part, is_prose, sentences};
 use super::steps::explicit_steps;
 use super::text::clip_middle;
 use super::{Request, RequestWeight};
@@ -49,13 +49,14 @@ pub(super) struct Dialogue<'a> {
 
 /// Reads constraints and withdrawals of a person, sentence by sentence.
 pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mut NoteList) {
-    let all: Vec<&str> = sentences(text).collect();
-    let typed = all.iter().filter(|sentence| is_prose(sentence)).count();
+    let all: Vec<(&str, bool)> = sentences(text).map(|sentence| (sentence, is_prose(sentence))).collect();
+    let typed = all.iter().filter(|(_, is_prose)| *is_prose).count();
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
-    let is_wish = |(at, sentence): &(usize, &&str)| !is_between(*at) && is_prose(sentence) && !is_report(sentence);
-    for (number, (_, sentence)) in all.iter().enumerate().filter(is_wish).enumerate() {
+    let is_wish = |at: usize, sentence: &str, is_prose: bool| !is_between(at) && is_prose && !is_report(sentence);
+    let wishes = all.iter().enumerate().filter(|(at, (sentence, is_prose))| is_wish(*at, sentence, *is_prose));
+    for (number, (_, (sentence, _))) in wishes.enumerate() {
         // A withdrawal is compared with every constraint and decision, so their number is limited.
         if number < MOST_WITHDRAWING {
             notes.withdraw(sentence, place);
@@ -104,22 +105,24 @@ impl<'a> Dialogue<'a> {
         notes.add(NoteKind::Fact, &goal_line(first), place, true);
     }
 
-    pub(super) fn read_model(
-        &mut self,
-        place: SourcePosition<'a>,
-        text: Cow<'a, str>,
-        stop: Option<&str>,
-        notes: &mut NoteList,
-    ) {
+    /// Adds the decisions in an answer.
+    pub(super) fn add_decisions(&self, place: SourcePosition<'a>, parts: &[Part<'_>], notes: &mut NoteList) {
+        let decisions = parts.iter().filter_map(|part| match part {
+            Part::Said(sentence) => decision(sentence),
+            Part::Code(_) => None,
+        });
+        for (item, has_reason) in decisions {
+            notes.add(NoteKind::Decision, &item, place, !has_reason);
+        }
+    }
+
+    pub(super) fn read_model(&mut self, place: SourcePosition<'a>, text: Cow<'a, str>, stop: Option<&str>) {
         if stop == Some("stop") {
             self.answered = place.position;
         }
         self.is_waiting = stop == Some("toolUse");
         if text.trim().is_empty() {
             return;
-        }
-        for (item, has_reason) in sentences(&text).filter_map(decision) {
-            notes.add(NoteKind::Decision, &item, place, !has_reason);
         }
         if self.answers.len() == RECENT_ANSWERS {
             self.answers.pop_front();

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::notes::SourcePosition;
 use super::scan::{NameKind, is_weak_path, scan};
+use super::terms::TextHashing;
 use super::text::quoted;
 use super::{NameRecord, Places, Sources};
 use crate::entry::EntryId;
@@ -20,7 +21,7 @@ const LONGEST_QUOTED: usize = 80;
 /// The names seen so far.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Names<'a> {
-    seen: HashMap<(NameKind, &'a str), Seen<'a>>,
+    seen: HashMap<(NameKind, &'a str), Seen<'a>, TextHashing>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,11 +73,14 @@ impl<'a> Names<'a> {
 
     /// Marks the names that appear in error lines.
     pub(super) fn mark_errors<'b>(&mut self, lines: impl Iterator<Item = &'b str>) {
-        let mut named = HashSet::new();
+        let mut named: HashSet<&str, TextHashing> = HashSet::default();
         for line in lines {
             scan(line, |_, name| {
                 named.insert(name);
             });
+        }
+        if named.is_empty() {
+            return;
         }
         for (_, seen) in self.seen.iter_mut().filter(|((_, name), _)| named.contains(name)) {
             seen.places = seen.places.with(Places::ERROR);

@@ -47,7 +47,8 @@ impl LatestPlan {
             let line = line.trim_start().trim_start_matches(['-', '*', '+']).trim_start();
             ["[ ]", "[x]", "[X]"].iter().any(|mark| line.starts_with(mark))
         };
-        if !text.contains("[ ]") && !text.contains("[x]") && !text.contains("[X]") {
+        let is_open = |at: usize| matches!(text.as_bytes().get(at..at + 3), Some(b"[ ]" | b"[x]" | b"[X]"));
+        if !memchr::memchr_iter(b'[', text.as_bytes()).any(is_open) {
             return;
         }
         let boxes: Vec<&str> = prose(text).filter(is_box).collect();

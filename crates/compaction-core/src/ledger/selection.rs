@@ -12,7 +12,10 @@ use memchr::memmem;
 
 use super::Ledger;
 use super::statements::{Statement, Voice};
-use super::terms::{ByTerm, SEED, Token, hash_of_ascii, is_unspaced, mixed, tokens, trimmed};
+use super::terms::{
+    ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, TextHashing, Token, UNDERSCORE, hash_of_ascii,
+    is_unspaced, mixed, tokens, trimmed,
+};
 use crate::text::utf16_len;
 
 /// UTF-16 units of the separator before a statement.
@@ -107,8 +110,8 @@ impl Selection<'_> {
     ) -> Vec<(usize, f32)> {
         let mut heap: BinaryHeap<Ranked> =
             candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
-        let mut has_label: HashSet<u64> = HashSet::new();
-        let mut said: HashSet<&str> = HashSet::new();
+        let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
+        let mut said: HashSet<&str, TextHashing> = HashSet::default();
         let mut chosen = Vec::new();
         let mut left = self.units;
         while let Some(top) = heap.pop() {
@@ -128,8 +131,10 @@ impl Selection<'_> {
                 continue;
             }
             let text = statements[top.index].text.as_str();
-            let finder = memmem::Finder::new(text);
-            if said.contains(text) || told.iter().any(|told| finder.find(told.as_bytes()).is_some()) {
+            let mut longer = told.iter().filter(|told| told.len() >= text.len()).peekable();
+            let finder = longer.peek().map(|_| memmem::Finder::new(text));
+            let is_in = |told: &&str| finder.as_ref().is_some_and(|finder| finder.find(told.as_bytes()).is_some());
+            if said.contains(text) || longer.any(is_in) {
                 candidate.tell(&mut is_told);
                 continue;
             }
@@ -304,7 +309,15 @@ fn rarity(count: u32, all: usize) -> f32 {
 
 /// Calls `found` with the hash of each term of `text`, and whether it is a name or a number.
 fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
-    for Token { text, is_ascii, .. } in tokens(text) {
+    for Token { text, is_ascii, kinds, inner, .. } in tokens(text) {
+        if is_ascii && kinds & (HYPHEN | DOT | SLASH | SIGN) == 0 {
+            let has_inner_capital = inner & CAPITAL != 0 && kinds & SMALL != 0;
+            let is_name = kinds & DIGIT != 0 && text.len() > 1 || inner & UNDERSCORE != 0 || has_inner_capital;
+            if is_name || text.len() >= 3 {
+                found(hash_of_ascii(text.as_bytes()), is_name);
+            }
+            continue;
+        }
         let token = trimmed(text, |byte| matches!(byte, b'-' | b'.' | b'/' | b'@' | b'#'));
         if token.is_empty() {
             continue;

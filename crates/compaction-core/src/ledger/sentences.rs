@@ -38,10 +38,11 @@ const LONGEST_ABBREVIATION: usize = 12;
 
 /// The sentences of `text`, without code between fences, headings and list markers.
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    prose(text).flat_map(|line| Sentences { rest: without_marker(line) })
+    prose(text).flat_map(|line| Sentences::of(without_marker(line)))
 }
 
 /// A part of a text.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
     /// A sentence.
     Said(&'a str),
@@ -51,7 +52,7 @@ pub(crate) enum Part<'a> {
 
 /// The sentences of `text` and the code between them, in their order.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
-    Parts { rest: text, line: Sentences { rest: "" } }
+    Parts { rest: text, line: Sentences::of("") }
 }
 
 struct Parts<'a> {
@@ -70,10 +71,11 @@ impl<'a> Iterator for Parts<'a> {
             if self.rest.is_empty() {
                 return None;
             }
-            let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+            let end = memchr::memchr(b'\n', self.rest.as_bytes());
+            let (line, rest) = end.map_or((self.rest, ""), |end| (&self.rest[..end], &self.rest[end + 1..]));
             self.rest = rest;
             if !line.trim_start().starts_with("```") {
-                self.line = Sentences { rest: without_marker(line) };
+                self.line = Sentences::of(without_marker(line));
                 continue;
             }
             let is_fence = |line: &str| line.trim_start().starts_with("```");
@@ -95,20 +97,24 @@ impl<'a> Iterator for Parts<'a> {
 /// Whether a sentence consists of words and not of code, data or log lines.
 pub(crate) fn is_prose(sentence: &str) -> bool {
     let (mut marks, mut letters, mut all) = (0usize, 0usize, 0usize);
+    let mut is_unspaced = false;
     for character in sentence.chars() {
         all += 1;
         match character {
-            _ if character.is_alphabetic() || character == ' ' => letters += 1,
+            'a'..='z' | 'A'..='Z' | ' ' => letters += 1,
             '{' | '}' | '=' | '<' | '>' | '|' | '[' | ']' | '\\' | '_' | '*' | ';' | '\u{2500}'..='\u{259f}' => {
                 marks += 1
             }
-            _ => {}
+            '\0'..='\u{7f}' => {}
+            _ => {
+                letters += usize::from(character.is_alphabetic());
+                is_unspaced |= ('\u{2E80}'..='\u{FFDC}').contains(&character);
+            }
         }
     }
-    let longest = sentence.split_whitespace().map(str::len).max().unwrap_or(0);
-    let is_unspaced = sentence.chars().any(|character| ('\u{2E80}'..='\u{FFDC}').contains(&character));
     let starts_plain = !sentence.starts_with(['{', '}', '[', '"', '<', '|', '\u{2502}', '+', '$', '>', '(', '\'']);
-    letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || longest <= 48)
+    let has_short_words = || sentence.split_whitespace().all(|word| word.len() <= 48);
+    letters * 100 >= all * 78 && marks * 25 <= all && starts_plain && (is_unspaced || has_short_words())
 }
 
 /// The lines of `text` without code between fences.
@@ -133,6 +139,45 @@ pub(crate) fn without_marker(line: &str) -> &str {
 
 struct Sentences<'a> {
     rest: &'a str,
+    /// Whether it may have [`WIDE_ENDS`].
+    is_wide: bool,
+}
+
+impl<'a> Sentences<'a> {
+    /// The sentences of a line.
+    fn of(line: &'a str) -> Self {
+        // The first bytes of the wide marks are among these. The loop is compiled to vector instructions.
+        let is_wide = line.bytes().fold(false, |is_wide, byte| is_wide | (byte >= 0xD8));
+        Self { rest: line, is_wide }
+    }
+
+    /// Bytes of the first sentence.
+    fn end(&self) -> usize {
+        let text = self.rest;
+        let bytes = text.as_bytes();
+        let is_end = |at: usize| {
+            matches!(bytes.get(at + 1), Some(b' ' | b'\t'))
+                && !(bytes[at] == b'.' && is_abbreviation(&text[..at], text[at + 1..].trim_start()))
+        };
+        if !self.is_wide {
+            let mut ends = memchr::memchr3_iter(b'.', b'!', b'?', bytes);
+            return ends.find(|at| is_end(*at)).map_or(text.len(), |at| at + 1);
+        }
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'.' | b'!' | b'?' if is_end(at) => return at + 1,
+                // The first bytes of the wide marks.
+                0xD8 | 0xE0 | 0xE3 | 0xEF => {
+                    if let Some(mark) = WIDE_ENDS.iter().find(|mark| text[at..].starts_with(**mark)) {
+                        let rest = &text[at + mark.len()..];
+                        return text.len() - rest.trim_start_matches(CLOSERS).len();
+                    }
+                }
+                _ => {}
+            }
+        }
+        text.len()
+    }
 }
 
 impl<'a> Iterator for Sentences<'a> {
@@ -143,31 +188,10 @@ impl<'a> Iterator for Sentences<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let (sentence, rest) = self.rest.split_at(end(self.rest));
+        let (sentence, rest) = self.rest.split_at(self.end());
         self.rest = rest;
         Some(sentence)
     }
-}
-
-/// Bytes of the first sentence of `text`.
-fn end(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'.' | b'!' | b'?' if !matches!(bytes.get(at + 1), Some(b' ' | b'\t')) => {}
-            b'.' if is_abbreviation(&text[..at], text[at + 1..].trim_start()) => {}
-            b'.' | b'!' | b'?' => return at + 1,
-            // The first bytes of the wide marks.
-            0xD8 | 0xE0 | 0xE3 | 0xEF => {
-                if let Some(mark) = WIDE_ENDS.iter().find(|mark| text[at..].starts_with(**mark)) {
-                    let rest = &text[at + mark.len()..];
-                    return text.len() - rest.trim_start_matches(CLOSERS).len();
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 /// Whether a full stop between `before` and `after` belongs to the word before it.

@@ -3,11 +3,13 @@
 //! Summaries are made from them. [`super::selection`] decides which of them are worth their space, both
 //! in a summary and in the stored form.
 
+use std::borrow::Cow;
+
 use super::Sources;
 use super::cues::is_announcement;
 use super::notes::SourcePosition;
 use super::sentences::{Part, is_prose, parts};
-use super::text::{clip_middle, one_line};
+use super::text::{as_line, clip_middle};
 use crate::text::{prefix_utf16, utf16_len};
 
 /// UTF-16 units of the longest statement.
@@ -97,31 +99,31 @@ impl Statements {
     /// Adds what a person said.
     pub(super) fn add_person(&mut self, place: SourcePosition<'_>, text: &str) {
         self.end_turn();
-        let line = one_line(text);
+        let line = as_line(text);
         if line.is_empty() {
             return;
         }
         if utf16_len(&line) <= LONGEST_MESSAGE {
-            self.push(Voice::Person, line, 0, place);
+            self.push(Voice::Person, line.into_owned(), 0, place);
             return;
         }
-        self.add_parts(place, text, |sentence| if is_prose(sentence) { Voice::Person } else { Voice::Quote });
+        self.add_parts(place, parts(text), |sentence| if is_prose(sentence) { Voice::Person } else { Voice::Quote });
     }
 
     /// Adds an answer of the model.
-    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, text: &str, is_final: bool) {
+    pub(super) fn add_model(&mut self, place: SourcePosition<'_>, parts: &[Part<'_>], is_final: bool) {
         self.newest = self.list.len();
         let voice = |sentence: &str| match is_announcement(sentence) {
             true => Voice::Announcement,
             false if is_final => Voice::Report,
             false => Voice::Remark,
         };
-        self.add_parts(place, text, voice);
+        self.add_parts(place, parts.iter().copied(), voice);
     }
 
     /// Adds a line of a call, a result or an earlier summary.
     pub(super) fn add_line(&mut self, voice: Voice, place: SourcePosition<'_>, text: &str) {
-        let line = clip_middle(&one_line(text), LONGEST);
+        let line = clip_middle(&as_line(text), LONGEST);
         if !line.is_empty() {
             self.push(voice, line, 0, place);
         }
@@ -135,22 +137,33 @@ impl Statements {
         self.newest = self.list.len();
     }
 
-    fn add_parts(&mut self, place: SourcePosition<'_>, text: &str, voice: impl Fn(&str) -> Voice) {
+    fn add_parts<'a>(
+        &mut self,
+        place: SourcePosition<'_>,
+        parts: impl Iterator<Item = Part<'a>>,
+        voice: impl Fn(&str) -> Voice,
+    ) {
         let mut number = 0;
-        for part in parts(text).take(MOST_OF_ONE) {
+        for part in parts.take(MOST_OF_ONE) {
             let (own, line) = match part {
                 Part::Said(sentence) => {
-                    let line = one_line(sentence);
-                    let line = if line.contains('*') { line.replace("**", "") } else { line };
+                    let mut line = as_line(sentence);
+                    if memchr::memchr(b'*', line.as_bytes()).is_some() {
+                        line = Cow::Owned(line.replace("**", ""));
+                    }
                     (voice(&line), line)
                 }
-                Part::Code(code) => (Voice::Quote, clip_middle(&one_line(code), LONGEST_QUOTE)),
+                Part::Code(code) => (Voice::Quote, Cow::Owned(clip_middle(&as_line(code), LONGEST_QUOTE))),
             };
             if !line.contains(char::is_alphanumeric) {
                 continue;
             }
-            let pieces = if own == Voice::Person { pieces(&line) } else { vec![clip_middle(&line, LONGEST)] };
-            for piece in pieces {
+            if own != Voice::Person {
+                self.push(own, clip_middle(&line, LONGEST), number, place);
+                number += 1;
+                continue;
+            }
+            for piece in pieces(&line) {
                 self.push(own, piece, number, place);
                 number += 1;
             }

@@ -38,14 +38,15 @@ pub(super) const SHARES: [(&str, usize); 14] = [
     ("facts", 1),
 ];
 
-/// The items of one list as JSON.
-struct List {
+/// The items of one list, which become JSON while there is room for them.
+struct List<'a> {
     name: &'static str,
-    /// In the order of storage.
-    items: Vec<String>,
-    /// Their indexes, the most important first.
+    /// The item at an index.
+    item: Box<dyn Fn(usize) -> String + 'a>,
+    /// The indexes of the items, the most important first.
     preferred: Vec<usize>,
-    /// How many of the preferred ones are stored.
+    /// The first of the preferred ones, as JSON, and how many of them are stored.
+    written: Vec<String>,
     taken: usize,
     /// How many more were never among the items.
     unchosen: usize,
@@ -55,13 +56,18 @@ struct List {
     earlier: u64,
 }
 
-impl List {
+impl List<'_> {
+    /// Bytes of the next item with its separator; `None` if there is none.
+    fn next_cost(&mut self) -> Option<usize> {
+        let index = *self.preferred.get(self.taken)?;
+        if self.written.len() == self.taken {
+            self.written.push((self.item)(index));
+        }
+        Some(self.written[self.taken].len() + 1)
+    }
+
     fn take(&mut self, room: &mut usize) {
-        while let Some(index) = self.preferred.get(self.taken) {
-            let cost = self.items[*index].len() + 1;
-            if cost > *room {
-                return;
-            }
+        while let Some(cost) = self.next_cost().filter(|cost| *cost <= *room) {
             *room -= cost;
             self.taken += 1;
         }
@@ -76,11 +82,12 @@ impl List {
     }
 
     fn write(&self, out: &mut String) {
-        let mut chosen: Vec<usize> = self.preferred[..self.taken].to_vec();
+        let mut chosen: Vec<(usize, &String)> =
+            self.preferred[..self.taken].iter().copied().zip(&self.written).collect();
         chosen.sort_unstable();
-        for (number, index) in chosen.into_iter().enumerate() {
+        for (number, (_, item)) in chosen.into_iter().enumerate() {
             out.push(if number == 0 { '[' } else { ',' });
-            out.push_str(&self.items[index]);
+            out.push_str(item);
         }
         out.push(']');
     }
@@ -94,8 +101,9 @@ impl Ledger {
         let plan = self.plan_json(max_bytes / 10);
         let mut room = max_bytes.saturating_sub(FRAME + plan.len());
         // The last request is stored at any cost.
-        if let Some(requests) = lists.first_mut().filter(|list| !list.items.is_empty()) {
-            let cost = requests.items[requests.preferred[0]].len() + 1;
+        if let Some(requests) = lists.first_mut()
+            && let Some(cost) = requests.next_cost()
+        {
             room = room.saturating_sub(cost);
             requests.taken = 1;
         }
@@ -110,7 +118,7 @@ impl Ledger {
         self.write(&plan, &lists, max_bytes)
     }
 
-    fn write(&self, plan: &str, lists: &[List], max_bytes: usize) -> String {
+    fn write(&self, plan: &str, lists: &[List<'_>], max_bytes: usize) -> String {
         let mut head = Members::default().number("version", VERSION).number("messages", self.messages);
         head = head.number("answered", self.answered).flag("isWaiting", self.is_waiting);
         let mut out = head.open();
@@ -164,43 +172,52 @@ impl Ledger {
         format!(",\"plan\":{{\"at\":{},\"tasks\":[{}]}}", self.plan.position, kept.join(","))
     }
 
-    fn lists(&self, max_bytes: usize) -> Vec<List> {
+    fn lists(&self, max_bytes: usize) -> Vec<List<'_>> {
         let newest = |count: usize| (0..count).rev().collect::<Vec<_>>();
         let first = |count: usize| (0..count).collect::<Vec<_>>();
-        SHARES
-            .iter()
-            .map(|(name, _)| {
-                let mut unchosen = 0;
-                let (items, preferred) = match *name {
-                    "requests" => (self.request_items(max_bytes), preferred_requests(self.requests.len())),
-                    "statements" => {
-                        let (items, count) = self.statement_items(max_bytes);
-                        unchosen = self.statements.len() - count;
-                        let newest = newest(items.len());
-                        (items, newest)
-                    }
-                    "errors" => (all(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
-                    "files" => (all(&self.files, file), order(&self.files, |file| !file.is_modified())),
-                    "identifiers" => (all(&self.identifiers, name_item), first(self.identifiers.len())),
-                    "paths" => (all(&self.paths, name_item), first(self.paths.len())),
-                    "commands" => (all(&self.commands, command), newest(self.commands.len())),
-                    name => {
-                        let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
-                        let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
-                        (
-                            notes.iter().map(|item| note(item)).collect(),
-                            order(&notes, |note| note.is_minor || note.is_withdrawn),
-                        )
-                    }
-                };
-                let idle = if *name == "requests" { self.replies() } else { Vec::new() };
-                List { name, unchosen, items, preferred, taken: 0, idle, earlier: self.left_out.of(name) }
-            })
-            .collect()
+        let list = |(name, _): &(&'static str, usize)| -> List<'_> {
+            let mut list = List {
+                name,
+                item: Box::new(|_| String::new()),
+                preferred: Vec::new(),
+                written: Vec::new(),
+                taken: 0,
+                unchosen: 0,
+                idle: Vec::new(),
+                earlier: self.left_out.of(name),
+            };
+            let (item, preferred): (Box<dyn Fn(usize) -> String>, _) = match *name {
+                "requests" => {
+                    list.idle = self.replies();
+                    let item = move |index| self.request_item(index, max_bytes);
+                    (Box::new(item), preferred_requests(self.requests.len()))
+                }
+                "statements" => {
+                    let (items, count) = self.statement_items(max_bytes);
+                    list.unchosen = self.statements.len() - count;
+                    let newest = newest(items.len());
+                    (Box::new(move |index| said(&items[index])), newest)
+                }
+                "errors" => (each(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
+                "files" => (each(&self.files, file), order(&self.files, |file| !file.is_modified())),
+                "identifiers" => (each(&self.identifiers, name_item), first(self.identifiers.len())),
+                "paths" => (each(&self.paths, name_item), first(self.paths.len())),
+                "commands" => (each(&self.commands, command), newest(self.commands.len())),
+                name => {
+                    let kind = NoteKind::ALL.iter().find(|(_, own)| *own == name).map(|(kind, _)| *kind);
+                    let notes: Vec<&Note> = self.notes.iter().filter(|note| Some(note.kind) == kind).collect();
+                    let order = order(&notes, |note| note.is_minor || note.is_withdrawn);
+                    (Box::new(move |index| note(notes[index])), order)
+                }
+            };
+            (list.item, list.preferred) = (item, preferred);
+            list
+        };
+        SHARES.iter().map(list).collect()
     }
 
-    /// The selected statements, message by message, and their number.
-    fn statement_items(&self, max_bytes: usize) -> (Vec<String>, usize) {
+    /// The selected statements in groups that follow each other in a message, and their number.
+    fn statement_items(&self, max_bytes: usize) -> (Vec<Vec<&Statement>>, usize) {
         let bytes: usize = self.statements.iter().map(|statement| statement.text.len()).sum();
         let units: usize = self.statements.iter().map(|statement| utf16_len(&statement.text)).sum();
         let room = max_bytes.saturating_sub(FRAME) / 100 * share_of("statements");
@@ -211,8 +228,7 @@ impl Ledger {
         let follows = |left: &&Statement, right: &&Statement| {
             left.position == right.position && left.voice == right.voice && left.number + 1 == right.number
         };
-        let items = chosen.chunk_by(follows).filter_map(said).collect();
-        (items, chosen.len())
+        (chosen.chunk_by(follows).map(<[&Statement]>::to_vec).collect(), chosen.len())
     }
 
     /// The indexes of requests that ask for nothing.
@@ -221,18 +237,16 @@ impl Ledger {
         self.requests.iter().enumerate().filter(is_reply).map(|(index, _)| index).collect()
     }
 
-    /// The requests. The last one is cut only if it would not fit alone.
-    fn request_items(&self, max_bytes: usize) -> Vec<String> {
-        let mut items = all(&self.requests, request);
+    /// A request. The last one is cut only if it would not fit alone.
+    fn request_item(&self, index: usize, max_bytes: usize) -> String {
+        let own = &self.requests[index];
+        let item = request(own);
         let room = max_bytes.saturating_sub(FRAME) / 2;
-        if let (Some(item), Some(last)) = (items.last_mut(), self.requests.last())
-            && item.len() > room
-        {
-            // Escapes take up to six bytes for one unit.
-            let text = clip_middle(&last.text, room / 6);
-            *item = request(&Request { text, ..last.clone() });
+        if index + 1 < self.requests.len() || item.len() <= room {
+            return item;
         }
-        items
+        // Escapes take up to six bytes for one unit.
+        request(&Request { text: clip_middle(&own.text, room / 6), ..own.clone() })
     }
 }
 
@@ -241,13 +255,13 @@ fn share_of(name: &str) -> usize {
 }
 
 /// Consecutive statements of one message as JSON.
-fn said(statements: &[&Statement]) -> Option<String> {
-    let first = statements.first()?;
+fn said(statements: &[&Statement]) -> String {
+    let Some(first) = statements.first() else { return String::new() };
     let voice = Voice::ALL.iter().find(|(voice, _)| *voice == first.voice).map_or("", |(_, name)| *name);
     let mut members = Members::default().text("by", voice).number("number", first.number);
     members.key("said");
     write_strings(statements.iter().map(|statement| statement.text.as_str()), &mut members.0);
-    Some(members.at(first.position, &first.sources))
+    members.at(first.position, &first.sources)
 }
 
 /// The last request, the first, then the newest ones.
@@ -268,8 +282,9 @@ fn order<T>(items: &[T], is_minor: impl Fn(&T) -> bool) -> Vec<usize> {
     order
 }
 
-fn all<T>(items: &[T], item: impl Fn(&T) -> String) -> Vec<String> {
-    items.iter().map(item).collect()
+/// A function that writes the item at an index.
+fn each<'a, T>(items: &'a [T], item: fn(&T) -> String) -> Box<dyn Fn(usize) -> String + 'a> {
+    Box::new(move |index| item(&items[index]))
 }
 
 fn request(request: &Request) -> String {

@@ -34,7 +34,11 @@ pub(crate) fn read_one_line(text: &str, out: &mut String) {
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
         let line = rest[..end].trim_matches([' ', '\t', '\r']);
-        if is_line(line.as_bytes()) { push_word(line, out) } else { push_words(line, out) }
+        if is_line(line.as_bytes()) {
+            push_word(line, out)
+        } else {
+            push_words(line, out)
+        }
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     if memchr::memchr(b'<', out.as_bytes()).is_some()

@@ -11,7 +11,7 @@ mod words;
 use super::cues::is_sized;
 use clauses::{Clause, clauses};
 use terms::{are_in, has_start_of, is_same};
-use words::Cue;
+use words::{Cue, Sentence};
 
 /// What a sentence withdraws, permits or chooses.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +42,11 @@ pub(crate) fn withdrawal(sentence: &str) -> Option<Withdrawal> {
     if !is_sized(sentence) || sentence.trim_end().ends_with(['?', '\u{ff1f}', '\u{61f}']) {
         return None;
     }
-    let clauses = clauses(sentence);
+    let words = Sentence::of(sentence);
+    if !words.may_act() {
+        return None;
+    }
+    let clauses = clauses(&words);
     if clauses.iter().any(|clause| clause.has(Cue::Condition)) {
         return None;
     }
@@ -69,7 +73,7 @@ impl Withdrawal {
 fn order(sentence: &str) -> Option<Clause> {
     // A decision comes before its reason.
     let decision = sentence.strip_prefix("**").and_then(|rest| rest.split_once("**:"));
-    let clauses = clauses(decision.map_or(sentence, |(decision, _)| decision));
+    let clauses = clauses(&Sentence::of(decision.map_or(sentence, |(decision, _)| decision)));
     if clauses.iter().any(|clause| clause.has(Cue::Condition)) {
         return None;
     }

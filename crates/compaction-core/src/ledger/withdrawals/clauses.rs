@@ -1,6 +1,6 @@
 //! Clauses: the terms of a part of a sentence, and the cues around them.
 
-use super::words::{Cue, Language, Word};
+use super::words::{Cue, Language, Sentence, Word};
 
 /// A part of a sentence between marks.
 #[derive(Debug, Default)]
@@ -29,10 +29,9 @@ enum Place {
 }
 
 /// The clauses of a sentence, up to its reason.
-pub(super) fn clauses(sentence: &str) -> Vec<Clause> {
-    let language = Language::of(sentence);
+pub(super) fn clauses(sentence: &Sentence<'_>) -> Vec<Clause> {
     let mut clauses = vec![Clause::default()];
-    for word in language.words(sentence) {
+    for word in sentence.parts() {
         let Some(clause) = clauses.last_mut() else { break };
         match word {
             Word::Break if clause.is_empty() && clause.cues.is_empty() => {}
@@ -41,7 +40,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause> {
                 clause.cues.push(Cue::Tail);
                 break;
             }
-            Word::Cue(cue) => clause.read_cue(cue, language),
+            Word::Cue(cue) => clause.read_cue(cue, sentence.language),
             Word::Term(term) => clause.read_term(term),
         }
     }
@@ -71,7 +70,7 @@ impl Clause {
         }
     }
 
-    fn read_cue(&mut self, cue: Cue, language: &Language) {
+    fn read_cue(&mut self, cue: Cue, language: Language) {
         let is_moved = self.has(Cue::Switch) || self.has(Cue::Replace);
         match cue {
             Cue::Pronoun => self.starts_with_pronoun |= self.cues.is_empty() && self.is_empty(),
@@ -89,7 +88,7 @@ impl Clause {
             Cue::From | Cue::To => {}
             Cue::And => self.is_joined |= self.place == Place::Main && !self.main.is_empty(),
             Cue::Use => {
-                if language.is_unspaced && !language.is_verb_last {
+                if language.is_unspaced() && !language.is_verb_last() {
                     self.scope.append(&mut self.main);
                 }
                 self.place = Place::Main;

@@ -39,8 +39,16 @@ fn ends_path(path: &str, name: &str) -> bool {
 pub(super) fn has_start_of(text: &str, term: &str) -> bool {
     // The last part of a path is enough.
     let name = term.rsplit(['/', '\\']).next().unwrap_or(term);
-    let start: String = name.chars().take(3).collect();
-    text.to_lowercase().contains(&start)
+    let start = name.char_indices().nth(3).map_or(name, |(end, _)| &name[..end]);
+    let Some(first) = start.bytes().next() else { return true };
+    if !text.is_ascii() || !start.is_ascii() {
+        return text.to_lowercase().contains(start);
+    }
+    let text = text.as_bytes();
+    let is_start = |at: usize| {
+        text.get(at..at + start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    memchr::memchr2_iter(first, first.to_ascii_uppercase(), text).any(is_start)
 }
 
 #[cfg(test)]
