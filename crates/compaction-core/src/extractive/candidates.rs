@@ -1,12 +1,16 @@
 //! The candidates of a ledger for the sections of a summary.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::Style;
 use super::budget::MOST_UNITS;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
+use crate::ledger::finder::automaton;
 use crate::ledger::labels::{
     AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
 };
@@ -22,6 +26,8 @@ const LONGEST_REPEAT: usize = 120;
 const LONGEST_QUESTION: usize = 200;
 /// UTF-16 units of a short request, which makes no sense without the question that it answers.
 const SHORT_REQUEST: usize = 60;
+/// Files and commands that become candidates: more than any section takes.
+const MOST_ACTIONS: usize = 64;
 /// Most statements of the newest answer about the current work.
 const MOST_SAID: usize = 3;
 
@@ -247,14 +253,21 @@ impl<'a> Builder<'a> {
 
     /// File changes and successful commands, for conversations with few statements.
     fn actions(&mut self) {
-        for file in &self.ledger.files {
+        let files = || self.ledger.files.iter().filter(|file| file.read + file.written + file.edited > 0);
+        let commands = || self.ledger.commands.iter().filter(|command| command.succeeded > 0);
+        let mut positions: Vec<u64> = files().map(|file| file.position).collect();
+        positions.extend(commands().map(|command| command.position));
+        positions.sort_unstable();
+        // A section takes the newest ones.
+        let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().unwrap_or_default();
+        for file in files().filter(|file| file.position >= oldest) {
             let actions = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
             for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
                 let origin = Origin { position: file.position, times, sources: Some(&file.sources) };
                 self.pool.add(Section::Done, &format!("{verb} {}", quote(&shown(&file.path))), origin, Rank::Least);
             }
         }
-        for command in self.ledger.commands.iter().filter(|command| command.succeeded > 0) {
+        for command in commands().filter(|command| command.position >= oldest) {
             let verb = if command.is_call { "Called" } else { "Ran" };
             let name = quote(&shown(&command.command));
             let (position, times) = (command.position, command.succeeded);
@@ -287,9 +300,16 @@ impl<'a> Builder<'a> {
 /// Most files that are named as changed since the last commit.
 const MOST_CHANGED: usize = 8;
 
+/// Texts in the address of a pull request, and before its number.
+const ADDRESS_MARKS: [&str; 2] = ["/pull/", "/merge_requests/"];
+const NUMBER_MARKS: [&str; 7] =
+    ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
+static PULL_REQUEST_MARKS: LazyLock<AhoCorasick> =
+    LazyLock::new(|| automaton(ADDRESS_MARKS.into_iter().chain(NUMBER_MARKS), false));
+
 /// The pull request that a text names: its address, or its number.
 fn pull_request(text: &str) -> Option<String> {
-    if !text.contains(['#', '!', '/']) && !text.contains("gh pr ") {
+    if !PULL_REQUEST_MARKS.is_match(text) {
         return None;
     }
     let digits = |at: usize| {
@@ -297,14 +317,13 @@ fn pull_request(text: &str) -> Option<String> {
         let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
         (end > 0).then(|| at + end)
     };
-    for mark in ["/pull/", "/merge_requests/"] {
+    for mark in ADDRESS_MARKS {
         if let Some(end) = text.find(mark).and_then(|at| digits(at + mark.len())) {
             let mut words = text[..end].rsplit(|character: char| character.is_whitespace() || character == '(');
             return words.next().map(str::to_owned);
         }
     }
-    let named = ["PR #", "pull request #", "MR !", "gh pr checks ", "gh pr view ", "gh pr merge ", "gh pr diff "];
-    named.iter().find_map(|mark| {
+    NUMBER_MARKS.iter().find_map(|mark| {
         let at = text.rfind(mark)? + mark.len();
         Some(format!("#{}", &text[at..digits(at)?]))
     })

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::commands::{core_command, is_lookup, purposes, succeeded_with};
+use super::commands::{core_command, is_lookup, purposes, steps_of};
 use super::error_forms::is_trailer;
 use super::error_line::{NO_OUTPUT, error_line};
 use super::errors::Errors;
@@ -11,6 +11,7 @@ use super::notes::{NoteKind, NoteList, SourcePosition};
 use super::outcomes::{outcome, said};
 use super::person::is_refusal;
 use super::subject::{ActionKind, Subject, shown, subject_of};
+use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
 use crate::file_operations::FileTools;
@@ -41,13 +42,13 @@ pub(super) struct Begun {
 #[derive(Debug, Default, Clone)]
 pub(super) struct Actions<'a> {
     /// Calls without a result, by id.
-    open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction)>,
-    files: HashMap<String, FileRecord>,
-    commands: HashMap<String, CommandRecord>,
+    open: HashMap<&'a str, (SourcePosition<'a>, Subject, ToolAction), TextHashing>,
+    files: HashMap<String, FileRecord, TextHashing>,
+    commands: HashMap<String, CommandRecord, TextHashing>,
     /// Files that these messages changed or read, and commands that they ran successfully, as items
     /// name them.
-    changed: HashSet<String>,
-    done: HashSet<String>,
+    changed: HashSet<String, TextHashing>,
+    done: HashSet<String, TextHashing>,
     /// Position of the latest call.
     last_call: u64,
     lookups: u64,
@@ -197,16 +198,17 @@ impl<'a> Actions<'a> {
             return;
         }
         let core = core_of(kind, &target);
-        match kind {
-            ActionKind::Run => succeeded_with(&core).iter().for_each(|step| errors.resolve(Some(&shown(step)))),
-            _ => errors.resolve(Some(&shown(&core))),
+        let core_shown = shown(&core);
+        errors.resolve(Some(&core_shown));
+        if kind == ActionKind::Run {
+            steps_of(&core).iter().for_each(|step| errors.resolve(Some(&shown(step))));
         }
         errors.resolve_purposes(&purposes_of(kind, &target));
         if place.position > 0 {
-            self.done.insert(shown(&core));
-            if kind != ActionKind::Read {
-                self.changed.insert(shown(&core));
+            if kind != ActionKind::Read && !self.changed.contains(&core_shown) {
+                self.changed.insert(core_shown.clone());
             }
+            self.done.insert(core_shown);
         }
         if let Some(command) = self.command(kind, &core, place) {
             command.succeeded = command.succeeded.saturating_add(times);

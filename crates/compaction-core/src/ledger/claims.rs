@@ -3,7 +3,12 @@
 //! Only plain English claims are checked. A sentence that demands, asks, doubts or states a condition
 //! claims nothing.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::commands::{core_command, is_lookup, purposes};
+use super::finder::automaton;
 use super::loss::{Suspicion, base_name};
 use super::sentences::{sentences, without_marker};
 use super::text::quoted;
@@ -54,6 +59,15 @@ const ARTICLES: &[&str] =
 const WORKERS: &[&str] =
     &["i", "we", "assistant", "agent", "model", "have", "has", "also", "then", "and", "just", "already"];
 
+/// Finds a piece of the words that claim something. Nearly all sentences have none.
+static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let pieces = [
+        "chang", "modif", "edit", "touch", "updat", "rewr", "factor", "extend", "patch", "wrote", "creat", "pass",
+        "succe", "green", "clean", "compil", "commit", "push", "left", "only",
+    ];
+    automaton(pieces, true)
+});
+
 /// Claims of `summary` that contradict the ledger.
 pub(super) fn reversed(summary: &str, ledger: &Ledger) -> Vec<Suspicion> {
     let mut found = Vec::new();
@@ -79,15 +93,10 @@ fn without_box(item: &str) -> &str {
 }
 
 fn read_sentence(sentence: &str, ledger: &Ledger, found: &mut impl FnMut(Suspicion)) {
-    let lower = sentence.to_lowercase().replace('\u{2019}', "'");
-    // Nearly all sentences have none of these.
-    let tells = [
-        "chang", "modif", "edit", "touch", "updat", "rewr", "factor", "extend", "patch", "wrote", "creat", "pass",
-        "succe", "green", "clean", "compil", "commit", "push", "left", "only",
-    ];
-    if !tells.iter().any(|part| lower.contains(part)) {
+    if !TELLING.is_match(sentence) {
         return;
     }
+    let lower = sentence.to_lowercase().replace('\u{2019}', "'");
     let all: Vec<String> = words(&lower);
     if all.iter().any(|word| HEDGES.contains(&word.as_str())) || lower.contains("do not ") || lower.contains("to be ") {
         return;

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 
+use super::finder::automaton;
 use super::sentences::{is_prose, sentences};
 use super::text::{clip_middle, first_words, has_any, normalised, one_line, starts_with_any};
 use crate::text::{prefix_utf16, utf16_len};
@@ -420,9 +421,7 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
 /// Finds a piece of each phrase that makes a choice, in any case.
 static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let pieces = CHOOSING.iter().flat_map(|phrase| pieces(phrase));
-    let pieces: Vec<String> = pieces.chain(CHOOSING_UNSPACED.iter().map(|word| (*word).to_owned())).collect();
-    let builder = AhoCorasickBuilder::new().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(pieces);
-    builder.expect("a few short words make a small automaton")
+    automaton(pieces.chain(CHOOSING_UNSPACED.iter().map(|word| (*word).to_owned())), true)
 });
 
 /// Texts of which every text with `phrase` has one, whatever its case and the marks between its words:

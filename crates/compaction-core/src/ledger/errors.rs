@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::ErrorRecord;
 use super::commands::purposes;
 use super::notes::SourcePosition;
+use super::terms::TextHashing;
 
 /// Requests, and successes, without the error after which it no longer blocks anything.
 const REQUESTS_WITHOUT: u64 = 3;
@@ -16,11 +17,11 @@ const MOST_ERRORS: usize = 400;
 #[derive(Debug, Default, Clone)]
 pub(super) struct Errors {
     list: Vec<ErrorRecord>,
-    by_subject: HashMap<String, Vec<usize>>,
+    by_subject: HashMap<String, Vec<usize>, TextHashing>,
     /// For each unresolved error, how many successes and requests came before it.
     open: HashMap<usize, Open>,
     /// All errors, by the purposes of their commands.
-    by_purpose: HashMap<String, Vec<usize>>,
+    by_purpose: HashMap<String, Vec<usize>, TextHashing>,
     successes: u64,
     requests: u64,
 }
@@ -35,7 +36,7 @@ struct Open {
 impl Errors {
     pub(super) fn restore(&mut self, errors: &[ErrorRecord]) {
         for error in errors {
-            self.by_subject.entry(subject_key(error.subject.as_deref())).or_default().push(self.list.len());
+            self.by_subject.entry(subject_key(error.subject.as_deref()).to_owned()).or_default().push(self.list.len());
             if !error.is_resolved {
                 self.wait(self.list.len(), error.subject.as_deref());
             }
@@ -46,7 +47,7 @@ impl Errors {
     /// Records that `subject` failed with `line`. `is_resolved` means that nothing waits for it to
     /// succeed.
     pub(super) fn add(&mut self, subject: Option<&str>, line: &str, place: SourcePosition<'_>, is_resolved: bool) {
-        let known = self.by_subject.entry(subject_key(subject)).or_default();
+        let known = self.by_subject.entry(subject_key(subject).to_owned()).or_default();
         // Only the newest error of a subject blocks it.
         for index in known.iter() {
             self.list[*index].is_resolved = true;
@@ -76,7 +77,7 @@ impl Errors {
 
     /// Records that `subject` succeeded.
     pub(super) fn resolve(&mut self, subject: Option<&str>) {
-        for index in self.by_subject.get(&subject_key(subject)).into_iter().flatten() {
+        for index in self.by_subject.get(subject_key(subject)).into_iter().flatten() {
             self.list[*index].is_resolved = true;
             self.open.remove(index);
         }
@@ -145,6 +146,6 @@ fn purposes_of(subject: &str) -> Vec<String> {
 
 /// The key of a subject. A request to the model has none; its key is a line end, which no path or
 /// command is.
-fn subject_key(subject: Option<&str>) -> String {
-    subject.unwrap_or("\n").to_owned()
+fn subject_key(subject: Option<&str>) -> &str {
+    subject.unwrap_or("\n")
 }

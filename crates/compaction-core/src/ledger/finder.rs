@@ -1,6 +1,7 @@
 //! Searches for many texts at once. The time depends on the searched text, not on the number of
 //! patterns.
 
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use memchr::memmem;
 
 /// Bytes of the window of a long pattern, and of a short one.
@@ -15,6 +16,13 @@ const FILTER_BITS: u32 = 16;
 const FEW: usize = 6;
 /// The end of a chain of windows.
 const END: u32 = u32::MAX;
+
+/// An automaton that finds any of a fixed set of short texts in one pass.
+pub(crate) fn automaton(texts: impl IntoIterator<Item = impl AsRef<[u8]>>, ignores_case: bool) -> AhoCorasick {
+    let builder =
+        AhoCorasickBuilder::new().ascii_case_insensitive(ignores_case).kind(Some(AhoCorasickKind::DFA)).build(texts);
+    builder.expect("a few short texts make a small automaton")
+}
 
 /// A text to search for.
 #[derive(Debug, Clone, Copy)]
@@ -177,7 +185,12 @@ impl<'a> Finder<'a> {
         let (patterns, found, left) = (&self.patterns, &mut self.found, &mut self.left);
         self.few.retain(|(index, finder)| {
             let pattern = patterns[*index];
-            let mut ends = finder.find_iter(bytes).map(|at| at + pattern.text.len());
+            let mut from = 0;
+            let mut ends = std::iter::from_fn(|| {
+                let at = from + finder.find(bytes.get(from..)?)?;
+                from = at + 1;
+                Some(at + pattern.text.len())
+            });
             let is_found = ends.any(|end| pattern.ends_at(bytes, end));
             found[*index] |= is_found;
             *left -= usize::from(is_found);

@@ -110,7 +110,7 @@ impl Item {
         }
         let most = if self.class == Class::Statement { STATED } else { SAID };
         let all: f32 = self.targets.iter().map(Target::weight).sum();
-        let is_covered = |target: &&Target| coverage.share(target, sums) >= most;
+        let is_covered = |target: &&Target| coverage.holds(target, most, sums);
         let covered: f32 = self.targets.iter().filter(is_covered).map(Target::weight).sum();
         match () {
             () if all > 0.0 && covered >= SAID * all => State::There,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Sources;
+use super::terms::TextHashing;
 use super::text::{normalised, one_line};
 use super::withdrawals::withdrawal;
 use crate::entry::EntryId;
@@ -71,7 +72,7 @@ pub struct Note {
 #[derive(Debug, Default, Clone)]
 pub(super) struct NoteList {
     list: Vec<Note>,
-    by_key: HashMap<(NoteKind, String), usize>,
+    by_key: HashMap<(NoteKind, String), usize, TextHashing>,
     /// How many there are of each kind.
     counts: HashMap<NoteKind, usize>,
 }

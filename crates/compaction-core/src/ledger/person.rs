@@ -105,9 +105,6 @@ const REFUSAL_BYTES: usize = 400;
 
 /// The words of a person in a user message; empty if a harness wrote all of it.
 pub(super) fn words(text: &str) -> Cow<'_, str> {
-    if !text.contains(['<', '[']) && !starts_as_harness(text) && !text.contains(HARNESS_LINES[5]) {
-        return Cow::Borrowed(text);
-    }
     if starts_as_harness(text) {
         return Cow::Borrowed("");
     }
@@ -124,13 +121,13 @@ pub(super) fn words(text: &str) -> Cow<'_, str> {
             }
         }
     }
-    let is_harness = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with(['[', 'C']) && HARNESS_LINES.iter().any(|start| line.starts_with(start))
-    };
-    if rest.lines().any(is_harness) {
+    let has = |start: &&str| memchr::memmem::find(rest.as_bytes(), start.as_bytes()).is_some();
+    if HARNESS_LINES.iter().any(has) {
+        let is_harness = |line: &str| HARNESS_LINES.iter().any(|start| line.trim_start().starts_with(start));
         let kept: Vec<&str> = rest.lines().filter(|line| !is_harness(line)).collect();
-        rest = Cow::Owned(kept.join("\n"));
+        if kept.len() < rest.lines().count() {
+            rest = Cow::Owned(kept.join("\n"));
+        }
     }
     rest
 }

@@ -69,24 +69,37 @@ const fn marks() -> [u8; 256] {
 pub(crate) fn scan<'a>(text: &'a str, mut found: impl FnMut(NameKind, &'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
+    while let Some(byte) = bytes.get(at) {
+        let first = MARKS[*byte as usize];
+        if first == 0 {
+            at += 1;
+            continue;
+        }
         let start = at;
-        let mut marks = 0;
-        while let Some(&byte) = bytes.get(at) {
-            let mark = MARKS[byte as usize];
+        at += width(*byte);
+        let mut inner = 0;
+        while let Some(byte) = bytes.get(at) {
+            let mark = MARKS[*byte as usize];
             if mark == 0 {
                 break;
             }
-            marks |= mark;
-            at += if byte >= 0x80 { 2 } else { 1 };
+            inner |= mark;
+            at += width(*byte);
         }
-        // A word of lower-case letters is by far the most frequent case, and never a name.
-        if marks & !LOWER != 0 && at - start <= LONGEST_RUN {
-            let start = if marks & SEPARATOR != 0 && is_closing_tag(bytes, start, at) { start + 1 } else { start };
-            read_run(&text[start..at], marks, &mut found);
+        // A word of lower-case letters, perhaps with a capital, is by far the most frequent case, and never
+        // a name.
+        let is_word = first & !(LOWER | UPPER) == 0 && inner & !LOWER == 0;
+        if !is_word && at - start <= LONGEST_RUN {
+            let is_tag = (first | inner) & SEPARATOR != 0 && is_closing_tag(bytes, start, at);
+            read_run(&text[start + usize::from(is_tag)..at], &mut found);
         }
         at += 1;
     }
+}
+
+/// Bytes of the character that starts with `byte` and may be part of a name.
+fn width(byte: u8) -> usize {
+    1 + usize::from(byte >> 7)
 }
 
 /// Whether a run is the slash and the name of `</name>`, which is no path.
@@ -95,16 +108,23 @@ fn is_closing_tag(bytes: &[u8], start: usize, end: usize) -> bool {
     is_between && bytes[start] == b'/' && !bytes[start + 1..end].contains(&b'/')
 }
 
-fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a str)) {
-    if marks & !(LOWER | UPPER | DIGIT | UNDERSCORE) == 0 && run.is_ascii() {
+fn read_run<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
+    let bytes = run.as_bytes();
+    let is_end = |byte: &&u8| matches!(byte, b'.' | b':' | b'-' | b'#' | b'%' | b'+' | b'~' | b'@' | b'$');
+    let is_start = |byte: &&u8| matches!(byte, b'-' | b':' | b'#' | b'%' | b'+');
+    let end = bytes.len() - bytes.iter().rev().take_while(is_end).count();
+    let start = bytes[..end].iter().take_while(is_start).count();
+    let run = &run[start..end];
+    let marks = run.bytes().fold(0, |marks, byte| marks | MARKS[byte as usize]);
+    if marks & !(LOWER | UPPER | DIGIT | UNDERSCORE) == 0 {
         // It has no separators.
-        if is_identifier(run) {
+        if marks & !LOWER != 0 && is_identifier(run) {
             found(NameKind::Identifier, run);
+        } else if !run.is_ascii() {
+            read_parts(run, found);
         }
         return;
     }
-    let run = run.trim_end_matches(['.', ':', '-', '#', '%', '+', '~', '@', '$']);
-    let run = run.trim_start_matches(['-', ':', '#', '%', '+']);
     if marks & SEPARATOR != 0 {
         if let Some(address) = address(run) {
             return found(NameKind::Identifier, address);
@@ -117,9 +137,17 @@ fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a st
     {
         return found(NameKind::Path, file);
     }
-    if marks & DOT != 0 && is_version(run) {
+    if marks & DOT != 0 && marks & DIGIT != 0 && is_version(run) {
         return found(NameKind::Identifier, run);
     }
+    // Words of lower-case letters between dots or colons are no names.
+    if marks & (UPPER | DIGIT | UNDERSCORE | HYPHEN) != 0 {
+        read_parts(run, found);
+    }
+}
+
+/// Reads the words of a run.
+fn read_parts<'a>(run: &'a str, found: &mut impl FnMut(NameKind, &'a str)) {
     let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '-';
     for part in run.split(|character| !is_part(character)) {
         read_part(part.trim_matches('-'), found);
@@ -128,7 +156,8 @@ fn read_run<'a>(run: &'a str, marks: u8, found: &mut impl FnMut(NameKind, &'a st
 
 /// `scheme://host…`
 fn address(run: &str) -> Option<&str> {
-    let at = run.find("://")?;
+    let is_scheme_end = |at: &usize| run.as_bytes()[*at..].starts_with(b"://");
+    let at = memchr::memchr_iter(b':', run.as_bytes()).find(is_scheme_end)?;
     let scheme = run[..at].rsplit(|character: char| !character.is_ascii_alphanumeric()).next()?;
     let address = run[at - scheme.len()..].trim_end_matches('/');
     (!scheme.is_empty() && address.len() > scheme.len() + 3 && address.len() <= LONGEST_PATH).then_some(address)

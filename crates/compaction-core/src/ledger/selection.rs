@@ -8,8 +8,6 @@
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use memchr::memmem;
-
 use super::Ledger;
 use super::statements::{Statement, Voice};
 use super::terms::{
@@ -112,6 +110,7 @@ impl Selection<'_> {
             candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
         let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
         let mut said: HashSet<&str, TextHashing> = HashSet::default();
+        let beginnings = Beginnings::in_texts(told);
         let mut chosen = Vec::new();
         let mut left = self.units;
         while let Some(top) = heap.pop() {
@@ -131,10 +130,8 @@ impl Selection<'_> {
                 continue;
             }
             let text = statements[top.index].text.as_str();
-            let mut longer = told.iter().filter(|told| told.len() >= text.len()).peekable();
-            let finder = longer.peek().map(|_| memmem::Finder::new(text));
-            let is_in = |told: &&str| finder.as_ref().is_some_and(|finder| finder.find(told.as_bytes()).is_some());
-            if said.contains(text) || longer.any(is_in) {
+            let is_in = |told: &&str| told.len() >= text.len() && told.contains(text);
+            if said.contains(text) || beginnings.may_have(text) && told.iter().any(is_in) {
                 candidate.tell(&mut is_told);
                 continue;
             }
@@ -146,6 +143,19 @@ impl Selection<'_> {
         }
         chosen.sort_unstable_by_key(|(index, _)| *index);
         chosen
+    }
+}
+
+/// The runs of eight bytes in some texts. Most statements begin with none of them.
+struct Beginnings(HashSet<[u8; 8], TextHashing>);
+
+impl Beginnings {
+    fn in_texts(texts: &[&str]) -> Self {
+        Self(texts.iter().flat_map(|text| text.as_bytes().array_windows::<8>().copied()).collect())
+    }
+
+    fn may_have(&self, text: &str) -> bool {
+        text.as_bytes().first_chunk::<8>().is_none_or(|beginning| self.0.contains(beginning))
     }
 }
 
@@ -251,10 +261,17 @@ struct Known {
 
 impl Vocabulary {
     fn of(statements: &[Statement]) -> Self {
-        let mut all = Self::default();
-        let mut names: Vec<bool> = Vec::new();
+        // A statement has about this many terms, and as many new ones.
+        let (terms, new) = (12 * statements.len(), 2 * statements.len());
+        let mut all = Self {
+            numbers: ByTerm::with_capacity_and_hasher(new, Default::default()),
+            counts: Vec::with_capacity(new),
+            terms: Vec::with_capacity(terms),
+            statements: Vec::with_capacity(statements.len()),
+        };
+        let mut names: Vec<bool> = Vec::with_capacity(terms);
         // For each term, the last statement that had it.
-        let mut last: Vec<usize> = Vec::new();
+        let mut last: Vec<usize> = Vec::with_capacity(new);
         for (index, statement) in (1..).zip(statements) {
             each_term(&statement.text, &mut |hash, is_name| {
                 let number = *all.numbers.entry(hash).or_insert(last.len() as u32);

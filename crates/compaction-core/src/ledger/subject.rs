@@ -64,5 +64,6 @@ pub(crate) fn subject_of(call: &ToolCall, action: &ToolAction) -> Subject {
 
 /// A target as it appears in items.
 pub(crate) fn shown(target: &str) -> String {
-    one_line(&clip(target, LONGEST_TEXT)).replace('`', "'")
+    let line = if target.len() <= LONGEST_TEXT { one_line(target) } else { one_line(&clip(target, LONGEST_TEXT)) };
+    if line.contains('`') { line.replace('`', "'") } else { line }
 }
