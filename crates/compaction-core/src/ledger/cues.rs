@@ -12,7 +12,6 @@ use crate::text::{prefix_utf16, utf16_len};
 /// Words of sentences that make a choice.
 const CHOOSING: &[&str] = &[
     "decided",
-    "decision",
     "picked",
     "i'll go",
     "i'll use",
@@ -34,41 +33,40 @@ const CHOOSING: &[&str] = &[
     "agreed",
     "must not",
     "entschieden",
-    "entscheidung",
     "statt",
     "anstatt",
     "anstelle",
     "décidé",
-    "décision",
     "choisi",
     "plutôt que",
     "au lieu de",
     "decidí",
     "decidimos",
-    "decisión",
     "elegí",
     "elegimos",
     "en lugar de",
     "en vez de",
     "decidi",
     "decidimos",
-    "decisão",
     "escolhi",
     "escolhemos",
     "em vez de",
     "ao invés de",
     "vou com",
     "deciso",
-    "decisione",
     "scelto",
     "invece di",
     "piuttosto che",
     "решил",
     "решили",
-    "решение",
     "выбрали",
     "вместо",
 ];
+/// Nouns before the colon of a sentence that makes a choice.
+const CHOICES: &[&str] =
+    &["decision", "entscheidung", "décision", "decisión", "decisão", "decisione", "решение", "决定", "決定", "결정"];
+/// Marks at the beginning of a line about something that was done.
+const CHECKED: &[&str] = &["[OK]", "[x]", "[X]", "\u{2705}", "\u{2713}", "\u{2714}", "\u{2611}"];
 /// The same in languages without spaces between words.
 const CHOOSING_UNSPACED: &[&str] = &[
     "决定",
@@ -89,6 +87,9 @@ const CHOOSING_UNSPACED: &[&str] = &[
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
+/// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
+/// says that something was decided.
+const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
 const MUSINGS: &[&str] = &[
     "let me",
@@ -405,12 +406,15 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
         return None;
     }
     // Most sentences have none of the words.
-    if !CHOOSING_PIECES.is_match(sentence) {
+    if !CHOOSING_PIECES.is_match(sentence) || CHECKED.iter().any(|mark| sentence.starts_with(mark)) {
         return None;
     }
     let words = normalised(sentence);
-    let chooses = has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
-        || !sentence.is_ascii() && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
+    let chooses = names_choice(sentence)
+        || has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
+        || !sentence.is_ascii()
+            && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word))
+            && words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
     if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
         return None;
     }
@@ -420,7 +424,7 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
 
 /// Finds a piece of each phrase that makes a choice, in any case.
 static CHOOSING_PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let pieces = CHOOSING.iter().flat_map(|phrase| pieces(phrase));
+    let pieces = CHOOSING.iter().chain(CHOICES).flat_map(|phrase| pieces(phrase));
     automaton(pieces.chain(CHOOSING_UNSPACED.iter().map(|word| (*word).to_owned())), true)
 });
 
@@ -435,6 +439,13 @@ fn pieces(phrase: &str) -> Vec<String> {
     phrase.chars().take(3).fold(vec![String::new()], |pieces, character| {
         pieces.iter().flat_map(|piece| forms(character).map(|form| format!("{piece}{form}"))).collect()
     })
+}
+
+/// Whether a sentence has the form `Decision: …`.
+fn names_choice(sentence: &str) -> bool {
+    let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
+    let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.replace("**", ""));
+    noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))
 }
 
 fn with_reason(sentence: &str) -> Option<String> {
@@ -453,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_piece_of_each_phrase_is_in_all_of_its_forms() {
-        for phrase in CHOOSING.iter().chain(CHOOSING_UNSPACED) {
+        for phrase in CHOOSING.iter().chain(CHOOSING_UNSPACED).chain(CHOICES) {
             for form in [phrase.to_uppercase(), phrase.replace(' ', " **").replace('\'', "\u{2019}")] {
                 assert!(CHOOSING_PIECES.is_match(&form), "{form}");
             }

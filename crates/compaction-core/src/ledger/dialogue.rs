@@ -107,11 +107,7 @@ impl<'a> Dialogue<'a> {
 
     /// Adds the decisions in an answer.
     pub(super) fn add_decisions(&self, place: SourcePosition<'a>, parts: &[Part<'_>], notes: &mut NoteList) {
-        let decisions = parts.iter().filter_map(|part| match part {
-            Part::Said(sentence) => decision(sentence),
-            Part::Code(_) => None,
-        });
-        for (item, has_reason) in decisions {
+        for (item, has_reason) in parts.iter().flat_map(Part::sentences).filter_map(decision) {
             notes.add(NoteKind::Decision, &item, place, !has_reason);
         }
     }

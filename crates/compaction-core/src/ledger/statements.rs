@@ -146,12 +146,16 @@ impl Statements {
         let mut number = 0;
         for part in parts.take(MOST_OF_ONE) {
             let (own, line) = match part {
-                Part::Said(sentence) => {
+                Part::Said(sentence) | Part::Heading(sentence) => {
                     let mut line = as_line(sentence);
                     if memchr::memchr(b'*', line.as_bytes()).is_some() {
                         line = Cow::Owned(line.replace("**", ""));
                     }
-                    (voice(&line), line)
+                    match (voice(&line), part) {
+                        // A heading says what follows and little by itself.
+                        (Voice::Report | Voice::Remark, Part::Heading(_)) => (Voice::Announcement, line),
+                        (voice, _) => (voice, line),
+                    }
                 }
                 Part::Code(code) => (Voice::Quote, Cow::Owned(clip_middle(&as_line(code), LONGEST_QUOTE))),
             };
