@@ -265,8 +265,9 @@ impl<'a> Builder<'a> {
         let mut positions: Vec<u64> = files().map(|file| file.position).collect();
         positions.extend(commands().map(|command| command.position));
         positions.sort_unstable();
-        // A section takes the newest ones.
-        let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().unwrap_or_default();
+        // A section takes the newest ones, and those that match the focus.
+        let oldest = positions.iter().rev().nth(MOST_ACTIONS).copied().filter(|_| !self.pool.has_focus());
+        let oldest = oldest.unwrap_or_default();
         for file in files().filter(|file| file.position >= oldest) {
             let actions = [("Read", file.read), ("Wrote", file.written), ("Edited", file.edited)];
             for (verb, times) in actions.into_iter().filter(|(_, times)| *times > 0) {
