@@ -1,15 +1,18 @@
 //! Chooses what fits. The sections about the current state get their shares first, the digest of
-//! statements gets the rest, and actions and names get what is left.
+//! statements gets the rest, and actions and names get what is left. Items that were cut get the room that
+//! is left at the end.
 
 use std::cmp::Reverse;
 
 use super::candidates::Candidates;
-use super::digest::Digest;
-use super::name_list::NameList;
-use super::pool::{Candidate, Rank};
+use super::pool::{Candidate, Rank, short_id};
 use super::{MINIMUM_TOKENS, Style};
-use crate::ledger::Ledger;
-use crate::ledger::text::{clip, clip_middle};
+use crate::entry::EntryId;
+use crate::ledger::finder::{Finder, Pattern};
+use crate::ledger::notes::{IDENTIFIERS, PATHS};
+use crate::ledger::selection::Selection;
+use crate::ledger::text::{clip, clip_middle, one_line};
+use crate::ledger::{Ledger, NameRecord, Statement, Voice};
 use crate::summary::{Section, Sections, SummaryKind, render_item};
 use crate::text::utf16_len;
 
@@ -256,4 +259,196 @@ impl Chooser<'_> {
 /// Most UTF-16 units that an item adds: its line, its line end, and the longest list number.
 pub(super) fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
+}
+
+/// UTF-16 units of an item after which a new one begins.
+const LONGEST_ITEM: usize = 700;
+
+/// The input of a digest.
+pub(super) struct Digest<'a> {
+    pub(super) ledger: &'a Ledger,
+    /// UTF-16 units that it may take.
+    pub(super) units: usize,
+    pub(super) style: &'a Style<'a>,
+}
+
+/// An item under construction.
+struct Item {
+    label: &'static str,
+    position: u64,
+    text: String,
+    entry: Option<EntryId>,
+}
+
+impl Digest<'_> {
+    /// Its items. Statements that `told` already covers are repeated only if they add something.
+    pub(super) fn items(&self, told: &[&str]) -> Vec<String> {
+        let selection =
+            Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
+        let chosen = selection.choose(self.ledger, told);
+        let mut items: Vec<Item> = Vec::new();
+        for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
+            match items.last_mut().filter(|last| last.takes(statement)) {
+                Some(last) => last.push(statement),
+                None => items.push(Item::of(statement)),
+            }
+        }
+        items.into_iter().map(|item| item.finish(self.style.citations)).collect()
+    }
+}
+
+impl Item {
+    fn of(statement: &Statement) -> Self {
+        let label = label(statement.voice);
+        let text = format!("{label}{}", statement.text);
+        Self { label, position: statement.position, text, entry: statement.sources.ids().first().cloned() }
+    }
+
+    /// Whether a statement continues the item. Each message of a person is an item of its own.
+    fn takes(&self, statement: &Statement) -> bool {
+        let is_own = statement.position == self.position || statement.voice != Voice::Person;
+        is_own
+            && label(statement.voice) == self.label
+            && utf16_len(&self.text) + utf16_len(&statement.text) < LONGEST_ITEM
+    }
+
+    fn push(&mut self, statement: &Statement) {
+        join(&mut self.text, &statement.text);
+        self.position = statement.position;
+    }
+
+    fn finish(self, cites: bool) -> String {
+        match self.entry.filter(|_| cites) {
+            Some(id) => format!("{} [entry {}]", self.text, short_id(&id)),
+            None => self.text,
+        }
+    }
+}
+
+/// The texts one behind the other.
+pub(super) fn joined(texts: &[&str]) -> String {
+    texts.iter().fold(String::new(), |mut all, text| {
+        join(&mut all, text);
+        all
+    })
+}
+
+/// Adds a sentence, behind a semicolon if what is there does not end one.
+fn join(text: &mut String, sentence: &str) {
+    let ends = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
+    if !text.is_empty() {
+        text.push_str(if text.ends_with(ends) { " " } else { "; " });
+    }
+    text.push_str(sentence);
+}
+
+/// The label of an item of the speaker.
+fn label(voice: Voice) -> &'static str {
+    match voice {
+        Voice::Person => "User: ",
+        Voice::Report | Voice::Remark | Voice::Announcement => "Assistant: ",
+        Voice::Action | Voice::Milestone => "Work: ",
+        Voice::Quote => "Quoted: ",
+        Voice::Summary => "Earlier: ",
+    }
+}
+
+const SEPARATOR: &str = ", ";
+
+/// Names that are compared with the other items at once.
+const BATCH: usize = 128;
+
+/// A list of names, on one line.
+pub(super) struct NameList<'a> {
+    label: &'static str,
+    names: &'a [NameRecord],
+    taken: Vec<String>,
+    used: usize,
+}
+
+impl<'a> NameList<'a> {
+    /// The lists in the order of filling.
+    pub(super) fn of(ledger: &'a Ledger) -> [Self; 2] {
+        let list = |label, names| Self { label, names, taken: Vec::new(), used: 0 };
+        [list(PATHS, &ledger.paths), list(IDENTIFIERS, &ledger.identifiers)]
+    }
+
+    /// Takes names that appear in none of `texts`, while they fit into `percent` of `budget` and into
+    /// `left`.
+    pub(super) fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
+        let allowed = budget / 100 * percent;
+        for names in self.names.chunks(BATCH) {
+            let names: Vec<String> = names.iter().map(|name| one_line(&name.name)).collect();
+            let patterns = names.iter().map(|name| Pattern { text: name, is_word: true }).collect();
+            let mut finder = Finder::new(patterns);
+            texts.iter().for_each(|text| finder.search(text));
+            let is_there = finder.found();
+            for (name, _) in names.into_iter().zip(is_there).filter(|(_, is_there)| !is_there) {
+                let is_first = self.taken.is_empty();
+                let frame = if is_first { cost(Section::CriticalContext, self.label) } else { SEPARATOR.len() };
+                let cost = utf16_len(&name) + frame;
+                if self.used + cost > allowed || cost > *left {
+                    return;
+                }
+                self.used += cost;
+                *left -= cost;
+                self.taken.push(name);
+            }
+        }
+    }
+
+    pub(super) fn item(&self) -> Option<String> {
+        (!self.taken.is_empty()).then(|| format!("{}{}", self.label, self.taken.join(SEPARATOR)))
+    }
+}
+
+/// UTF-16 units to which items are lengthened, step by step, so that many grow a little before one
+/// grows much.
+const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
+
+impl Chooser<'_> {
+    /// Lengthens the cut items with the remaining room, most important first. Very long ones, such as
+    /// requests with a file in them, leave half of the budget free.
+    pub(super) fn lengthen(&mut self) {
+        let mut cut: Vec<usize> =
+            (0..self.chosen.len()).filter(|index| self.chosen[*index].1.whole.is_some()).collect();
+        cut.sort_by_key(|index| importance(&self.chosen[*index]));
+        for most in STEPS {
+            self.lengthen_to(most, &cut);
+        }
+        let spared = self.left.min(self.budget / 2);
+        self.left -= spared;
+        self.lengthen_to(MOST_UNITS, &cut);
+        self.left += spared;
+    }
+
+    fn lengthen_to(&mut self, most: usize, cut: &[usize]) {
+        for index in cut {
+            let (section, candidate) = &mut self.chosen[*index];
+            lengthen(*section, candidate, most, &mut self.left);
+        }
+    }
+}
+
+/// The order of lengthening: required items, constraints, requests, errors.
+fn importance((section, candidate): &(Section, Candidate)) -> (u8, Rank, Reverse<u64>) {
+    let class = match section {
+        _ if candidate.rank == Rank::Must => 0,
+        Section::Constraints => 1,
+        Section::Goal | Section::OriginalRequest => 2,
+        Section::Blocked => 3,
+        Section::Decisions => 4,
+        _ => 5,
+    };
+    (class, candidate.rank, Reverse(candidate.position))
+}
+
+fn lengthen(section: Section, candidate: &mut Candidate, most: usize, left: &mut usize) {
+    let Some(whole) = &candidate.whole else { return };
+    let longer = Candidate { text: clip_middle(whole, most), ..candidate.clone() };
+    let more = cost(section, &longer.item()).saturating_sub(cost(section, &candidate.item()));
+    if more > 0 && more <= *left {
+        *left -= more;
+        *candidate = longer;
+    }
 }

@@ -8,16 +8,16 @@ use aho_corasick::AhoCorasick;
 
 use super::Style;
 use super::budget::MOST_UNITS;
-use super::digest::joined;
+use super::budget::joined;
 use super::pool::{Origin, Pool, Rank};
+use crate::ledger::actions::shown;
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::finder::automaton;
-use crate::ledger::labels::{
+use crate::ledger::notes::{
     AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
 };
 use crate::ledger::selection::terms;
-use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
 use crate::summary::{Section, SummaryKind};

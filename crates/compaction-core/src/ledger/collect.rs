@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 
 use super::actions::Actions;
+use super::actions::{ActionKind, Subject};
 use super::cues::is_substantive;
-use super::dialogue::{self, Dialogue};
 use super::errors::Errors;
+use super::names::NameKind;
 use super::names::Names;
 use super::notes::{NoteList, SourcePosition};
 use super::person;
-use super::plan::LatestPlan;
-use super::scan::NameKind;
+use super::requests::{Dialogue, read_constraints};
 use super::selection::SharedVocabulary;
-use super::sentences::{Part, parts};
 use super::statements::Statements;
-use super::subject::{ActionKind, Subject};
+use super::statements::{Part, parts};
+use super::steps::LatestPlan;
 use super::{Ledger, LeftOut, Places, earlier_summary};
 use crate::entry::EntryId;
 use crate::file_operations::FileTools;
@@ -124,7 +124,7 @@ impl<'a> Collector<'a> {
                 let text = content.text("\n");
                 if let Some(words) = person::words_in_result(&text, self.actions.asks(tool_call_id)) {
                     self.statements.add_person(place, &words);
-                    dialogue::read_constraints(place, &words, &mut self.notes);
+                    read_constraints(place, &words, &mut self.notes);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
                 if let Some((voice, told)) = outcome {

@@ -5,15 +5,25 @@
 //! The tables aim at precision. A missed constraint is still among the requests, but a complaint that
 //! is taken for a constraint uses the room of a real one.
 
+mod english;
+mod french;
+mod german;
+mod italian;
 mod languages;
-mod phrases;
+mod portuguese;
+mod russian;
 mod scripts;
+mod spanish;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use languages::{LANGUAGES, Language, Negation, POLITE};
 
 use super::cues::is_sized;
-use super::sentences::sentences;
+use super::statements::sentences;
+use super::terms::TextHashing;
 use super::text::{has_any, normalised, starts_with_any};
-use languages::{LANGUAGES, Language, Negation, POLITE};
-use phrases::Languages;
 
 /// The sentences of `text` that are constraints. If a sentence is too long for an item, its parts
 /// between semicolons are examined.
@@ -50,7 +60,7 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    let said = phrases::said(&words);
+    let said = said(&words);
     said.demands & !said.reports != 0 || orders(sentence, !said.reports)
 }
 
@@ -92,9 +102,9 @@ impl Clause {
             text = text.replace(" n'", " ne ");
         }
         let mut start = 0;
-        let mut first = phrases::Roles::default();
+        let mut first = Roles::default();
         while let Some(word) = text[start..].split_whitespace().next() {
-            first = phrases::roles(word);
+            first = roles(word);
             if !first.is_polite {
                 break;
             }
@@ -102,9 +112,9 @@ impl Clause {
             let behind = |polite: &&str| rest.strip_prefix(*polite).filter(|rest| rest.starts_with(' ')).map(str::len);
             let Some(left) = POLITE.iter().find_map(behind) else { break };
             start = text.len() - left;
-            first = phrases::Roles::default();
+            first = Roles::default();
         }
-        let last = text[start..].split_whitespace().next_back().map(phrases::roles).unwrap_or_default();
+        let last = text[start..].split_whitespace().next_back().map(roles).unwrap_or_default();
         Self { languages: first.begins | last.ends, text, start }
     }
 
@@ -141,6 +151,94 @@ impl Negation {
             stems => stems.iter().any(|stem| verb.strip_prefix(stem).is_some_and(ends)),
         }
     }
+}
+
+/// A set of languages: one bit for each row of [`LANGUAGES`].
+type Languages = u8;
+
+const _: () = assert!(LANGUAGES.len() <= Languages::BITS as usize);
+
+/// What a sentence says.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    /// Languages in which it has words that make a constraint.
+    demands: Languages,
+    /// Languages in which it has words that only report.
+    reports: Languages,
+}
+
+/// What a word can do at either end of a clause.
+#[derive(Debug, Clone, Copy, Default)]
+struct Roles {
+    /// Languages in which an order may begin with it.
+    begins: Languages,
+    /// Languages in which an order may end with it.
+    ends: Languages,
+    /// Whether polite words begin with it.
+    is_polite: bool,
+}
+
+/// A phrase of a language, and whether it reports.
+struct Phrase {
+    words: &'static str,
+    language: usize,
+    reports: bool,
+}
+
+type ByWord<T> = HashMap<&'static str, T, TextHashing>;
+
+/// The phrases by their first word.
+static PHRASES: LazyLock<ByWord<Vec<Phrase>>> = LazyLock::new(|| {
+    let mut phrases: ByWord<Vec<Phrase>> = HashMap::default();
+    for (language, table) in LANGUAGES.iter().enumerate() {
+        for (list, reports) in [(table.anywhere, false), (table.reports, true)] {
+            for words in list {
+                phrases.entry(first_word(words)).or_default().push(Phrase { words, language, reports });
+            }
+        }
+    }
+    phrases
+});
+
+static ROLES: LazyLock<ByWord<Roles>> = LazyLock::new(|| {
+    let mut roles: ByWord<Roles> = HashMap::default();
+    for (language, table) in LANGUAGES.iter().enumerate() {
+        let negations = table.negations.iter().flat_map(|negation| negation.words.iter().chain(negation.skipped));
+        for words in table.starts.iter().chain(table.commands).chain(negations) {
+            roles.entry(first_word(words)).or_default().begins |= 1 << language;
+        }
+        for word in table.infinitives {
+            roles.entry(word).or_default().ends |= 1 << language;
+        }
+    }
+    for words in POLITE {
+        roles.entry(first_word(words)).or_default().is_polite = true;
+    }
+    roles
+});
+
+fn first_word(words: &'static str) -> &'static str {
+    words.split(' ').next().unwrap_or(words)
+}
+
+/// What a word can do at either end of a clause.
+fn roles(word: &str) -> Roles {
+    ROLES.get(word).copied().unwrap_or_default()
+}
+
+/// What `normalised` text says.
+fn said(normalised: &str) -> Said {
+    let mut said = Said::default();
+    let mut rest = normalised.trim_start();
+    while let Some(end) = memchr::memchr(b' ', rest.as_bytes()) {
+        for phrase in PHRASES.get(&rest[..end]).into_iter().flatten() {
+            if rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' ')) {
+                *(if phrase.reports { &mut said.reports } else { &mut said.demands }) |= 1 << phrase.language;
+            }
+        }
+        rest = &rest[end + 1..];
+    }
+    said
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! so that endings do not matter, and paths part by part.
 
 use super::Statement;
-use super::sentences::sentences;
+use super::statements::sentences;
 use super::terms::{
     ByTerm, CAPITAL, DIGIT, DOT, HYPHEN, SEED, SIGN, SLASH, SMALL, Token, UNDERSCORE, hash_of_ascii, is_unspaced,
     mixed, tokens, trimmed,

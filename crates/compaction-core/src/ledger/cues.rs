@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::finder::automaton;
-use super::sentences::{is_prose, sentences};
+use super::statements::{is_prose, sentences};
 use super::text::{clip_middle, first_words, has_any, normalised, one_line, starts_with_any};
 use crate::text::{prefix_utf16, utf16_len};
 

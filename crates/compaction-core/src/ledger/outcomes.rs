@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::Voice;
+use super::actions::Subject;
 use super::commands::{looks_up, purposes};
 use super::finder::automaton;
-use super::labels::COMMITTED;
-use super::sentences::sentences;
-use super::subject::Subject;
+use super::notes::COMMITTED;
+use super::statements::sentences;
 use super::text::{as_line, clip_middle, one_line};
 use crate::json::Json;
 use crate::message::ToolCall;

@@ -1,15 +1,18 @@
-//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form").
+//! The stored form of a ledger: one JSON object, bounded in bytes (docs/ledger.md, "Stored form"). It is
+//! read back tolerantly.
 
 use std::cmp::Reverse;
 
-use super::plan::STATES;
-use super::selection::Selection;
+use super::selection::{Selection, SharedVocabulary};
+use super::statements::LONGEST;
+use super::steps::STATES;
 use super::text::clip_middle;
 use super::{
-    CommandRecord, ErrorRecord, FileRecord, Ledger, NameRecord, Note, NoteKind, Outcome, Request, RequestWeight,
-    Sources, Statement, VERSION, Voice,
+    CommandRecord, ErrorRecord, FileRecord, LatestPlan, Ledger, LeftOut, NameRecord, Note, NoteKind, Outcome, Places,
+    Request, RequestWeight, Sources, Statement, VERSION, Voice,
 };
-use crate::json::write_string;
+use crate::entry::EntryId;
+use crate::json::{Json, write_string};
 use crate::text::utf16_len;
 use crate::tools::{PlanItem, PlanStatus};
 
@@ -398,4 +401,194 @@ fn write_strings<'a>(strings: impl Iterator<Item = &'a str>, out: &mut String) {
         write_string(string, out);
     }
     out.push(']');
+}
+
+/// Most items of one list that are read.
+const MOST_ITEMS: usize = 4096;
+/// The largest accepted number: the largest safe integer of JavaScript.
+const LARGEST: u64 = (1 << 53) - 1;
+
+impl Ledger {
+    /// The ledger in the `details` of a compaction, at `compactd.ledger`. `None` if there is none or a
+    /// later version wrote it. Items and members of the wrong type are skipped one by one.
+    pub fn read(details: &str) -> Option<Self> {
+        let details = Json::parse(details).ok()?;
+        Self::from_json(details.get("compactd")?.get("ledger")?)
+    }
+
+    /// The ledger in its stored form.
+    pub fn from_json(json: &Json<'_>) -> Option<Self> {
+        if number(json, "version") != VERSION {
+            return None;
+        }
+        let mut ledger = Self {
+            messages: number(json, "messages"),
+            answered: number(json, "answered"),
+            is_waiting: flag(json, "isWaiting"),
+            requests: list(json, "requests", read_request),
+            files: list(json, "files", read_file),
+            commands: list(json, "commands", read_command),
+            errors: list(json, "errors", read_error),
+            paths: list(json, "paths", read_name),
+            identifiers: list(json, "identifiers", read_name),
+            pinned: ids(json, "pinned"),
+            statements: read_statements(json),
+            vocabulary: SharedVocabulary::default(),
+            notes: Vec::new(),
+            plan: read_plan(json),
+            left_out: read_left_out(json),
+        };
+        for (kind, member) in NoteKind::ALL {
+            ledger.notes.extend(list(json, member, |item| read_note(kind, item)));
+        }
+        ledger.notes.sort_by_key(|note| note.position);
+        Some(ledger)
+    }
+}
+
+fn list<T>(json: &Json<'_>, key: &str, read: impl Fn(&Json<'_>) -> Option<T>) -> Vec<T> {
+    match json.get(key) {
+        Some(Json::Array(items)) => items.iter().take(MOST_ITEMS).filter_map(read).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn read_request(json: &Json<'_>) -> Option<Request> {
+    let weight = match text(json, "weight").as_deref() {
+        Some("topic") => RequestWeight::Topic,
+        Some("reply") => RequestWeight::Reply,
+        _ => RequestWeight::Work,
+    };
+    Some(Request { text: text(json, "text")?, weight, position: number(json, "at"), sources: sources(json) })
+}
+
+/// The statements, which are stored message by message.
+fn read_statements(json: &Json<'_>) -> Vec<Statement> {
+    let Some(Json::Array(messages)) = json.get("statements") else { return Vec::new() };
+    let mut statements = Vec::new();
+    for message in messages.iter().take(MOST_ITEMS) {
+        let name = text(message, "by").unwrap_or_default();
+        let voice = Voice::ALL.iter().find(|(_, own)| *own == name).map_or(Voice::Remark, |(voice, _)| *voice);
+        let (position, sources) = (number(message, "at"), sources(message));
+        let Some(Json::Array(said)) = message.get("said") else { continue };
+        for (number, text) in (number(message, "number")..).zip(said.iter().take(MOST_ITEMS).filter_map(Json::as_str)) {
+            // Other programs may have written longer ones.
+            let text = clip_middle(text, LONGEST);
+            statements.push(Statement { voice, text, number, position, sources: sources.clone() });
+        }
+    }
+    statements
+}
+
+fn read_left_out(json: &Json<'_>) -> LeftOut {
+    let mut left_out = LeftOut::default();
+    let counts = json.get("leftOut");
+    for (list, _) in SHARES {
+        left_out.add(list, counts.map_or(0, |counts| number(counts, list)));
+    }
+    left_out
+}
+
+fn read_plan(json: &Json<'_>) -> LatestPlan {
+    let Some(plan) = json.get("plan") else { return LatestPlan::default() };
+    let item = |json: &Json<'_>| {
+        let name = text(json, "state")?;
+        let (status, _) = STATES.iter().find(|(_, own)| *own == name)?;
+        Some(PlanItem { id: text(json, "id"), text: text(json, "text")?, status: *status })
+    };
+    LatestPlan { items: list(plan, "tasks", item), position: number(plan, "at") }
+}
+
+fn read_note(kind: NoteKind, json: &Json<'_>) -> Option<Note> {
+    let (is_minor, is_withdrawn, times) = (flag(json, "isMinor"), flag(json, "isWithdrawn"), times(json));
+    Some(Note {
+        kind,
+        text: text(json, "text")?,
+        is_minor,
+        is_withdrawn,
+        times,
+        position: number(json, "at"),
+        sources: sources(json),
+    })
+}
+
+fn read_file(json: &Json<'_>) -> Option<FileRecord> {
+    let count = |key| number(json, key);
+    let (read, written, edited) = (count("read"), count("written"), count("edited"));
+    let path = text(json, "path")?;
+    Some(FileRecord {
+        path,
+        read,
+        written,
+        edited,
+        position: count("at"),
+        changed_at: count("changedAt"),
+        sources: sources(json),
+    })
+}
+
+fn read_command(json: &Json<'_>) -> Option<CommandRecord> {
+    let outcome = match text(json, "outcome").as_deref() {
+        Some("succeeded") => Outcome::Succeeded,
+        Some("failed") => Outcome::Failed,
+        _ => Outcome::Open,
+    };
+    Some(CommandRecord {
+        command: text(json, "command")?,
+        is_call: flag(json, "isCall"),
+        succeeded: number(json, "succeeded"),
+        failed: number(json, "failed"),
+        outcome,
+        last_error: text(json, "lastError"),
+        position: number(json, "at"),
+        sources: sources(json),
+    })
+}
+
+fn read_error(json: &Json<'_>) -> Option<ErrorRecord> {
+    Some(ErrorRecord {
+        subject: text(json, "subject"),
+        line: text(json, "line")?,
+        is_resolved: flag(json, "isResolved"),
+        times: times(json),
+        position: number(json, "at"),
+        sources: sources(json),
+    })
+}
+
+fn read_name(json: &Json<'_>) -> Option<NameRecord> {
+    let places = Places::from_letters(&text(json, "in").unwrap_or_default());
+    let (name, times, position) = (text(json, "name")?, times(json), number(json, "at"));
+    Some(NameRecord { name, times, position, places, sources: sources(json) })
+}
+
+/// A string that is not empty.
+fn text(json: &Json<'_>, key: &str) -> Option<String> {
+    json.get(key).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// A whole number. Anything else is 0, and larger numbers become [`LARGEST`].
+fn number(json: &Json<'_>, key: &str) -> u64 {
+    json.get(key).and_then(Json::as_f64).map_or(0, |number| (number as u64).min(LARGEST))
+}
+
+fn times(json: &Json<'_>) -> u64 {
+    if json.get("times").is_some() { number(json, "times") } else { 1 }
+}
+
+fn flag(json: &Json<'_>, key: &str) -> bool {
+    json.get(key).and_then(Json::as_bool).unwrap_or(false)
+}
+
+fn sources(json: &Json<'_>) -> Sources {
+    let mut sources = Sources::default();
+    ids(json, "from").iter().for_each(|id| sources.add(id));
+    sources
+}
+
+fn ids(json: &Json<'_>, key: &str) -> Vec<EntryId> {
+    match json.get(key) {
+        Some(Json::Array(items)) => items.iter().filter_map(Json::as_str).take(64).map(EntryId::new).collect(),
+        _ => Vec::new(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::sentences::sentences;
+use super::statements::sentences;
 use crate::prompts::escape_tags;
 use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
 

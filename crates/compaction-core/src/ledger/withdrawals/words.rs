@@ -1,14 +1,12 @@
 //! Words with a role in withdrawals, one table for each language, in lower case and without
 //! punctuation. If phrases overlap, the longest one counts.
 
-mod scripts;
-mod spaced;
-
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::terms::TextHashing;
+use super::{scripts, spaced};
 
 /// The role of a phrase in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +74,9 @@ pub(super) enum Word {
 
 /// The phrases of a language.
 pub(super) struct Table {
-    cues: &'static [(Cue, &'static [&'static str])],
+    pub(super) cues: &'static [(Cue, &'static [&'static str])],
     /// Words without a meaning of their own.
-    fillers: &'static [&'static str],
+    pub(super) fillers: &'static [&'static str],
 }
 
 /// A prepared table, of a language without spaces or of all languages with spaces.
