@@ -81,7 +81,7 @@ pub(super) fn choose(ledger: &Ledger, candidates: Candidates, kind: SummaryKind,
     let name_lists = NameList::of(ledger);
     let mut lists = preferred(candidates, kind);
     let mut chooser = Chooser { kind, budget: room, left: room, chosen: Vec::new(), name_lists, digest: Vec::new() };
-    chooser.take_musts(&mut lists);
+    chooser.take_required(&mut lists);
     chooser.budget = chooser.left;
     chooser.take_shares(&mut lists);
     chooser.take_digest(ledger, style);
@@ -147,14 +147,14 @@ pub(super) struct Chooser<'a> {
 impl Chooser<'_> {
     /// Takes the items that must not be left out, newest first. Each may use half of the remaining room
     /// and is cut to it.
-    fn take_musts(&mut self, lists: &mut [List]) {
-        let mut musts = Vec::new();
+    fn take_required(&mut self, lists: &mut [List]) {
+        let mut required = Vec::new();
         for list in lists {
             let count = list.candidates.iter().take_while(|candidate| candidate.rank == Rank::Must).count();
-            musts.extend(list.candidates.drain(..count).map(|candidate| (list.section, candidate)));
+            required.extend(list.candidates.drain(..count).map(|candidate| (list.section, candidate)));
         }
-        musts.sort_by_key(|(_, candidate)| Reverse(candidate.position));
-        for (section, candidate) in musts {
+        required.sort_by_key(|(_, candidate)| Reverse(candidate.position));
+        for (section, candidate) in required {
             let room = (self.left / 2).min(MOST_UNITS);
             let frame = cost(section, &Candidate { text: String::new(), ..candidate.clone() }.item());
             let text = clip_middle(&candidate.text, room.saturating_sub(frame));
@@ -184,10 +184,10 @@ impl Chooser<'_> {
 
     /// Fills the room that the sections leave with statements, except for a small part for names.
     fn take_digest(&mut self, ledger: &Ledger, style: &Style<'_>) {
-        let told: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
+        let texts: Vec<&str> = self.chosen.iter().map(|(_, candidate)| candidate.text.as_str()).collect();
         let names = self.budget / 100 * NAMES_PERCENT;
         let units = self.left.saturating_sub(names);
-        self.digest = Digest { ledger, units, style }.items(&told);
+        self.digest = Digest { ledger, units, style }.items(&texts);
         let mut used: usize = self.digest.iter().map(|item| cost(Section::CriticalContext, item)).sum();
         // Labels are only estimated while statements are chosen. If they took more room, the oldest
         // items are dropped.
@@ -204,9 +204,9 @@ impl Chooser<'_> {
     /// Gives the remaining room to the sections in turn, one item each. Actions have a share of it.
     fn take_rest(&mut self, lists: &mut [List]) {
         let is_quiet = self.left > self.budget / 100 * QUIET_PERCENT;
-        let told = self.budget.saturating_sub(self.left);
+        let used = self.budget.saturating_sub(self.left);
         let mut actions =
-            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(told / 6).max(LEAST_ACTIONS) } else { 0 };
+            if is_quiet { (self.budget / 100 * ACTIONS_PERCENT).min(used / 6).max(LEAST_ACTIONS) } else { 0 };
         let mut has_more = true;
         while has_more {
             has_more = false;
@@ -215,9 +215,9 @@ impl Chooser<'_> {
                 has_more = true;
                 list.looked_at += 1;
                 let cost = cost(list.section, &candidate.item());
-                let is_deed = candidate.rank == Rank::Least;
-                if cost <= self.left && (!is_deed || cost <= actions) {
-                    actions = actions.saturating_sub(if is_deed { cost } else { 0 });
+                let is_action = candidate.rank == Rank::Least;
+                if cost <= self.left && (!is_action || cost <= actions) {
+                    actions = actions.saturating_sub(if is_action { cost } else { 0 });
                     self.take(list.section, candidate);
                 }
             }
@@ -281,11 +281,11 @@ struct Item {
 }
 
 impl Digest<'_> {
-    /// Its items. Statements that `told` already covers are repeated only if they add something.
-    pub(super) fn items(&self, told: &[&str]) -> Vec<String> {
+    /// Its items. Statements that `others` already cover are repeated only if they add something.
+    pub(super) fn items(&self, others: &[&str]) -> Vec<String> {
         let selection =
             Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
-        let chosen = selection.choose(self.ledger, told);
+        let chosen = selection.choose(self.ledger, others);
         let mut items: Vec<Item> = Vec::new();
         for statement in chosen.into_iter().map(|index| &self.ledger.statements[index]) {
             match items.last_mut().filter(|last| last.takes(statement)) {
@@ -325,7 +325,7 @@ impl Item {
     }
 }
 
-/// The texts one behind the other.
+/// The texts, one after the other.
 pub(super) fn joined(texts: &[&str]) -> String {
     texts.iter().fold(String::new(), |mut all, text| {
         join(&mut all, text);

@@ -32,7 +32,7 @@ const SHORT_REQUEST: usize = 60;
 /// Files and commands that become candidates: more than any section takes.
 const MOST_ACTIONS: usize = 64;
 /// Most statements of the newest answer about the current work.
-const MOST_SAID: usize = 3;
+const MOST_LATEST: usize = 3;
 
 /// The candidates of a ledger.
 #[derive(Debug)]
@@ -132,9 +132,9 @@ impl<'a> Builder<'a> {
     fn is_open(&self) -> bool {
         let Some(last) = self.ledger.last_request() else { return false };
         // A latest request from an earlier summary is open if that summary said so.
-        let is_told = |note: &Note| note.text.starts_with(WORKING_ON);
+        let is_stated = |note: &Note| note.text.starts_with(WORKING_ON);
         match last.position {
-            0 => self.ledger.notes_of(NoteKind::Open).any(is_told),
+            0 => self.ledger.notes_of(NoteKind::Open).any(is_stated),
             position => self.ledger.is_waiting || self.ledger.answered < position,
         }
     }
@@ -239,9 +239,9 @@ impl<'a> Builder<'a> {
     /// What the newest answer does or asks, while it waits for a tool or a person.
     fn newest_answer(&mut self) {
         let asked = self.ledger.last_request().map_or(0, |request| request.position);
-        let said = self.ledger.statements.iter().rev();
-        let said: Vec<_> = said.filter(|statement| statement.is_of_model()).take(MOST_SAID).collect();
-        let Some(newest) = said.first().filter(|newest| newest.position > asked) else { return };
+        let statements = self.ledger.statements.iter().rev();
+        let latest: Vec<_> = statements.filter(|statement| statement.is_of_model()).take(MOST_LATEST).collect();
+        let Some(newest) = latest.first().filter(|newest| newest.position > asked) else { return };
         let origin = Origin { position: newest.position, times: 1, sources: Some(&newest.sources) };
         if newest.text.ends_with(['?', '\u{ff1f}']) && !self.ledger.is_waiting {
             let item = format!("The assistant asked, and waits for an answer: {}", newest.text);
@@ -251,7 +251,7 @@ impl<'a> Builder<'a> {
         let is_begun = self.is_open() || newest.voice == Voice::Announcement;
         if is_begun && self.kind != SummaryKind::TurnPrefix {
             let mut of_newest: Vec<&str> =
-                said.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
+                latest.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
             of_newest.reverse();
             let item = format!("The assistant said last: {}", clip_middle(&joined(&of_newest), 420));
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
@@ -294,10 +294,10 @@ impl<'a> Builder<'a> {
     /// The next step if no answer names one: the request that is open or whose work failed.
     fn go_on(&mut self) {
         let Some(latest) = self.latest() else { return };
-        let said = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
+        let is_newer = |note: &Note| !note.is_minor && note.position >= latest.position && note.position > 0;
         let has_failed = self.ledger.unresolved_errors().any(|error| error.position > latest.position);
         let has_plan = self.ledger.plan.in_state(PlanStatus::Pending).next().is_some();
-        if has_plan || self.ledger.notes_of(NoteKind::Step).any(said) || !has_failed && !self.is_open() {
+        if has_plan || self.ledger.notes_of(NoteKind::Step).any(is_newer) || !has_failed && !self.is_open() {
             return;
         }
         let request = clip(&typed(&latest.text, MOST_UNITS), LONGEST_REPEAT);

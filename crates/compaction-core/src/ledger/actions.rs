@@ -8,7 +8,7 @@ use super::errors::is_trailer;
 use super::errors::{NO_OUTPUT, error_line};
 use super::notes::{FAILED, LOOKED_UP, NO_RESULT, WORKING_ON};
 use super::notes::{NoteKind, NoteList, SourcePosition};
-use super::outcomes::{outcome, said};
+use super::outcomes::{outcome, sentences_of};
 use super::person::is_refusal;
 use super::terms::TextHashing;
 use super::text::{clip, one_line, quoted};
@@ -27,10 +27,10 @@ const LONGEST_FAILED: usize = 100;
 /// Most files that are kept: the newest ones.
 const MOST_FILES: usize = 2000;
 
-/// What a call tells.
-pub(super) struct Begun {
+/// What the arguments of a call hold.
+pub(super) struct CallContent {
     /// Sentences in its arguments.
-    pub(super) said: Vec<(Voice, String)>,
+    pub(super) sentences: Vec<(Voice, String)>,
     /// Whether it changes files.
     pub(super) changes_files: bool,
     /// The plan that it writes down.
@@ -64,7 +64,7 @@ impl<'a> Actions<'a> {
     }
 
     /// Records a call. Returns its sentences, its plan, and whether it changes files.
-    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> Begun {
+    pub(super) fn begin(&mut self, place: SourcePosition<'a>, call: &'a ToolCall, tools: &FileTools) -> CallContent {
         self.last_call = place.position;
         self.has_calls = true;
         let action = classify(call, tools);
@@ -81,9 +81,10 @@ impl<'a> Actions<'a> {
             }
             _ => None,
         };
-        let begun = Begun { said: said(call, &action), changes_files: action.changes_files(), plan };
+        let content =
+            CallContent { sentences: sentences_of(call, &action), changes_files: action.changes_files(), plan };
         self.open.insert(&call.id, (place, subject_of(call, &action), action));
-        begun
+        content
     }
 
     /// Whether the call asks the person a question.
@@ -91,7 +92,7 @@ impl<'a> Actions<'a> {
         self.open.get(call_id).is_some_and(|(_, _, action)| matches!(action, ToolAction::Ask(_)))
     }
 
-    /// Pairs a result with its call and returns what it says in words. A result without a call belongs
+    /// Pairs a result with its call and returns the statement that it makes. A result without a call belongs
     /// to an earlier part and is ignored. A refusal by the person is not a failure.
     pub(super) fn end(
         &mut self,
@@ -109,12 +110,12 @@ impl<'a> Actions<'a> {
         let files = files_done(&action, output, || has_failed, || Box::new(self.files.keys().map(String::as_str)));
         let of_files: Vec<Subject> =
             files.into_iter().map(|file| (ActionKind::of_file(file.access), file.path)).collect();
-        let mut told = outcome(&action, &subject, output, has_failed);
+        let mut statement = outcome(&action, &subject, output, has_failed);
         if has_failed {
             let line = error_line(&printed_text(output));
             let failed =
                 || (Voice::Action, format!("{}{FAILED}{line}", quote_shown(&clip(&subject.1, LONGEST_FAILED))));
-            told = told.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
+            statement = statement.or_else(|| (line != NO_OUTPUT && !is_trailer(&line)).then(failed));
             // A failed search is repeated in another way or dropped.
             let is_search = matches!(action, ToolAction::Search | ToolAction::Plan(_));
             if is_search {
@@ -126,7 +127,7 @@ impl<'a> Actions<'a> {
             self.succeed(place, subject, 1, errors);
         }
         of_files.into_iter().for_each(|subject| self.succeed(place, subject, 1, errors));
-        told
+        statement
     }
 
     /// Whether the conversation went on after a call without a result.

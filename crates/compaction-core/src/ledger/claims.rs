@@ -150,7 +150,7 @@ fn read_files(clause: &str, words: &[String], ledger: &Ledger, found: &mut impl 
     for (at, word) in words.iter().enumerate() {
         if let Some(named) = file(word, ledger) {
             let is_set_off = is_set_off(clause, word);
-            if let Some(is_changed) = told_after(&words[at + 1..], is_set_off, ledger) {
+            if let Some(is_changed) = claim_after(&words[at + 1..], is_set_off, ledger) {
                 judge(named, is_changed, ledger, found);
             }
         }
@@ -178,7 +178,7 @@ fn is_set_off(clause: &str, name: &str) -> bool {
 }
 
 /// Whether the words after a name say that it was changed; `None` if they say neither.
-fn told_after(words: &[String], is_set_off: bool, ledger: &Ledger) -> Option<bool> {
+fn claim_after(words: &[String], is_set_off: bool, ledger: &Ledger) -> Option<bool> {
     let (mut is_bound, mut is_denied, mut is_left, mut is_only) = (false, false, false, false);
     for (at, word) in words.iter().enumerate() {
         let word = word.as_str();
@@ -239,11 +239,11 @@ fn read_runs(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspicion
         if !words[..at].iter().all(|word| is_in(BEFORE_RUNS, word) || is_number(word)) {
             continue;
         }
-        let Some(told) = words[at + 1..].iter().position(|word| !is_in(BEFORE_SUCCESS, word)) else { continue };
-        let told = at + 1 + told;
-        let is_now = is_in(SUCCEEDS, &words[told]);
-        let is_plain = words.get(told + 1).is_none_or(|next| is_in(BEHIND_SUCCESS, next));
-        if is_plain && (is_now || is_in(SUCCEEDED, &words[told])) {
+        let Some(verb) = words[at + 1..].iter().position(|word| !is_in(BEFORE_SUCCESS, word)) else { continue };
+        let verb = at + 1 + verb;
+        let is_now = is_in(SUCCEEDS, &words[verb]);
+        let is_plain = words.get(verb + 1).is_none_or(|next| is_in(BEHIND_SUCCESS, next));
+        if is_plain && (is_now || is_in(SUCCEEDED, &words[verb])) {
             last_run(ledger, purposes)
                 .filter(|last| is_reverse(last, is_now))
                 .into_iter()
@@ -293,7 +293,7 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
     const WORK: &[&str] = &["changes", "everything", "work", "fix", "all", "commit", "commits", "branch", "code"];
     const PLACES: &[&str] =
         &["origin", "main", "master", "remote", "upstream", "github", "gitlab", "branch", "repository"];
-    let is_told = |verb: &str| {
+    let is_claimed = |verb: &str| {
         let at = words.iter().position(|word| word == verb)?;
         let is_done = at == 0 || BEFORE.contains(&words[at - 1].as_str());
         let rest = &words[at + 1..];
@@ -307,10 +307,10 @@ fn read_commits(words: &[String], ledger: &Ledger, found: &mut impl FnMut(Suspic
         };
         (is_done && is_known && (!is_to || is_place)).then_some(())
     };
-    if is_told("committed").is_some() && !was_done(ledger, "commit") {
+    if is_claimed("committed").is_some() && !was_done(ledger, "commit") {
         found(Suspicion::NotCommitted);
     }
-    if is_told("pushed").is_some() && !was_done(ledger, "push") {
+    if is_claimed("pushed").is_some() && !was_done(ledger, "push") {
         found(Suspicion::NotPushed);
     }
 }
@@ -320,9 +320,9 @@ fn was_done(ledger: &Ledger, verb: &str) -> bool {
     let by_command = |command: &CommandRecord| {
         command.command.to_lowercase().contains(verb) && (command.succeeded > 0 || command.outcome == Outcome::Open)
     };
-    let said = ledger.statements.iter().filter(|statement| statement.voice != Voice::Announcement);
-    let is_said = said.map(|statement| statement.text.to_lowercase()).any(|text| text.contains(verb));
-    ledger.left_out.of("commands") > 0 || ledger.commands.iter().any(by_command) || is_said
+    let statements = ledger.statements.iter().filter(|statement| statement.voice != Voice::Announcement);
+    let is_stated = statements.map(|statement| statement.text.to_lowercase()).any(|text| text.contains(verb));
+    ledger.left_out.of("commands") > 0 || ledger.commands.iter().any(by_command) || is_stated
 }
 
 /// Most names of a summary that are checked.
@@ -400,12 +400,12 @@ fn search(check: &Check<'_>, sought: &[(String, bool)], is_lower: bool) -> Vec<b
         texts(&prepared.message, &mut read);
     }
     let notes = ledger.notes.iter().map(|note| &note.text);
-    let told = notes.chain(ledger.commands.iter().map(|command| &command.command));
-    let told = told.chain(ledger.errors.iter().map(|error| &error.line));
-    let told = told.chain(ledger.requests.iter().map(|request| &request.text));
-    let told = told.chain(ledger.statements.iter().map(|statement| &statement.text));
-    let told = told.chain(ledger.plan.items.iter().map(|item| &item.text));
-    told.for_each(|text| read(text));
+    let texts = notes.chain(ledger.commands.iter().map(|command| &command.command));
+    let texts = texts.chain(ledger.errors.iter().map(|error| &error.line));
+    let texts = texts.chain(ledger.requests.iter().map(|request| &request.text));
+    let texts = texts.chain(ledger.statements.iter().map(|statement| &statement.text));
+    let texts = texts.chain(ledger.plan.items.iter().map(|item| &item.text));
+    texts.for_each(|text| read(text));
     finder.found()
 }
 
@@ -591,7 +591,7 @@ mod tests {
         }
     }
 
-    fn told(suspicion: &Suspicion) -> String {
+    fn described(suspicion: &Suspicion) -> String {
         match suspicion {
             Suspicion::NotModified { path } => format!("notModified {path}"),
             Suspicion::Modified { path } => format!("modified {path}"),
@@ -605,7 +605,7 @@ mod tests {
     fn claims_that_are_reversed_are_found_and_true_ones_are_let_be() {
         let (mut reversed, mut found, mut held, mut held_found) = (0, 0, 0, 0);
         for case in include_str!("../../fixtures/reversed.jsonl").lines().map(case) {
-            let suspicions: Vec<String> = super::reversed(&case.says, &case.ledger).iter().map(told).collect();
+            let suspicions: Vec<String> = super::reversed(&case.says, &case.ledger).iter().map(described).collect();
             let alarms: Vec<_> = suspicions.iter().filter(|suspicion| !case.expected.contains(suspicion)).collect();
             assert!(alarms.is_empty(), "{:?}: {alarms:?}", case.says);
             if case.expected.is_empty() {

@@ -127,8 +127,8 @@ impl<'a> Collector<'a> {
                     read_constraints(place, &words, &mut self.notes);
                 }
                 let outcome = self.actions.end(place, tool_call_id, &text, *is_error, &mut self.errors);
-                if let Some((voice, told)) = outcome {
-                    self.statements.add_line(voice, place, &told);
+                if let Some((voice, line)) = outcome {
+                    self.statements.add_line(voice, place, &line);
                 }
                 for nested in nested_calls {
                     self.actions.begin(place, &nested.call, self.tools);
@@ -176,14 +176,14 @@ impl<'a> Collector<'a> {
         self.plan.read_answer(&text, place.position);
         self.dialogue.read_model(place, text, assistant.stop_reason.as_deref());
         for call in message.tool_calls() {
-            let begun = self.actions.begin(place, call, self.tools);
-            for (voice, said) in begun.said {
-                self.statements.add_line(voice, place, &said);
+            let content = self.actions.begin(place, call, self.tools);
+            for (voice, sentence) in content.sentences {
+                self.statements.add_line(voice, place, &sentence);
             }
-            if let Some(plan) = begun.plan {
+            if let Some(plan) = content.plan {
                 self.plan.take(&plan, place.position);
             }
-            self.read_arguments(call, begun.changes_files, place);
+            self.read_arguments(call, content.changes_files, place);
         }
         self.note_failure(assistant, place);
     }

@@ -60,8 +60,8 @@ pub(crate) fn is_constraint(sentence: &str) -> bool {
     if memchr::memchr_iter(b' ', words.as_bytes()).count() < 3 {
         return false;
     }
-    let said = said(&words);
-    said.demands & !said.reports != 0 || orders(sentence, !said.reports)
+    let signals = signals(&words);
+    signals.demands & !signals.reports != 0 || orders(sentence, !signals.reports)
 }
 
 /// Whether a part of a sentence is an order in one of `languages`.
@@ -158,9 +158,9 @@ type Languages = u8;
 
 const _: () = assert!(LANGUAGES.len() <= Languages::BITS as usize);
 
-/// What a sentence says.
+/// The languages in which a sentence demands or reports.
 #[derive(Debug, Clone, Copy, Default)]
-struct Said {
+struct Signals {
     /// Languages in which it has words that make a constraint.
     demands: Languages,
     /// Languages in which it has words that only report.
@@ -226,19 +226,19 @@ fn roles(word: &str) -> Roles {
     ROLES.get(word).copied().unwrap_or_default()
 }
 
-/// What `normalised` text says.
-fn said(normalised: &str) -> Said {
-    let mut said = Said::default();
+/// The languages in which `normalised` text demands or reports.
+fn signals(normalised: &str) -> Signals {
+    let mut signals = Signals::default();
     let mut rest = normalised.trim_start();
     while let Some(end) = memchr::memchr(b' ', rest.as_bytes()) {
         for phrase in PHRASES.get(&rest[..end]).into_iter().flatten() {
             if rest.strip_prefix(phrase.words).is_some_and(|behind| behind.starts_with(' ')) {
-                *(if phrase.reports { &mut said.reports } else { &mut said.demands }) |= 1 << phrase.language;
+                *(if phrase.reports { &mut signals.reports } else { &mut signals.demands }) |= 1 << phrase.language;
             }
         }
         rest = &rest[end + 1..];
     }
-    said
+    signals
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(super) struct Errors {
     list: Vec<ErrorRecord>,
     by_subject: HashMap<String, Vec<usize>, TextHashing>,
     /// For each unresolved error, how many successes and requests came before it.
-    open: HashMap<usize, Open>,
+    open: HashMap<usize, OpenSince>,
     /// All errors, by the purposes of their commands.
     by_purpose: HashMap<String, Vec<usize>, TextHashing>,
     successes: u64,
@@ -40,7 +40,7 @@ pub(super) struct Errors {
 
 /// When an unresolved error happened.
 #[derive(Debug, Default, Clone, Copy)]
-struct Open {
+struct OpenSince {
     successes: u64,
     requests: u64,
 }
@@ -108,7 +108,7 @@ impl Errors {
 
     /// Records that the error of `subject` at `index` is unresolved.
     fn wait(&mut self, index: usize, subject: Option<&str>) {
-        self.open.insert(index, Open { successes: self.successes, requests: self.requests });
+        self.open.insert(index, OpenSince { successes: self.successes, requests: self.requests });
         for purpose in subject.map(purposes_of).unwrap_or_default() {
             let waiting = self.by_purpose.entry(purpose).or_default();
             if waiting.last() != Some(&index) {
@@ -124,7 +124,7 @@ impl Errors {
         self.close(|open| requests - open.requests >= REQUESTS_WITHOUT);
     }
 
-    fn close(&mut self, is_over: impl Fn(&Open) -> bool) {
+    fn close(&mut self, is_over: impl Fn(&OpenSince) -> bool) {
         let list = &mut self.list;
         self.open.retain(|index, open| {
             let is_over = is_over(open);
@@ -255,20 +255,20 @@ fn most_telling(lines: &[&str]) -> Option<usize> {
 /// A line joined with the lines that complete it.
 fn with_details(lines: &[&str], found: usize) -> String {
     let first = without_margin(lines[found]);
-    let mut told = one_line(first);
+    let mut joined = one_line(first);
     let mut following = lines[found + 1..].iter().map(|line| line.trim()).filter(|line| !is_blank(line));
     let mut details = 0;
-    let mut is_announced = told.ends_with(':');
-    while let Some(line) = following.next().filter(|_| details < MOST_DETAILS && utf16_len(&told) < LONGEST_TEXT) {
+    let mut is_announced = joined.ends_with(':');
+    while let Some(line) = following.next().filter(|_| details < MOST_DETAILS && utf16_len(&joined) < LONGEST_TEXT) {
         if !is_announced && !DETAILS.iter().any(|start| line.starts_with(start)) {
             break;
         }
-        told.push(' ');
-        told.push_str(&one_line(line));
+        joined.push(' ');
+        joined.push_str(&one_line(line));
         details += usize::from(!is_announced);
         is_announced = false;
     }
-    told
+    joined
 }
 
 fn is_blank(line: &str) -> bool {
@@ -393,10 +393,13 @@ fn says_why(line: &str) -> bool {
 
 fn is_form(previous: &str, token: &str, next: Option<&str>) -> bool {
     let bare = token.trim_end_matches(':');
-    let is_told = token.ends_with(':') && token.len() == bare.len() + 1;
+    let has_message = token.ends_with(':') && token.len() == bare.len() + 1;
     let is_word = |word: &str| bare.eq_ignore_ascii_case(word);
     if is_word("error") || is_word("fatal") {
-        return is_told || next.is_some_and(is_code) || is_position(previous) || previous.is_empty() && next.is_some();
+        return has_message
+            || next.is_some_and(is_code)
+            || is_position(previous)
+            || previous.is_empty() && next.is_some();
     }
     if token.starts_with("error[") && token.ends_with("]:") {
         return true;
@@ -405,7 +408,7 @@ fn is_form(previous: &str, token: &str, next: Option<&str>) -> bool {
     let is_alone = previous.is_empty() && next.is_none() || previous.ends_with('"');
     let is_coded = next.is_some_and(|next| next.starts_with('[') && next.ends_with("]:"));
     let is_panic = previous.ends_with('\'') && is_word("panicked");
-    is_panic || is_parted || is_error_name(bare) && (is_told && next.is_some() || is_alone || is_coded)
+    is_panic || is_parted || is_error_name(bare) && (has_message && next.is_some() || is_alone || is_coded)
 }
 
 /// `TypeError`, `java.lang.NullPointerException`.

@@ -272,12 +272,12 @@ fn expected(ledger: &Ledger) -> Vec<(Item, Source<'_>)> {
             _ if Some(request) == last => LAST,
             _ => 1.0,
         };
-        let key = Some(MatchKey::said(&request.text, REQUEST_UNITS));
+        let key = Some(MatchKey::text(&request.text, REQUEST_UNITS));
         let targets = Target::parts(&request.text, MOST_SENTENCES);
         (Item { class: Class::Request, weight, key, targets }, Source::Request(request))
     }));
     all.extend(ledger.standing(NoteKind::Constraint).rev().take(MOST_CONSTRAINTS).map(|note| {
-        let key = Some(MatchKey::said(&note.text, LINE_UNITS));
+        let key = Some(MatchKey::text(&note.text, LINE_UNITS));
         let targets = vec![Target::of(&note.text)];
         (Item { class: Class::Constraint, weight: 1.0, key, targets }, Source::Constraint(note))
     }));

@@ -9,11 +9,11 @@ use crate::text::{prefix_utf16, utf16_len};
 pub(super) const CLASSES: usize = 6;
 
 /// Part of the weighted terms of a line that one statement must have to count as a paraphrase.
-const SAID: f32 = 0.6;
+const LINE_PART: f32 = 0.6;
 /// The same for a statement of the conversation, which may be paraphrased with less detail.
-const STATED: f32 = 0.5;
+const STATEMENT_PART: f32 = 0.5;
 /// Part of a long text that must be there for it to count as partly there.
-const PART: f32 = 0.25;
+const LEAST_PART: f32 = 0.25;
 
 /// The class of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,13 +109,13 @@ impl Item {
         if has_first && has_rest {
             return State::There;
         }
-        let most = if self.class == Class::Statement { STATED } else { SAID };
+        let most = if self.class == Class::Statement { STATEMENT_PART } else { LINE_PART };
         let all: f32 = self.targets.iter().map(Target::weight).sum();
         let is_covered = |target: &&Target| coverage.holds(target, most, sums);
         let covered: f32 = self.targets.iter().filter(is_covered).map(Target::weight).sum();
         match () {
-            () if all > 0.0 && covered >= SAID * all => State::There,
-            () if has_first || all > 0.0 && covered >= PART * all => State::Part,
+            () if all > 0.0 && covered >= LINE_PART * all => State::There,
+            () if has_first || all > 0.0 && covered >= LEAST_PART * all => State::Part,
             () => State::Missing,
         }
     }
@@ -198,7 +198,7 @@ impl MatchKey {
     }
 
     /// The key of a request or note. If it was cut before it was stored, its pieces are searched for.
-    pub(super) fn said(text: &str, units: usize) -> Self {
+    pub(super) fn text(text: &str, units: usize) -> Self {
         let line = one_line(text);
         let is_short = utf16_len(&line) <= units && !line.contains(CUT);
         let pieces = line.split(CUT).map(str::trim).filter(|piece| !piece.is_empty());
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_whole_with_all_of_its_words() {
+    fn a_text_is_whole_with_all_of_its_words() {
         let long = "first words, and a wish at the end";
         for (text, searched, expected) in [
             (long, long, (true, false)),
@@ -231,7 +231,7 @@ mod tests {
             ("first words\u{2026} and the end", "first words in between", (true, true)),
             ("short", "short", (true, false)),
         ] {
-            let key = MatchKey::said(text, 11);
+            let key = MatchKey::text(text, 11);
             let has_first = searched.contains(&key.first);
             let has_rest = key.rest.iter().all(|piece| searched.contains(piece));
             assert_eq!((has_first, has_first && !has_rest), expected, "{text} in {searched}");

@@ -148,11 +148,11 @@ fn score(name: &str, seen: &Seen<'_>, now: u64) -> u32 {
     let age = now.saturating_sub(seen.position);
     let recency = 12 - (age + 1).ilog2().min(12);
     let by = |places, points| if seen.places.has(places) { points } else { 0 };
-    let told = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
+    let used = by(Places::PERSON, 4) + by(Places::ERROR, 3) + by(Places::EDIT, 4) + by(Places::ANSWER, 1);
     // A long name takes the room of several short ones.
     let room = u32::try_from(name.len() / 24).map_or(6, |length| length.min(6));
     let doubt = if is_weak_path(name) { 8 } else { 0 };
-    (recurrence + recency + told + specificity(name)).saturating_sub(room + doubt)
+    (recurrence + recency + used + specificity(name)).saturating_sub(room + doubt)
 }
 
 fn specificity(name: &str) -> u32 {
@@ -341,11 +341,11 @@ fn path(run: &str) -> Option<&str> {
     let has_substance = path.split(['/', '\\']).any(|part| part.chars().filter(|c| c.is_alphabetic()).count() >= 2);
     let starts_well = drive > 0 || path.starts_with("\\\\") || !path.starts_with('\\');
     let is_mixed = drive == 0 && path.contains('/') && path.contains('\\');
-    let is_told = !is_windows || starts_well && (drive > 0 || separators >= 2 || ending(path).is_some());
+    let is_plausible = !is_windows || starts_well && (drive > 0 || separators >= 2 || ending(path).is_some());
     let is_no_variable = drive > 0 || !path.trim_start_matches(['/', '\\']).starts_with('$');
     (separators > 0
         && has_substance
-        && is_told
+        && is_plausible
         && !is_mixed
         && is_no_variable
         && (4..=LONGEST_PATH).contains(&path.len()))

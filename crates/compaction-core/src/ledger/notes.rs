@@ -61,11 +61,11 @@ pub struct Note {
     pub is_minor: bool,
     /// Whether a person withdrew it later.
     pub is_withdrawn: bool,
-    /// Times that it was said or happened.
+    /// Times that it was stated or happened.
     pub times: u64,
     /// Position of the last time.
     pub position: u64,
-    /// Where it was said.
+    /// The entries that hold it.
     pub sources: Sources,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct NoteList {
     counts: HashMap<NoteKind, usize>,
 }
 
-/// Where something was said.
+/// The message that a statement or note comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SourcePosition<'a> {
     pub(crate) position: u64,

@@ -1,4 +1,4 @@
-//! Outcomes: what calls and results say in words, such as commits, pushes, pull requests, test results
+//! Outcomes: the statements that calls and results make, such as commits, pushes, pull requests, test results
 //! and sentences in arguments.
 
 use std::sync::LazyLock;
@@ -52,7 +52,7 @@ const COUNTED: &[&str] = &[
 /// Those of them that count failures.
 const FAILING: &[&str] = &["failed", "failures", "failure", "failing", "errors", "error", "issues", "problems"];
 /// Arguments that hold text to write or search for, not sentences for anybody.
-const NOT_SAID: &[&str] = &[
+const NO_SENTENCES: &[&str] = &[
     "content",
     "contents",
     "old_string",
@@ -89,7 +89,7 @@ const MADE_NAMES: &[&str] = &["identifier", "key", "number", "id", "title", "nam
 /// Bytes of the longest result that is read as JSON.
 const LONGEST_JSON: usize = 200_000;
 /// Options of commands whose values are sentences.
-const SAID_OPTIONS: &[&str] = &[
+const SENTENCE_OPTIONS: &[&str] = &[
     "-m",
     "-am",
     "-F",
@@ -139,8 +139,8 @@ fn of_command(command: &str, output: &str, has_failed: bool) -> Option<(Voice, S
         return Some((voice, format!("`{}`: {line}", shown())));
     }
     let is_short = !has_failed && utf16_len(output.trim()) <= SHORT_RESULT && output.contains(char::is_whitespace);
-    let is_said = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();
-    is_said.then(|| (Voice::Action, format!("`{}`: {}", shown(), one_line(output))))
+    let is_stated = is_short && output.trim().lines().count() <= 3 && words(output) >= FEWEST_WORDS - 1 && does();
+    is_stated.then(|| (Voice::Action, format!("`{}`: {}", shown(), one_line(output))))
 }
 
 /// `[main 1a2b3c4] subject` as git reports a commit.
@@ -230,9 +230,9 @@ fn of_call(target: &str, output: &str) -> Option<(Voice, String)> {
     if let Some(made) = made(name, output) {
         return Some((Voice::Milestone, format!("`{name}` made {made}")));
     }
-    let is_said = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
-    let is_said = is_said && !output.starts_with(['{', '[', '<']);
-    is_said.then(|| (Voice::Action, format!("`{name}`: {}", one_line(output))))
+    let is_stated = utf16_len(output) <= SHORT_RESULT && words(output) >= FEWEST_WORDS - 1;
+    let is_stated = is_stated && !output.starts_with(['{', '[', '<']);
+    is_stated.then(|| (Voice::Action, format!("`{name}`: {}", one_line(output))))
 }
 
 /// The names of the thing that a tool created, from its result.
@@ -257,7 +257,7 @@ fn made(name: &str, output: &str) -> Option<String> {
 
 /// The sentences of a call: questions, a closing report, and prose in its arguments or in the options
 /// of its command.
-pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
+pub(super) fn sentences_of(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)> {
     let mut out = Vec::new();
     let voice = match action {
         ToolAction::Run { command, .. } => {
@@ -279,7 +279,7 @@ pub(super) fn said(call: &ToolCall, action: &ToolAction) -> Vec<(Voice, String)>
         _ => return Vec::new(),
     };
     out.truncate(MOST_SENTENCES);
-    out.into_iter().map(|said| (voice, said)).collect()
+    out.into_iter().map(|sentence| (voice, sentence)).collect()
 }
 
 fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
@@ -288,8 +288,9 @@ fn prose(value: &Json<'_>, depth: usize, out: &mut Vec<String>) {
     }
     match value {
         Json::Object(members) => {
-            let said = members.iter().filter(|(name, _)| !NOT_SAID.contains(&name.to_lowercase().as_str()));
-            said.for_each(|(_, value)| prose(value, depth + 1, out));
+            let prose_members =
+                members.iter().filter(|(name, _)| !NO_SENTENCES.contains(&name.to_lowercase().as_str()));
+            prose_members.for_each(|(_, value)| prose(value, depth + 1, out));
         }
         Json::Array(items) => items.iter().for_each(|item| prose(item, depth + 1, out)),
         Json::String(text) if is_prose(text) => {
@@ -335,7 +336,7 @@ fn first_option(text: &str) -> Option<(usize, &'static str)> {
         .find_map(|at| {
             let is_here =
                 |option: &&&str| text[at..].strip_prefix(**option).is_some_and(|rest| rest.starts_with([' ', '=']));
-            SAID_OPTIONS.iter().find(is_here).map(|option| (at, *option))
+            SENTENCE_OPTIONS.iter().find(is_here).map(|option| (at, *option))
         })
 }
 
@@ -393,8 +394,8 @@ mod tests {
             ("ls", "a\nb\nc", None),
             ("bd close x", "closed x: all of it is done", Some("`bd close x`: closed x: all of it is done")),
         ] {
-            let told = of_command(command, output, false).map(|(_, told)| told);
-            assert_eq!(told.as_deref(), expected, "{command}");
+            let line = of_command(command, output, false).map(|(_, line)| line);
+            assert_eq!(line.as_deref(), expected, "{command}");
         }
     }
 

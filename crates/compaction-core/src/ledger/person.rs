@@ -207,8 +207,8 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
     }
     // The marks are ASCII, so lower case does not change any offsets.
     let lower = text.to_ascii_lowercase();
-    let said = BEFORE_WORDS.iter().filter_map(|mark| lower.find(mark).map(|at| at + mark.len())).min();
-    let words = match said {
+    let start = BEFORE_WORDS.iter().filter_map(|mark| lower.find(mark).map(|at| at + mark.len())).min();
+    let words = match start {
         Some(at) => &text[at..],
         None if !refuses => text,
         None => return None,

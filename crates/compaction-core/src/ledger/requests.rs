@@ -261,14 +261,15 @@ pub(super) fn read_constraints(place: SourcePosition<'_>, text: &str, notes: &mu
     // If most of a message was pasted, the person wrote only at its beginning and end.
     let is_pasted = utf16_len(text) > LONGEST_TYPED && typed * 10 < all.len() * 6;
     let is_between = |at: usize| is_pasted && at >= TYPED_AROUND && at + TYPED_AROUND < all.len();
-    let is_wish = |at: usize, sentence: &str, is_prose: bool| !is_between(at) && is_prose && !is_report(sentence);
-    let wishes = all.iter().enumerate().filter(|(at, (sentence, is_prose))| is_wish(*at, sentence, *is_prose));
-    for (number, (_, (sentence, _))) in wishes.enumerate() {
+    let may_constrain = |at: usize, sentence: &str, is_prose: bool| !is_between(at) && is_prose && !is_report(sentence);
+    let candidates =
+        all.iter().enumerate().filter(|(at, (sentence, is_prose))| may_constrain(*at, sentence, *is_prose));
+    for (number, (_, (sentence, _))) in candidates.enumerate() {
         // A withdrawal is compared with every constraint and decision, so their number is limited.
         if number < MOST_WITHDRAWING {
             notes.withdraw(sentence, place);
         }
-        constraints(sentence).for_each(|wish| notes.add(NoteKind::Constraint, wish, place, false));
+        constraints(sentence).for_each(|constraint| notes.add(NoteKind::Constraint, constraint, place, false));
     }
 }
 

@@ -28,8 +28,8 @@ const SHORTNESS: usize = 20;
 const LEAST_ROOM: usize = 24;
 /// Part of a term's weight that counts if a chosen statement already has the term, and the same for
 /// statements of a person, whose requests matter even in repeated words.
-const TOLD: f32 = 0.12;
-const TOLD_BY_PERSON: f32 = 0.35;
+const COVERED: f32 = 0.12;
+const COVERED_BY_PERSON: f32 = 0.35;
 /// The value of a statement without any terms.
 const LEAST_VALUE: f32 = 0.05;
 /// Factor for terms of the caller's focus.
@@ -55,25 +55,25 @@ struct Candidate<'a> {
     /// The factor of its terms.
     factor: f32,
     /// Part of a term's weight that counts if the term is already covered.
-    told: f32,
+    covered: f32,
     cost: usize,
 }
 
 impl Selection<'_> {
-    /// The indexes of the chosen statements of `ledger`, in order. `told` are texts elsewhere in the
+    /// The indexes of the chosen statements of `ledger`, in order. `others` are texts elsewhere in the
     /// summary: their terms count as covered, and a statement that is contained in one of them is left
     /// out.
-    pub(crate) fn choose(&self, ledger: &Ledger, told: &[&str]) -> Vec<usize> {
-        self.choose_weighed(ledger, told).into_iter().map(|(index, _)| index).collect()
+    pub(crate) fn choose(&self, ledger: &Ledger, others: &[&str]) -> Vec<usize> {
+        self.choose_weighed(ledger, others).into_iter().map(|(index, _)| index).collect()
     }
 
     /// As [`Self::choose`], each with the value that it added.
-    pub(super) fn choose_weighed(&self, ledger: &Ledger, told: &[&str]) -> Vec<(usize, f32)> {
+    pub(super) fn choose_weighed(&self, ledger: &Ledger, others: &[&str]) -> Vec<(usize, f32)> {
         let statements = &ledger.statements;
         let vocabulary = ledger.vocabulary.of(statements);
-        let mut is_told = vec![false; vocabulary.counts.len()];
-        for text in told {
-            vocabulary.known(text, |term| is_told[term as usize] = true);
+        let mut is_covered = vec![false; vocabulary.counts.len()];
+        for text in others {
+            vocabulary.known(text, |term| is_covered[term as usize] = true);
         }
         let mut focus: HashSet<u32> = HashSet::new();
         vocabulary.known(self.focus.unwrap_or_default(), |term| {
@@ -90,11 +90,11 @@ impl Selection<'_> {
             after += cost;
             let is_wanted = !focus.is_empty() && terms.iter().any(|(term, _)| focus.contains(term));
             let factor = recency * weight_of(statements, index) * if is_wanted { FOCUS } else { 1.0 };
-            let told = if statement.voice == Voice::Person { TOLD_BY_PERSON } else { TOLD };
-            candidates.push(Candidate { terms, factor, told, cost });
+            let covered = if statement.voice == Voice::Person { COVERED_BY_PERSON } else { COVERED };
+            candidates.push(Candidate { terms, factor, covered, cost });
         }
         candidates.reverse();
-        self.take(statements, &candidates, told, is_told)
+        self.take(statements, &candidates, others, is_covered)
     }
 
     /// Takes the best candidate again and again. Values only fall while others are taken, so a stale
@@ -103,19 +103,19 @@ impl Selection<'_> {
         &self,
         statements: &[Statement],
         candidates: &[Candidate<'_>],
-        told: &[&str],
-        mut is_told: Vec<bool>,
+        others: &[&str],
+        mut is_covered: Vec<bool>,
     ) -> Vec<(usize, f32)> {
         let mut heap: BinaryHeap<Ranked> =
-            candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_told), index }).collect();
+            candidates.iter().enumerate().map(|(index, one)| Ranked { worth: one.worth(&is_covered), index }).collect();
         let mut has_label: HashSet<u64, TextHashing> = HashSet::default();
-        let mut said: HashSet<&str, TextHashing> = HashSet::default();
-        let beginnings = Beginnings::in_texts(told);
+        let mut texts: HashSet<&str, TextHashing> = HashSet::default();
+        let beginnings = Beginnings::in_texts(others);
         let mut chosen = Vec::new();
         let mut left = self.units;
         while let Some(top) = heap.pop() {
             let candidate = &candidates[top.index];
-            let worth = candidate.worth(&is_told);
+            let worth = candidate.worth(&is_covered);
             if heap.peek().is_some_and(|next| next.worth > worth) {
                 heap.push(Ranked { worth, index: top.index });
                 continue;
@@ -130,15 +130,15 @@ impl Selection<'_> {
                 continue;
             }
             let text = statements[top.index].text.as_str();
-            let is_in = |told: &&str| told.len() >= text.len() && told.contains(text);
-            if said.contains(text) || beginnings.may_have(text) && told.iter().any(is_in) {
-                candidate.tell(&mut is_told);
+            let is_in = |other: &&str| other.len() >= text.len() && other.contains(text);
+            if texts.contains(text) || beginnings.may_have(text) && others.iter().any(is_in) {
+                candidate.cover(&mut is_covered);
                 continue;
             }
             left -= cost;
             has_label.insert(position);
-            said.insert(text);
-            candidate.tell(&mut is_told);
+            texts.insert(text);
+            candidate.cover(&mut is_covered);
             chosen.push((top.index, worth * (candidate.cost + SHORTNESS) as f32));
         }
         chosen.sort_unstable_by_key(|(index, _)| *index);
@@ -186,12 +186,13 @@ fn weight_of(statements: &[Statement], index: usize) -> f32 {
 }
 
 impl Candidate<'_> {
-    fn tell(&self, is_told: &mut [bool]) {
-        self.terms.iter().for_each(|(term, _)| is_told[*term as usize] = true);
+    fn cover(&self, is_covered: &mut [bool]) {
+        self.terms.iter().for_each(|(term, _)| is_covered[*term as usize] = true);
     }
 
-    fn worth(&self, is_told: &[bool]) -> f32 {
-        let value = |(term, weight): &(u32, f32)| if is_told[*term as usize] { self.told * weight } else { *weight };
+    fn worth(&self, is_covered: &[bool]) -> f32 {
+        let value =
+            |(term, weight): &(u32, f32)| if is_covered[*term as usize] { self.covered * weight } else { *weight };
         self.factor * (LEAST_VALUE + self.terms.iter().map(value).sum::<f32>()) / (self.cost + SHORTNESS) as f32
     }
 }
@@ -247,12 +248,12 @@ struct Vocabulary {
     counts: Vec<u32>,
     /// The terms of all statements with their weights, statement by statement.
     terms: Vec<(u32, f32)>,
-    statements: Vec<Known>,
+    statements: Vec<StatementTerms>,
 }
 
 /// The terms and length of a statement.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct StatementTerms {
     /// Where its terms end.
     end: usize,
     /// UTF-16 units of its text.
@@ -287,7 +288,7 @@ impl Vocabulary {
                     names.push(is_name);
                 }
             });
-            all.statements.push(Known { end: all.terms.len(), units: utf16_len(&statement.text) });
+            all.statements.push(StatementTerms { end: all.terms.len(), units: utf16_len(&statement.text) });
         }
         let rarity: Vec<f32> = all.counts.iter().map(|count| rarity(*count, statements.len())).collect();
         for ((number, weight), is_name) in all.terms.iter_mut().zip(names) {

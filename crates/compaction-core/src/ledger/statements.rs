@@ -145,7 +145,7 @@ impl Statements {
         let mut number = 0;
         for part in parts.take(MOST_OF_ONE) {
             let (own, line) = match part {
-                Part::Said(sentence) | Part::Heading(sentence) => {
+                Part::Sentence(sentence) | Part::Heading(sentence) => {
                     let mut line = as_line(sentence);
                     if memchr::memchr(b'*', line.as_bytes()).is_some() {
                         line = Cow::Owned(line.replace("**", ""));
@@ -250,7 +250,7 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part<'a> {
     /// A sentence.
-    Said(&'a str),
+    Sentence(&'a str),
     /// A heading.
     Heading(&'a str),
     /// Code between fences.
@@ -266,7 +266,7 @@ impl<'a> Part<'a> {
     /// Its sentences. A heading may have several.
     pub(crate) fn sentences(&self) -> impl Iterator<Item = &'a str> {
         let (sentence, heading) = match *self {
-            Self::Said(sentence) => (Some(sentence), ""),
+            Self::Sentence(sentence) => (Some(sentence), ""),
             Self::Heading(text) => (None, text),
             Self::Code(_) => (None, ""),
         };
@@ -285,7 +285,7 @@ impl<'a> Iterator for Parts<'a> {
     fn next(&mut self) -> Option<Part<'a>> {
         loop {
             if let Some(sentence) = self.line.next() {
-                return Some(Part::Said(sentence));
+                return Some(Part::Sentence(sentence));
             }
             if self.rest.is_empty() {
                 return None;
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_from_logs_and_code() {
+    fn words_are_distinguished_from_logs_and_code() {
         for prose in [
             "please make the button blue, and add a test",
             "I think the error message is a red herring.",
@@ -489,21 +489,21 @@ mod tests {
 
     #[test]
     fn code_is_a_part_of_its_own() {
-        let told = |text| {
+        let split = |text| {
             let part = |part| match part {
-                Part::Said(sentence) => format!("s:{sentence}"),
+                Part::Sentence(sentence) => format!("s:{sentence}"),
                 Part::Heading(text) => format!("h:{text}"),
                 Part::Code(code) => format!("c:{}", code.trim_end()),
             };
             parts(text).map(part).collect::<Vec<_>>()
         };
-        assert_eq!(told("One. Two\n```sh\nmake\nls\n```\n- Three"), ["s:One.", "s:Two", "c:make\nls", "s:Three"]);
-        assert_eq!(told("```\nopen"), ["c:open"]);
+        assert_eq!(split("One. Two\n```sh\nmake\nls\n```\n- Three"), ["s:One.", "s:Two", "c:make\nls", "s:Three"]);
+        assert_eq!(split("```\nopen"), ["c:open"]);
         assert_eq!(
-            told("## Results. All of them\n**Next:**\n- a: b."),
+            split("## Results. All of them\n**Next:**\n- a: b."),
             ["h:Results. All of them", "h:Next:**", "s:a: b."]
         );
-        assert!(told("```\n```").is_empty());
+        assert!(split("```\n```").is_empty());
     }
 
     proptest::proptest! {

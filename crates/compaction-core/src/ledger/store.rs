@@ -199,7 +199,7 @@ impl Ledger {
                     let (items, count) = self.statement_items(max_bytes);
                     list.unchosen = self.statements.len() - count;
                     let newest = newest(items.len());
-                    (Box::new(move |index| said(&items[index])), newest)
+                    (Box::new(move |index| statement_group(&items[index])), newest)
                 }
                 "errors" => (each(&self.errors, error), order(&self.errors, |error| error.is_resolved)),
                 "files" => (each(&self.files, file), order(&self.files, |file| !file.is_modified())),
@@ -258,7 +258,7 @@ fn share_of(name: &str) -> usize {
 }
 
 /// Consecutive statements of one message as JSON.
-fn said(statements: &[&Statement]) -> String {
+fn statement_group(statements: &[&Statement]) -> String {
     let Some(first) = statements.first() else { return String::new() };
     let voice = Voice::ALL.iter().find(|(voice, _)| *voice == first.voice).map_or("", |(_, name)| *name);
     let mut members = Members::default().text("by", voice).number("number", first.number);
@@ -470,8 +470,9 @@ fn read_statements(json: &Json<'_>) -> Vec<Statement> {
         let name = text(message, "by").unwrap_or_default();
         let voice = Voice::ALL.iter().find(|(_, own)| *own == name).map_or(Voice::Remark, |(voice, _)| *voice);
         let (position, sources) = (number(message, "at"), sources(message));
-        let Some(Json::Array(said)) = message.get("said") else { continue };
-        for (number, text) in (number(message, "number")..).zip(said.iter().take(MOST_ITEMS).filter_map(Json::as_str)) {
+        let Some(Json::Array(texts)) = message.get("said") else { continue };
+        for (number, text) in (number(message, "number")..).zip(texts.iter().take(MOST_ITEMS).filter_map(Json::as_str))
+        {
             // Other programs may have written longer ones.
             let text = clip_middle(text, LONGEST);
             statements.push(Statement { voice, text, number, position, sources: sources.clone() });

@@ -238,12 +238,12 @@ struct Clause {
     is_joined: bool,
     /// Whether it begins with a pronoun for something named before.
     starts_with_pronoun: bool,
-    place: Place,
+    role: Role,
 }
 
 /// Which part of a clause a term belongs to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Role {
     #[default]
     Main,
     Scope,
@@ -285,10 +285,10 @@ impl Clause {
     }
 
     fn read_term(&mut self, term: String) {
-        match self.place {
-            Place::Main => self.main.push(term),
-            Place::Scope => self.scope.push(term),
-            Place::Rejected => self.rejected.push(term),
+        match self.role {
+            Role::Main => self.main.push(term),
+            Role::Scope => self.scope.push(term),
+            Role::Rejected => self.rejected.push(term),
         }
     }
 
@@ -296,32 +296,30 @@ impl Clause {
         let is_moved = self.has(Cue::Switch) || self.has(Cue::Replace);
         match cue {
             Cue::Pronoun => self.starts_with_pronoun |= self.cues.is_empty() && self.is_empty(),
-            Cue::For => self.place = Place::Scope,
+            Cue::For => self.role = Role::Scope,
             Cue::ForBefore => self.scope.append(&mut self.main),
-            Cue::Instead => self.place = Place::Rejected,
+            Cue::Instead => self.role = Role::Rejected,
             Cue::InsteadBefore => self.rejected.append(&mut self.main),
             Cue::Becomes => self.rejected.append(&mut self.main),
-            Cue::From if is_moved => self.place = Place::Rejected,
+            Cue::From if is_moved => self.role = Role::Rejected,
             Cue::To if is_moved => {
                 let replaced = if self.has(Cue::Replace) { &mut self.rejected } else { &mut self.scope };
                 replaced.append(&mut self.main);
-                self.place = Place::Main;
+                self.role = Role::Main;
             }
             Cue::From | Cue::To => {}
-            Cue::And => self.is_joined |= self.place == Place::Main && !self.main.is_empty(),
+            Cue::And => self.is_joined |= self.role == Role::Main && !self.main.is_empty(),
             Cue::Use => {
                 if language.is_unspaced() && !language.is_verb_last() {
                     self.scope.append(&mut self.main);
                 }
-                self.place = Place::Main;
+                self.role = Role::Main;
             }
             // "Use this, not that" chooses. At the end of its clause the word negates all of it.
-            Cue::Not if self.has(Cue::Use) && !self.main.is_empty() && !self.is_denied() => {
-                self.place = Place::Rejected
-            }
+            Cue::Not if self.has(Cue::Use) && !self.main.is_empty() && !self.is_denied() => self.role = Role::Rejected,
             _ => {}
         }
-        let is_late = cue == Cue::Not && self.place == Place::Rejected;
+        let is_late = cue == Cue::Not && self.role == Role::Rejected;
         self.cues.push(if is_late { Cue::LateNot } else { cue });
     }
 
@@ -390,7 +388,7 @@ mod tests {
     use crate::json::Json;
     use crate::ledger::statements::sentences;
 
-    /// Cases in a hundred that may be missed; a missed one is told beside what ended it.
+    /// Cases in a hundred that may be missed; a missed one is shown beside what ended it.
     const MOST_MISSED: usize = 5;
 
     /// Whether a message ends what was said before.
