@@ -17,10 +17,10 @@ use super::statements::{Part, parts};
 use super::steps::LatestPlan;
 use super::{Ledger, LeftOut, Places, earlier_summary};
 use crate::entry::EntryId;
-use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
-use crate::preparation::PreparedMessage;
+use crate::projection::PreparedMessage;
+use crate::tools::FileTools;
 use crate::tools::names_path;
 
 /// Deepest level of nested arguments that is searched for names.

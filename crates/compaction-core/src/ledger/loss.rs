@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::claims::reversed;
-use super::claims::unsupported;
+use super::claims::{reversed, unsupported};
 use super::coverage::{Coverage, Target, is_bag, weigh};
 use super::measure::{Class, Item, MatchKey, Retention, State, Tally, states};
 use super::names::is_weak_path;
@@ -14,7 +13,7 @@ use super::text::{clip, clip_middle, one_line, quote, read_one_line};
 use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement, Voice};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
-use crate::preparation::PreparedMessage;
+use crate::projection::PreparedMessage;
 use crate::summary::is_section_heading;
 use crate::text::{prefix_utf16, utf16_len};
 
