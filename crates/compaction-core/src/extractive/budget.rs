@@ -29,7 +29,7 @@ const LEAST_ACTIONS: usize = 1000;
 /// Fewest UTF-16 units to which an item is cut.
 const LEAST_UNITS: usize = 48;
 /// UTF-16 units of the longest item.
-pub(super) const MOST_UNITS_OF_ONE: usize = 600;
+const MOST_UNITS_OF_ONE: usize = 600;
 /// UTF-16 units of the longest item that must not be left out.
 pub(super) const MOST_UNITS: usize = 4000;
 
@@ -133,13 +133,13 @@ impl List {
     }
 }
 
-pub(super) struct Chooser<'a> {
+struct Chooser<'a> {
     kind: SummaryKind,
     /// UTF-16 units for all items.
-    pub(super) budget: usize,
+    budget: usize,
     /// UTF-16 units that are left.
-    pub(super) left: usize,
-    pub(super) chosen: Vec<(Section, Candidate)>,
+    left: usize,
+    chosen: Vec<(Section, Candidate)>,
     name_lists: [NameList<'a>; 2],
     digest: Vec<String>,
 }
@@ -257,7 +257,7 @@ impl Chooser<'_> {
 }
 
 /// Most UTF-16 units that an item adds: its line, its line end, and the longest list number.
-pub(super) fn cost(section: Section, item: &str) -> usize {
+fn cost(section: Section, item: &str) -> usize {
     utf16_len(&render_item(section, 999, item)) + 1
 }
 
@@ -265,11 +265,11 @@ pub(super) fn cost(section: Section, item: &str) -> usize {
 const LONGEST_ITEM: usize = 700;
 
 /// The input of a digest.
-pub(super) struct Digest<'a> {
-    pub(super) ledger: &'a Ledger,
+struct Digest<'a> {
+    ledger: &'a Ledger,
     /// UTF-16 units that it may take.
-    pub(super) units: usize,
-    pub(super) style: &'a Style<'a>,
+    units: usize,
+    style: &'a Style<'a>,
 }
 
 /// An item under construction.
@@ -282,7 +282,7 @@ struct Item {
 
 impl Digest<'_> {
     /// Its items. Statements that `others` already cover are repeated only if they add something.
-    pub(super) fn items(&self, others: &[&str]) -> Vec<String> {
+    fn items(&self, others: &[&str]) -> Vec<String> {
         let selection =
             Selection { units: self.units, half_life: (self.units / 2).max(1), focus: self.style.custom_instructions };
         let chosen = selection.choose(self.ledger, others);
@@ -359,7 +359,7 @@ const SEPARATOR: &str = ", ";
 const BATCH: usize = 128;
 
 /// A list of names, on one line.
-pub(super) struct NameList<'a> {
+struct NameList<'a> {
     label: &'static str,
     names: &'a [NameRecord],
     taken: Vec<String>,
@@ -368,14 +368,14 @@ pub(super) struct NameList<'a> {
 
 impl<'a> NameList<'a> {
     /// The lists in the order of filling.
-    pub(super) fn of(ledger: &'a Ledger) -> [Self; 2] {
+    fn of(ledger: &'a Ledger) -> [Self; 2] {
         let list = |label, names| Self { label, names, taken: Vec::new(), used: 0 };
         [list(PATHS, &ledger.paths), list(IDENTIFIERS, &ledger.identifiers)]
     }
 
     /// Takes names that appear in none of `texts`, while they fit into `percent` of `budget` and into
     /// `left`.
-    pub(super) fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
+    fn take(&mut self, texts: &[&str], percent: usize, budget: usize, left: &mut usize) {
         let allowed = budget / 100 * percent;
         for names in self.names.chunks(BATCH) {
             let names: Vec<String> = names.iter().map(|name| one_line(&name.name)).collect();
@@ -397,7 +397,7 @@ impl<'a> NameList<'a> {
         }
     }
 
-    pub(super) fn item(&self) -> Option<String> {
+    fn item(&self) -> Option<String> {
         (!self.taken.is_empty()).then(|| format!("{}{}", self.label, self.taken.join(SEPARATOR)))
     }
 }
@@ -409,7 +409,7 @@ const STEPS: [usize; 3] = [160, 300, MOST_UNITS_OF_ONE];
 impl Chooser<'_> {
     /// Lengthens the cut items with the remaining room, most important first. Very long ones, such as
     /// requests with a file in them, leave half of the budget free.
-    pub(super) fn lengthen(&mut self) {
+    fn lengthen(&mut self) {
         let mut cut: Vec<usize> =
             (0..self.chosen.len()).filter(|index| self.chosen[*index].1.whole.is_some()).collect();
         cut.sort_by_key(|index| importance(&self.chosen[*index]));
