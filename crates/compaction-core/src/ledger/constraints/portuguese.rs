@@ -1,6 +1,6 @@
 //! How constraints are expressed in Portuguese.
 
-use super::{Language, NONE, Negation};
+use super::languages::{Language, NONE, Negation};
 
 pub(super) const PORTUGUESE: Language = Language {
     anywhere: &[

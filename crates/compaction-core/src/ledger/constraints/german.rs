@@ -1,6 +1,6 @@
 //! How constraints are expressed in German.
 
-use super::{Language, NONE};
+use super::languages::{Language, NONE};
 
 pub(super) const GERMAN: Language = Language {
     anywhere: &[

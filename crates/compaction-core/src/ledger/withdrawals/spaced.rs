@@ -1,10 +1,10 @@
 //! Languages with spaces between words.
 
-use super::Cue::{
+use super::words::Cue::{
     Add, Also, And, Change, Condition, Drop, For, Forbid, From, Hold, Instead, Limit, More, Need, NoMore, Not, Permit,
     Pronoun, Replace, Switch, Tail, To, Use,
 };
-use super::Table;
+use super::words::Table;
 
 /// The tables. If several languages match a sentence equally well, the first one counts.
 pub(super) const TABLES: &[Table] = &[ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, RUSSIAN];

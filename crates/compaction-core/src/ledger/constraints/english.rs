@@ -1,6 +1,6 @@
 //! How constraints are expressed in English.
 
-use super::{Language, NONE};
+use super::languages::{Language, NONE};
 
 pub(super) const ENGLISH: Language = Language {
     anywhere: &[

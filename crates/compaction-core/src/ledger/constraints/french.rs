@@ -1,6 +1,6 @@
 //! How constraints are expressed in French.
 
-use super::{Language, NONE};
+use super::languages::{Language, NONE};
 
 pub(super) const FRENCH: Language = Language {
     anywhere: &[

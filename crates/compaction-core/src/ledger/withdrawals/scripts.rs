@@ -1,10 +1,10 @@
 //! Languages without spaces between words. Phrases are searched for as pieces of text.
 
-use super::Cue::{
+use super::words::Cue::{
     Add, Also, And, Becomes, Change, Condition, Drop, For, ForBefore, Forbid, From, Hold, Instead, InsteadBefore,
     Limit, Need, NoMore, Not, Permit, Replace, Switch, Tail, To, Use,
 };
-use super::Table;
+use super::words::Table;
 
 pub(super) const CHINESE: Table = Table {
     cues: &[

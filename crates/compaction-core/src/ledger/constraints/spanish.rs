@@ -1,6 +1,6 @@
 //! How constraints are expressed in Spanish.
 
-use super::{Language, NONE, Negation};
+use super::languages::{Language, NONE, Negation};
 
 pub(super) const SPANISH: Language = Language {
     anywhere: &[

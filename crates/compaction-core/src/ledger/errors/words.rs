@@ -1,5 +1,5 @@
-//! The words of [`super::error_forms`]: lower-case, as compilers, test runners, shells and runtimes
-//! print them. A new tool is a new row here, and an output in the table of tests of `error_line`.
+//! Words of errors: lower-case, as compilers, test runners, shells and runtimes
+//! print them. A new tool is a new row here, and an output in the table of tests of [`super::error_line`].
 
 /// Lines below an output that say how a command ended.
 pub(super) const TRAILERS: &[&str] = &["exited with code", "exit code", "exit status", "exited with status"];
