@@ -55,18 +55,33 @@ impl Diagnostics {
         is_full
     }
 
-    /// Tells how many there are of the kinds of which not all are kept. To be called once many were added.
+    /// States how many diagnostics of each kind are not listed. Call this once many were added.
     pub(crate) fn settle(&mut self) {
-        for (&kind, &count) in self.counts.iter().filter(|&(_, &count)| count > MAX_OF_KIND) {
-            let message = format!("{} more of this kind are not listed", count - MAX_OF_KIND);
-            match self.list.iter_mut().find(|told| told.kind == kind && told.line.is_none()) {
-                Some(told) => told.message = message,
-                None => self.list.push(Diagnostic::new(kind, None, message)),
+        for (&kind, &count) in &self.counts {
+            let is_rest = |listed: &Diagnostic| listed.kind == kind && listed.line.is_none();
+            let listed = self.list.iter().filter(|listed| listed.kind == kind && !is_rest(listed)).count();
+            let message = format!("{} more of this kind are not listed", count.saturating_sub(listed));
+            match self.list.iter_mut().find(|listed| is_rest(listed)) {
+                Some(rest) if count > MAX_OF_KIND => rest.message = message,
+                None if count > MAX_OF_KIND => self.list.push(Diagnostic::new(kind, None, message)),
+                _ => {}
             }
         }
     }
 
-    /// Drops what may be over by now.
+    /// Drops `count` diagnostics of a kind, listed or not. The listed ones among them are on lines that `is_over`
+    /// accepts.
+    pub(crate) fn remove(&mut self, kind: DiagnosticKind, count: usize, is_over: impl Fn(usize) -> bool) {
+        if let Some(kept) = self.counts.get_mut(&kind) {
+            *kept = kept.saturating_sub(count);
+        }
+        // `settle` states anew how many are not listed.
+        let is_over = |of: DiagnosticKind, line: Option<usize>| of == kind && line.is_none_or(&is_over);
+        self.list.retain(|listed| !is_over(listed.kind, listed.line));
+        self.seen.retain(|(of, line)| !is_over(*of, *line));
+    }
+
+    /// Drops all diagnostics of a kind.
     pub(crate) fn remove_kind(&mut self, kind: DiagnosticKind) {
         if self.list.iter().any(|diagnostic| diagnostic.kind == kind) {
             self.list.retain(|diagnostic| diagnostic.kind != kind);

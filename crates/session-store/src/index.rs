@@ -134,6 +134,10 @@ pub(crate) struct Index {
     linked: usize,
     /// Ids that were named as parents and not found.
     awaited: HashSet<IdKey>,
+    /// Number of missing parents that were reported.
+    missing_parents: usize,
+    /// Whether the links that were checked may have changed.
+    has_stale_links: bool,
     /// Whether an entry has come to hang on one behind it, without which there can be no new cycle.
     may_have_cycle: bool,
     /// Whether an entry has ever come to hang on one behind it.

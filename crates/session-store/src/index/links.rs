@@ -6,6 +6,9 @@ use crate::index::Index;
 impl Index {
     /// Reports missing parents and cycles among the records that came since the last check.
     pub(super) fn check_links(&mut self) {
+        if std::mem::take(&mut self.has_stale_links) {
+            self.forget_links();
+        }
         for slot in self.linked..self.records.len() {
             let packed = &self.records[slot];
             let Some(parent) = packed.parent.filter(|_| !packed.is_superseded) else {
@@ -28,11 +31,28 @@ impl Index {
         }
     }
 
+    /// Drops what the last checks found, since an entry that came later is a parent that was missing, or
+    /// replaces another entry.
+    fn forget_links(&mut self) {
+        let Self { records, diagnostics, missing_parents, .. } = self;
+        let named_parent = |line: usize| {
+            let slot = records.binary_search_by_key(&line, |record| record.line as usize);
+            slot.is_ok_and(|slot| records[slot].parent.is_some())
+        };
+        diagnostics.remove(DiagnosticKind::MissingParent, *missing_parents, named_parent);
+        diagnostics.settle();
+        *missing_parents = 0;
+        self.awaited.clear();
+        self.linked = 0;
+        self.may_have_cycle = true;
+    }
+
     fn report_missing_parent(&mut self, slot: usize) {
         let packed = self.records[slot];
         let Some(parent) = packed.parent else { return };
         let (id, parent_id) = (self.ids.id(packed.id), self.ids.id(parent));
         self.awaited.insert(parent);
+        self.missing_parents += 1;
         let message = format!("entry {id} has the parent {parent_id}, which is not in the file");
         self.report(DiagnosticKind::MissingParent, packed.line as usize, message);
     }
@@ -41,6 +61,7 @@ impl Index {
     /// to itself is a cycle.
     fn find_cycles(&mut self) {
         self.has_cycle = false;
+        self.diagnostics.remove_kind(DiagnosticKind::Cycle);
         let mut followed = vec![u32::MAX; self.records.len()];
         for start in 0..self.records.len() as u32 {
             let mut next = Some(start as usize);

@@ -143,7 +143,7 @@ impl Index {
     /// Makes the record at `slot`, which comes next, the one that counts for its id.
     fn set_place(&mut self, slot: usize) {
         let id = self.records[slot].id;
-        self.may_have_cycle |= !self.awaited.is_empty() && self.awaited.contains(&id);
+        self.has_stale_links |= !self.awaited.is_empty() && self.awaited.contains(&id);
         self.placed = slot + 1;
         let number = u32::try_from(slot).expect("a scan ends before there are so many entries");
         if let Some(earlier) = self.set_slot(id, number) {
@@ -260,8 +260,7 @@ impl Index {
         self.records[earlier].is_superseded = true;
         self.has_duplicates = true;
         // Children of the earlier entry now hang on the later one, which may be their descendant.
-        self.may_have_cycle = true;
-        self.linked = 0;
+        self.has_stale_links = true;
         let line = self.records[earlier].line;
         let message = format!("entry {} of line {line} is there again; the later one counts", self.id(earlier));
         self.report(DiagnosticKind::DuplicateId, self.lines, message);

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use compaction_core::entry::{Entry, EntryHeader, EntryId};
@@ -27,6 +28,8 @@ pub(crate) struct Known {
     tail: Option<Mutex<Tail>>,
     /// Held while the whole index is built, so that it is built once.
     building: Mutex<()>,
+    /// The offset and the number of a line, from which other lines are numbered.
+    counted: Mutex<(u64, usize)>,
 }
 
 /// The place of an entry.
@@ -54,14 +57,18 @@ impl Known {
     pub(crate) fn open(log: &dyn SessionLog, whole_bytes: u64, max_line: usize) -> io::Result<Self> {
         let is_large = log.length() > whole_bytes;
         if is_large && let Some(tail) = Tail::open(log)? {
-            return Ok(Self { whole: OnceLock::new(), tail: Some(Mutex::new(tail)), building: Mutex::default() });
+            return Ok(Self { tail: Some(Mutex::new(tail)), ..Self::new(OnceLock::new()) });
         }
         Ok(Self::whole(Index::build(log, Reading::of(is_large), u64::MAX, max_line)?))
     }
 
     /// What is known once the whole log was read.
     pub(crate) fn whole(index: Index) -> Self {
-        Self { whole: index.into(), tail: None, building: Mutex::default() }
+        Self::new(index.into())
+    }
+
+    fn new(whole: OnceLock<Index>) -> Self {
+        Self { whole, tail: None, building: Mutex::default(), counted: Mutex::new((0, 1)) }
     }
 
     /// The whole index, if it is there.
@@ -225,16 +232,22 @@ impl Session {
         if let Some(line) = record.line {
             return Ok(line);
         }
-        let mut number = 1;
-        let counted = self.log.scan(0, &Cell::new(READ_BYTES), &mut |line| {
-            number += usize::from(line.span.offset < record.span.offset);
-            if line.span.offset < record.span.offset {
-                std::ops::ControlFlow::Continue(())
-            } else {
-                std::ops::ControlFlow::Break(())
-            }
-        });
-        counted.map(|()| number).map_err(|source| self.read_error(source))
+        self.count_lines(record.span.offset).map_err(|source| self.read_error(source))
+    }
+
+    /// The number of the line at `offset`. It is counted from a line that was numbered before, as far as lines lie
+    /// close together at the end of a session.
+    fn count_lines(&self, offset: u64) -> io::Result<usize> {
+        let mut counted = self.known.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let (from, number) = if offset < counted.0 / 2 { (0, 1) } else { *counted };
+        let (start, end, mut lines) = (from.min(offset), from.max(offset), 0);
+        self.log.scan(start, &Cell::new(READ_BYTES), &mut |line| {
+            let is_before = line.span.offset < end;
+            lines += usize::from(is_before);
+            if is_before { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        *counted = (offset, if offset < from { number.saturating_sub(lines).max(1) } else { number + lines });
+        Ok(counted.1)
     }
 
     pub(crate) fn read_error(&self, source: io::Error) -> StoreError {

@@ -78,7 +78,8 @@ pub(crate) struct ListCache {
 #[derive(Debug, Default)]
 struct State {
     is_loaded: bool,
-    files: HashMap<PathBuf, KnownFile>,
+    /// Shared while it is saved.
+    files: Arc<HashMap<PathBuf, KnownFile>>,
     /// Bytes that were read for what the cache's file does not have.
     unsaved: u64,
 }
@@ -92,7 +93,7 @@ impl ListCache {
     pub(super) fn get(&self, file: &Candidate) -> Option<KnownFile> {
         let mut state = self.state();
         if !std::mem::replace(&mut state.is_loaded, true) {
-            state.files = load(&self.file);
+            state.files = Arc::new(load(&self.file));
         }
         state.files.get(&file.path).cloned()
     }
@@ -101,7 +102,7 @@ impl ListCache {
     pub(super) fn insert(&self, path: PathBuf, known: KnownFile, bytes: u64) {
         let mut state = self.state();
         state.unsaved += if known.is_settled { bytes } else { 0 };
-        state.files.insert(path, known);
+        Arc::make_mut(&mut state.files).insert(path, known);
     }
 
     /// Forgets what vanished from the directories of `files`, and saves what is worth it.
@@ -112,7 +113,10 @@ impl ListCache {
         }
         if state.unsaved >= WORTH_SAVING {
             state.unsaved = 0;
-            save(&self.file, &state.files);
+            let files = Arc::clone(&state.files);
+            drop(state);
+            // Other lists go on meanwhile.
+            save(&self.file, &files);
         }
     }
 
@@ -126,8 +130,10 @@ impl State {
         let listed: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
         let directories: HashSet<Option<&Path>> = listed.iter().map(|path| path.parent()).collect();
         let is_full = self.files.len() > files.len() + MAX_FILES;
-        self.files
-            .retain(|path, _| listed.contains(path.as_path()) || (!is_full && !directories.contains(&path.parent())));
+        let is_kept = |path: &Path| listed.contains(path) || (!is_full && !directories.contains(&path.parent()));
+        if !self.files.keys().all(|path| is_kept(path)) {
+            Arc::make_mut(&mut self.files).retain(|path, _| is_kept(path));
+        }
     }
 }
 
