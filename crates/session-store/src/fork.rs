@@ -11,12 +11,12 @@ use compaction_core::json::{self, RawObject};
 
 use crate::error::StoreError;
 use crate::header::SessionHeader;
+use crate::header::{self, now};
 use crate::index::Index;
-use crate::locator::Locator;
-use crate::lossless::LosslessText;
-use crate::new_ids::{self, now};
+use crate::index::lazy::Position;
+use crate::log::Locator;
 use crate::session::Session;
-use crate::session::known::Slot;
+use crate::session::upgrade::LosslessText;
 
 /// A fork that is to be written.
 #[derive(Debug)]
@@ -80,12 +80,12 @@ impl<'a> Fork<'a> {
             let reason = format!("it would be a copy of version {}, which is not known here", source.header().version);
             return Err(StoreError::ReadOnly { locator: source.locator().cloned(), reason });
         }
-        let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Slot::whole).collect();
+        let path: Vec<usize> = source.branch_slots(leaf)?.into_iter().filter_map(Position::whole).collect();
         let kept: Vec<usize> = path.iter().copied().filter(|&slot| !is_label(index, slot)).collect();
         let stand_ins = stand_ins(index, &path);
         let labels = labels_to_set(index, &kept, &stand_ins);
         let parent = source.locator().map(Locator::to_string);
-        let id = new_ids::session_id(None)?;
+        let id = header::session_id(None)?;
         let cwd = &source.header().cwd;
         let header = SessionHeader::new(&id, &iso_timestamp(now()), cwd, parent.as_deref());
         Ok(Self { source, index, header, kept, labels, stand_ins })

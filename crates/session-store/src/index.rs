@@ -1,19 +1,10 @@
-//! What one scan of a session tells: where its entries are and how they hang together.
+//! The index of a session: where its entries are and how they are linked.
 //!
-//! The index holds headers and places, never bodies; it can be thrown away and built again.
-
-mod ids;
-pub(crate) mod labels;
-pub(crate) mod line;
-mod links;
-mod parallel;
-mod quick;
-mod scan;
-pub(crate) mod tail;
+//! The index holds headers and offsets, never bodies. It can be dropped and built again.
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::ControlFlow;
 
@@ -21,12 +12,14 @@ use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
 use compaction_core::migrate::{Migration, TreePosition};
 use hashbrown::HashTable;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
+use crate::error::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::header::SessionHeader;
 use crate::index::ids::{IdKey, Ids, KeyHasher, MAX_LONG_IDS};
-use crate::index::labels::Labels;
-use crate::log::lines::CUT_BYTES;
-use crate::log::{Line, SessionLog, Span};
+use crate::log::{CUT_BYTES, Line, SessionLog, Span};
+
+mod ids;
+pub(crate) mod lazy;
+mod scan;
 
 pub(crate) use crate::index::scan::too_long;
 
@@ -68,7 +61,7 @@ pub(crate) enum Reading {
 
 /// What a line says beside its place in the tree.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct LineFacts {
     kind: EntryKind,
     role: Option<Role>,
     is_broken: bool,
@@ -76,7 +69,7 @@ struct Found {
 
 /// A record as the index keeps it.
 #[derive(Debug, Clone, Copy)]
-struct Packed {
+struct PackedRecord {
     id: IdKey,
     parent: Option<IdKey>,
     offset: u64,
@@ -89,7 +82,7 @@ struct Packed {
 }
 
 // A session of a million entries has an index of some sixty megabytes, its table included.
-const _: () = assert!(size_of::<Packed>() == 40);
+const _: () = assert!(size_of::<PackedRecord>() == 40);
 
 /// Bytes from the start of a log in which its header must end.
 pub(crate) const HEADER_BYTES: usize = 1 << 20;
@@ -115,7 +108,7 @@ pub(crate) struct Index {
     /// Whether some entries are their own ancestors.
     pub(crate) has_cycle: bool,
     ids: Ids,
-    records: Vec<Packed>,
+    records: Vec<PackedRecord>,
     /// Places of the records that count, by id.
     slots: HashTable<u32>,
     hasher: KeyHasher,
@@ -133,7 +126,7 @@ pub(crate) struct Index {
     /// Records before this one are known to have parents and to lie in no cycle.
     linked: usize,
     /// Ids that were named as parents and not found.
-    awaited: HashSet<IdKey>,
+    missing_ids: HashSet<IdKey>,
     /// Number of missing parents that were reported.
     missing_parents: usize,
     /// Whether the links that were checked may have changed.
@@ -170,11 +163,11 @@ impl Index {
             }
         }
         let threads = match reading {
-            Reading::Headers => parallel::threads(log, log.length().min(limit)),
+            Reading::Headers => scan::threads(log, log.length().min(limit)),
             Reading::Whole => 1,
         };
         if threads > 1 {
-            return Self::build_in_parallel(log, limit, parallel::SEGMENT_BYTES, threads, max_line, is_cancelled);
+            return Self::build_in_parallel(log, limit, scan::SEGMENT_BYTES, threads, max_line, is_cancelled);
         }
         Self::new(log, reading, limit, max_line).read(log, limit, is_cancelled)
     }
@@ -223,7 +216,7 @@ impl Index {
         if self.refusal.is_none() {
             self.scan_until(log, limit, is_cancelled)?;
         }
-        self.settle_last(log)?;
+        self.check_last_body(log)?;
         if self.reading == Reading::Headers && self.has_duplicates {
             return Self::new(log, Reading::Whole, limit, self.max_line).read(log, limit, is_cancelled);
         }
@@ -257,7 +250,7 @@ impl Index {
         // What a message says is no matter of the index.
         let line = if kind == EntryKind::Message { Cow::Borrowed("") } else { entry.line() };
         let position = TreePosition { id, parent_id };
-        self.push(Found { kind, role, is_broken: false }, position, &line, span);
+        self.push(LineFacts { kind, role, is_broken: false }, position, &line, span);
         self.check_links();
         true
     }
@@ -349,7 +342,7 @@ impl Index {
 
     /// Bytes of memory that records and ids take.
     pub(crate) fn memory(&self) -> usize {
-        self.records.capacity() * size_of::<Packed>() + self.slots.allocation_size() + self.ids.memory()
+        self.records.capacity() * size_of::<PackedRecord>() + self.slots.allocation_size() + self.ids.memory()
     }
 
     fn scan_until(&mut self, log: &dyn SessionLog, limit: u64, is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
@@ -409,4 +402,48 @@ impl Index {
             self.diagnostics.add(Diagnostic::new(kind, Some(line), message));
         }
     }
+}
+
+/// A label as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The label's text.
+    pub text: String,
+    /// When it was set, as stored.
+    pub timestamp: String,
+    /// Place of the entry that set it.
+    pub(crate) slot: usize,
+}
+
+/// The labels of a session: of several for one entry the last one in the file counts, whatever
+/// branch it lies on.
+#[derive(Debug, Default)]
+pub(crate) struct Labels {
+    by_target: HashMap<EntryId, Label>,
+}
+
+impl Labels {
+    /// Sets or clears the label of `target_id`.
+    pub(crate) fn set(&mut self, target_id: EntryId, label: Option<String>, timestamp: String, slot: usize) {
+        match label {
+            Some(text) => self.by_target.insert(target_id, Label { text, timestamp, slot }),
+            None => self.by_target.remove(&target_id),
+        };
+    }
+
+    pub(crate) fn get(&self, target_id: &EntryId) -> Option<&Label> {
+        self.by_target.get(target_id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&EntryId, &Label)> {
+        self.by_target.iter()
+    }
+}
+
+/// A name on one line: each run of CR and LF becomes a space (docs/session-format.md, "Labels and
+/// names"). An empty one is none.
+pub(crate) fn clean_name(name: &str) -> Option<String> {
+    let parts = name.split(['\r', '\n']).filter(|part| !part.is_empty());
+    let name = parts.collect::<Vec<_>>().join(" ").trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }

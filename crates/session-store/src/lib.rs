@@ -26,34 +26,28 @@
 //!
 //! This crate asks no environment and no home directory: directories come in as arguments.
 
-mod diagnostic;
 mod error;
 mod file;
 mod fork;
 mod header;
 mod index;
-mod locator;
+mod line;
 pub mod log;
-mod lossless;
 mod memory;
-mod new_ids;
 mod search;
 mod session;
 mod store;
 
-pub use diagnostic::{Diagnostic, DiagnosticKind};
-pub use error::StoreError;
+pub use error::{Diagnostic, DiagnosticKind, StoreError};
 pub use file::{FileLog, FileStore, OpenedFile, append_to_regular_file, read_regular_file, resolve_path};
-pub use header::SessionHeader;
-pub use index::labels::Label;
-pub use locator::Locator;
+pub use header::{SessionHeader, is_valid_session_id, now};
+pub use index::Label;
+pub use log::Locator;
 pub use memory::{MemoryLog, MemoryStore};
-pub use new_ids::{is_valid_session_id, now};
 pub use search::{SearchHit, SearchHits, SearchQuery};
 pub use session::append::{Appended, ForeignChange, NewEntry, Parent, Precondition};
-pub use session::branch::{SessionBranch, TreeNode};
-pub use session::context::{Context, Recalled};
-pub use session::facts::{SessionStats, TokenTotals};
+pub use session::branch::{Context, Recalled, SessionBranch};
+pub use session::inspect::{SessionStats, TokenTotals, TreeNode};
 pub use session::syncs::PendingSync;
 pub use session::undo::Undo;
 pub use session::{Durability, Session, SessionOptions};

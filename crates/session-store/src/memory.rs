@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use compaction_core::entry::EntryId;
 
 use crate::error::StoreError;
-use crate::index::labels::clean_name;
-use crate::locator::Locator;
-use crate::log::lines::scan_lines;
+use crate::index::clean_name;
+use crate::log::Locator;
+use crate::log::scan_lines;
 use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines};
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::{Session, SessionOptions};

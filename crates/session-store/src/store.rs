@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use compaction_core::entry::{EntryId, iso_timestamp};
 
-use crate::diagnostic::Diagnostic;
+use crate::error::Diagnostic;
 use crate::error::StoreError;
 use crate::header::SessionHeader;
-use crate::locator::Locator;
-use crate::new_ids::{self, now};
+use crate::header::{self, now};
+use crate::log::Locator;
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::Session;
 
@@ -117,7 +117,7 @@ impl CreateOptions {
     ///
     /// Fails with `InvalidSessionId`.
     pub fn header(&self) -> Result<SessionHeader, StoreError> {
-        let id = new_ids::session_id(self.id.as_deref())?;
+        let id = header::session_id(self.id.as_deref())?;
         Ok(SessionHeader::new(&id, &iso_timestamp(now()), &self.cwd, self.parent_session.as_deref()))
     }
 }

@@ -8,14 +8,13 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::error::StoreError;
+use crate::error::{Diagnostic, DiagnosticKind};
 use crate::file::lock::{Lock, Locking, Rewriting};
+use crate::file::read::{FileSnapshot, ReadFrom, first_hole, is_same_file, read_exactly};
 use crate::file::regular::{self, Refusal};
-use crate::file::replace;
-use crate::file::seen::{ReadFrom, Seen, first_hole, is_same_file, read_exactly};
-use crate::locator::Locator;
-use crate::log::lines::scan_lines;
+use crate::log::Locator;
+use crate::log::scan_lines;
 use crate::log::{Batch, Line, LogChange, LogError, OldLog, Rewrite, SessionLog, Span, SyncLog, rewrite_lines};
 use crate::session::Durability;
 
@@ -31,18 +30,18 @@ pub struct FileLog {
     lock: Option<Lock>,
     file: File,
     is_writable: bool,
-    seen: Seen,
+    snapshot: FileSnapshot,
     /// Whether a look behind a write found another file at the path.
     is_replaced: bool,
 }
 
 impl FileLog {
-    /// Compares the file with what was seen of it, and takes note of the change.
+    /// Compares the file with what was snapshot of it, and takes note of the change.
     fn note_change(&mut self, found: &Metadata) -> io::Result<LogChange> {
-        let change = self.seen.compare(&self.file, found)?;
+        let change = self.snapshot.compare(&self.file, found)?;
         match change {
-            LogChange::Unchanged => self.seen.note_time(Some(found)),
-            LogChange::Grown | LogChange::Replaced => self.seen = Seen::of(&self.file)?,
+            LogChange::Unchanged => self.snapshot.note_time(Some(found)),
+            LogChange::Grown | LogChange::Replaced => self.snapshot = FileSnapshot::of(&self.file)?,
         }
         Ok(change)
     }
@@ -57,22 +56,22 @@ impl FileLog {
             (open_to_read(&path).map_err(io::Error::other)?, None)
         };
         // The old file's lock says nothing about the new one.
-        (self.seen, self.file, self.lock) = (Seen::of(&file)?, file, lock);
+        (self.snapshot, self.file, self.lock) = (FileSnapshot::of(&file)?, file, lock);
         self.is_replaced = false;
         Ok(())
     }
 
     /// Whether nobody has changed or replaced the file since it was looked at.
     fn is_as_seen(&self) -> io::Result<bool> {
-        Ok(is_same_file(&self.file, self.path()) && self.file.metadata()?.len() == self.seen.length)
+        Ok(is_same_file(&self.file, self.path()) && self.file.metadata()?.len() == self.snapshot.length)
     }
 
     /// Goes on with a file that was put in the place of this one. Returns the old one if it has grown.
-    fn go_on_with(&mut self, file: File, seen: Seen) -> Option<OldLog> {
+    fn go_on_with(&mut self, file: File, snapshot: FileSnapshot) -> Option<OldLog> {
         if let Some(lock) = &mut self.lock {
-            lock.follow(seen.identity);
+            lock.follow(snapshot.identity);
         }
-        let known = std::mem::replace(&mut self.seen, seen).length;
+        let known = std::mem::replace(&mut self.snapshot, snapshot).length;
         let old = std::mem::replace(&mut self.file, file);
         let old = Self::over(self.locator.clone(), old, None, false);
         let old = old.inspect_err(|error| tracing::warn!(%error, "cannot look at a file that was replaced")).ok()?;
@@ -98,7 +97,7 @@ impl SessionLog for FileLog {
     }
 
     fn length(&self) -> u64 {
-        self.seen.length
+        self.snapshot.length
     }
 
     fn scan(
@@ -108,28 +107,28 @@ impl SessionLog for FileLog {
         visit: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
     ) -> io::Result<()> {
         // What others write meanwhile is not known yet.
-        let mut source = ReadFrom { file: &self.file, offset, end: self.seen.length };
+        let mut source = ReadFrom { file: &self.file, offset, end: self.snapshot.length };
         scan_lines(&mut source, &mut Vec::new(), offset, hold, &|| false, visit)
     }
 
     fn has_holes(&self) -> bool {
-        first_hole(&self.file).is_some_and(|hole| hole < self.seen.length)
+        first_hole(&self.file).is_some_and(|hole| hole < self.snapshot.length)
     }
 
     fn read(&self, span: Span) -> io::Result<Vec<u8>> {
         // A span beyond what is known of the file may ask for memory that no file could fill.
-        if span.end() > self.seen.length {
+        if span.end() > self.snapshot.length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         read_exactly(&self.file, span)
     }
 
     fn look(&self) -> io::Result<LogChange> {
-        self.seen.compare(&self.file, &self.file.metadata()?)
+        self.snapshot.compare(&self.file, &self.file.metadata()?)
     }
 
     fn refresh(&mut self) -> io::Result<LogChange> {
-        match self.seen.identity.find(self.path())? {
+        match self.snapshot.identity.find(self.path())? {
             Some(found) => self.note_change(&found),
             None => self.open_again().map(|()| LogChange::Replaced),
         }
@@ -147,7 +146,7 @@ impl SessionLog for FileLog {
     fn append(&mut self, Batch { lines, sync, .. }: Batch<'_>) -> Result<Span, LogError> {
         self.check_writable()?;
         // The file is in append mode: whoever wrote meanwhile is found by where the lines begin.
-        self.write_line(lines, self.seen.is_open(), sync).map_err(|error| match error.kind() {
+        self.write_line(lines, self.snapshot.is_open(), sync).map_err(|error| match error.kind() {
             io::ErrorKind::StaleNetworkFileHandle => LogError::Replaced,
             _ => LogError::Io(error),
         })
@@ -165,14 +164,14 @@ impl SessionLog for FileLog {
             return Err(LogError::Moved);
         }
         // It is locked when it is made, so that no other writer can come in between.
-        let replacement = replace::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
+        let replacement = regular::write_beside(self.path(), |out| rewrite_lines(self, hold, rewrite, out));
         let replacement = replacement.map_err(log_error)?;
         append_from_now_on(replacement.as_file())?;
-        let seen = Seen::of(replacement.as_file())?;
+        let snapshot = FileSnapshot::of(replacement.as_file())?;
         let is_expected = || Ok(rewriting.as_ref().is_none_or(Rewriting::is_valid) && self.is_as_seen()?);
-        let file = replace::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
+        let file = regular::replace(replacement, self.path(), backup_suffix, is_expected).map_err(log_error)?;
         // The lock belongs to the handle that wrote, so that is the one to go on with.
-        Ok(self.go_on_with(file, seen))
+        Ok(self.go_on_with(file, snapshot))
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -190,7 +189,7 @@ impl SessionLog for FileLog {
             return Err(LogError::Moved);
         }
         self.file.set_len(length).map_err(log_error)?;
-        self.seen.note_cut(&self.file, length);
+        self.snapshot.note_cut(&self.file, length);
         Ok(())
     }
 
@@ -273,21 +272,21 @@ impl FileLog {
     /// Creates the file with `contents`, mode 0600, and locks it. Waits for the disk, but with
     /// `Durability::None`. Fails with `AlreadyExists`.
     pub fn create(path: &Path, contents: &str, durability: Durability) -> Result<OpenedFile, StoreError> {
-        let written = replace::write_beside(path, |out| out.write_all(contents.as_bytes()));
+        let written = regular::write_beside(path, |out| out.write_all(contents.as_bytes()));
         let file = written.map_err(|source| StoreError::write(Some(path), source))?;
         Self::place(file, path, durability)
     }
 
     /// Moves a written file to `path`, where none may be, and opens it.
     pub(crate) fn place(file: NamedTempFile, path: &Path, durability: Durability) -> Result<OpenedFile, StoreError> {
-        replace::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
+        regular::create_exclusively(file, path, durability).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { locator: path.into() },
             _ => StoreError::write(Some(path), source),
         })?;
         Self::open(path).inspect_err(|error| match error {
             // Somebody else works with it already.
             StoreError::Locked { .. } => {}
-            _ => replace::take_back(path),
+            _ => regular::take_back(path),
         })
     }
 
@@ -304,9 +303,9 @@ impl FileLog {
         lock: Option<Lock>,
         is_writable: bool,
     ) -> Result<Self, StoreError> {
-        let seen = Seen::of(&file).map_err(|source| StoreError::io("read", Some(&locator), source))?;
+        let snapshot = FileSnapshot::of(&file).map_err(|source| StoreError::io("read", Some(&locator), source))?;
         let is_local = is_local(&file);
-        Ok(Self { locator, is_local, lock, file, is_writable, seen, is_replaced: false })
+        Ok(Self { locator, is_local, lock, file, is_writable, snapshot, is_replaced: false })
     }
 }
 
@@ -385,7 +384,7 @@ impl FileLog {
             return self.write_line(line, true, sync);
         }
         let span = Span { offset: start + first as u64, length: line.len() as u64 };
-        self.seen.note_written(&self.file, bytes.as_bytes(), span.end() + 1);
+        self.snapshot.note_written(&self.file, bytes.as_bytes(), span.end() + 1);
         Ok(span)
     }
 
@@ -393,7 +392,7 @@ impl FileLog {
     /// program wrote the beginning of that one since the file was looked at.
     fn is_glued(&self, start: u64) -> bool {
         let before = |length| read_exactly(&self.file, Span { offset: start - length, length });
-        start != self.seen.length && start > 0 && before(1).is_ok_and(|byte| byte != b"\n")
+        start != self.snapshot.length && start > 0 && before(1).is_ok_and(|byte| byte != b"\n")
     }
 
     /// Writes `bytes` with one call behind the end of the file and returns where they begin; takes
@@ -412,7 +411,7 @@ impl FileLog {
         } else {
             Ok(())
         };
-        let outcome = outcome.and_then(|()| self.look_behind(written));
+        let outcome = outcome.and_then(|()| self.check_path_after_write(written));
         outcome.or_else(|error| {
             let start = self.start_of(written)?;
             self.take_back(start, written);
@@ -422,17 +421,17 @@ impl FileLog {
 
     /// Looks at the path again after a write: what was written into a file that another one has taken
     /// the place of is not in the session. Returns where the bytes begin.
-    fn look_behind(&mut self, written: usize) -> io::Result<u64> {
-        let looked = self.seen.identity.find(self.path());
+    fn check_path_after_write(&mut self, written: usize) -> io::Result<u64> {
+        let looked = self.snapshot.identity.find(self.path());
         // Where it cannot be told, the next look at the file tells.
         self.is_replaced = matches!(looked, Ok(None));
         if self.is_replaced {
             return Err(io::ErrorKind::StaleNetworkFileHandle.into());
         }
         let found = looked.ok().flatten();
-        self.seen.note_time(found.as_ref());
+        self.snapshot.note_time(found.as_ref());
         match found.as_ref().map(Metadata::len) {
-            Some(length) if length == self.seen.length + written as u64 => Ok(self.seen.length),
+            Some(length) if length == self.snapshot.length + written as u64 => Ok(self.snapshot.length),
             _ => self.start_of(written),
         }
     }
@@ -446,7 +445,7 @@ impl FileLog {
     fn take_back(&mut self, start: u64, written: usize) {
         let is_last = self.file.metadata().is_ok_and(|metadata| metadata.len() == start + written as u64);
         let outcome = if is_last { self.file.set_len(start) } else { Err(io::ErrorKind::ResourceBusy.into()) };
-        self.seen.note_time(None);
+        self.snapshot.note_time(None);
         if let Err(error) = outcome {
             // The next append closes the torn line, so that no other line is touched by it.
             tracing::warn!(%error, path = %self.locator, "cannot take back a write that failed");

@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
 
-use crate::diagnostic::Diagnostic;
+use crate::error::Diagnostic;
 use crate::error::StoreError;
 use crate::file::file_log::{FileLog, OpenedFile, SHOWN_CHARACTERS};
-use crate::file::list::list_cache::ListCache;
-use crate::file::list::reading::{Limits, LineReader, for_each_in_parallel};
 use crate::file::list::{self, candidates};
-use crate::file::seen::Identity;
-use crate::file::{paths, regular, replace};
+use crate::file::list_cache::ListCache;
+use crate::file::read::Identity;
+use crate::file::read::{Limits, LineReader, for_each_in_parallel};
+use crate::file::regular;
 use crate::fork::{Fork, ForkError};
 use crate::header::SessionHeader;
-use crate::index::labels::clean_name;
-use crate::locator::Locator;
+use crate::index::clean_name;
+use crate::log::Locator;
 use crate::memory::MemoryStore;
 use crate::search::{SearchHits, SearchQuery};
 use crate::session::{Durability, Session, SessionOptions};
@@ -62,33 +62,15 @@ impl FileStore {
         Self { base: base.into(), home, ..self.clone() }
     }
 
-    /// The same store, waiting for the disk as `durability` says.
-    pub fn with_durability(&self, durability: Durability) -> Self {
-        Self { durability, ..self.clone() }
-    }
-
     /// The same store, for lines of at most `bytes`. A longer one is not held and counts as broken.
     pub fn with_max_line_bytes(&self, bytes: usize) -> Self {
         Self { max_line_bytes: bytes, ..self.clone() }
     }
 
     /// What is listed where `options` name no directory of their own.
-    pub(crate) fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
+    fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
         let own = || self.session_dir.as_ref().map(Locator::from);
         ListOptions { session_dir: options.session_dir.clone().or_else(own), ..options.clone() }
-    }
-
-    pub(crate) fn max_line_bytes(&self) -> usize {
-        self.max_line_bytes
-    }
-
-    pub(crate) fn agent_dir(&self) -> &Path {
-        &self.agent_dir
-    }
-
-    /// The session at `path`, for reading, keeping at most `cache_bytes` of parsed entries.
-    pub(crate) fn open_to_search(&self, path: &Path, cache_bytes: usize) -> Result<Session, StoreError> {
-        self.open_read_only(path, SessionOptions { cache_bytes, ..self.options() })
     }
 
     fn options(&self) -> SessionOptions {
@@ -103,8 +85,8 @@ impl FileStore {
         let directory = options.session_dir.as_ref().map(|directory| directory.as_path().to_owned());
         let directory = directory
             .or_else(|| self.session_dir.clone())
-            .unwrap_or_else(|| paths::directory(&self.agent_dir, &options.cwd));
-        directory.join(paths::file_name(&header.timestamp, &header.id))
+            .unwrap_or_else(|| list::directory(&self.agent_dir, &options.cwd));
+        directory.join(list::file_name(&header.timestamp, &header.id))
     }
 
     fn open_read_only(&self, path: &Path, options: SessionOptions) -> Result<Session, StoreError> {
@@ -131,7 +113,7 @@ impl SessionStore for FileStore {
             let text = text.chars().take(SHOWN_CHARACTERS).collect();
             return Err(StoreError::InvalidLocator { text, expected: "a path without a NUL".to_owned() });
         }
-        Ok(Locator::from(&paths::resolve(text, &self.base, self.home.as_deref())))
+        Ok(Locator::from(&list::resolve(text, &self.base, self.home.as_deref())))
     }
 
     fn canonical(&self, locator: &Locator) -> Option<Locator> {
@@ -156,7 +138,7 @@ impl SessionStore for FileStore {
             }
             Ok(session)
         });
-        made.inspect_err(|_| replace::take_back(&path))
+        made.inspect_err(|_| regular::take_back(&path))
     }
 
     fn discard(&self, mut session: Session) {
@@ -164,7 +146,7 @@ impl SessionStore for FileStore {
             tracing::warn!(%error, locator = ?session.locator(), "closing a session that is removed failed");
         }
         if let Some(locator) = session.locator() {
-            replace::take_back(locator.as_path());
+            regular::take_back(locator.as_path());
         }
     }
 
@@ -189,7 +171,21 @@ impl SessionStore for FileStore {
         options: &SearchOptions,
         is_cancelled: &IsCancelled<'_>,
     ) -> Result<SearchHits, StoreError> {
-        self.search_files(query, options, is_cancelled)
+        let limit = options.limit;
+        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
+        let listed = candidates(&self.agent_dir, &self.with_own_directory(&listed))?;
+        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
+        files.retain(|path| !options.skipped.contains(&path.into()));
+        files.sort_unstable();
+        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
+        let limits = Limits { max_line: self.max_line_bytes, is_cancelled };
+        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
+            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
+                tracing::debug!(%error, path = %path.display(), "left out of the search");
+                SearchHits::default()
+            })
+        });
+        Ok(SearchHits::merge(found, limit))
     }
 
     fn fork(&self, source: &Session, leaf: Option<&EntryId>) -> Result<Session, StoreError> {
@@ -197,11 +193,11 @@ impl SessionStore for FileStore {
             return MemoryStore.fork(source, leaf);
         };
         let fork = Fork::new(source, leaf)?;
-        let name = paths::file_name(&fork.header().timestamp, &fork.header().id);
+        let name = list::file_name(&fork.header().timestamp, &fork.header().id);
         let path = source_locator.as_path().with_file_name(name);
         let file = write_fork(&fork, &path).map_err(|error| error.into_store_error(Some(Locator::from(&path))))?;
         let made = open(FileLog::place(file, &path, self.durability)?, self.options());
-        made.inspect_err(|_| replace::take_back(&path))
+        made.inspect_err(|_| regular::take_back(&path))
     }
 
     fn check(&self, locator: &Locator) -> Result<Vec<Diagnostic>, StoreError> {
@@ -235,7 +231,7 @@ fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreErr
 
 fn write_fork(fork: &Fork<'_>, path: &Path) -> Result<tempfile::NamedTempFile, ForkError> {
     let mut source_error = None;
-    let written = replace::write_beside(path, |out| match fork.write(out) {
+    let written = regular::write_beside(path, |out| match fork.write(out) {
         Ok(()) => Ok(()),
         Err(ForkError::Write(error)) => Err(error),
         Err(ForkError::Source(error)) => {
@@ -254,33 +250,9 @@ fn create_directory_of(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Bytes of parsed entries that a session keeps while it is searched.
-const CACHE_BYTES: usize = 1 << 20;
+const SEARCH_CACHE_BYTES: usize = 1 << 20;
 
 impl FileStore {
-    /// Does what [`crate::SessionStore::search`] says. Files that cannot be read are passed over.
-    pub(crate) fn search_files(
-        &self,
-        query: &SearchQuery,
-        options: &SearchOptions,
-        is_cancelled: &IsCancelled<'_>,
-    ) -> Result<SearchHits, StoreError> {
-        let limit = options.limit;
-        let listed = ListOptions { session_dir: options.session_dir.clone(), all: true, ..ListOptions::default() };
-        let listed = candidates(self.agent_dir(), &self.with_own_directory(&listed))?;
-        let mut files: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
-        files.retain(|path| !options.skipped.contains(&path.into()));
-        files.sort_unstable();
-        let bytes = files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
-        let limits = Limits { max_line: self.max_line_bytes(), is_cancelled };
-        let found = for_each_in_parallel(&files, bytes, limits, |path, reader| {
-            self.search_file(path, reader, query, limit).unwrap_or_else(|error| {
-                tracing::debug!(%error, path = %path.display(), "left out of the search");
-                SearchHits::default()
-            })
-        });
-        Ok(SearchHits::merge(found, limit))
-    }
-
     fn search_file(
         &self,
         path: &Path,
@@ -292,7 +264,8 @@ impl FileStore {
         if is_cancelled() || !may_match(path, reader, query)? {
             return Ok(SearchHits { is_truncated: is_cancelled(), ..SearchHits::default() });
         }
-        self.open_to_search(path, CACHE_BYTES)?.search(query, limit, is_cancelled)
+        let options = SessionOptions { cache_bytes: SEARCH_CACHE_BYTES, ..self.options() };
+        self.open_read_only(path, options)?.search(query, limit, is_cancelled)
     }
 }
 

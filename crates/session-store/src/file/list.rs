@@ -1,27 +1,20 @@
-//! Lists of sessions.
+//! Lists of sessions, and where sessions are stored (docs/session-format.md, "Where sessions lie").
 //!
-//! A list needs facts from all over a file: how many messages there are, when the last of them came,
-//! the newest name. So each file is read once from its start to its end, by as many threads as
-//! there are cores, and what was found is kept until the file changes.
-//!
-//! Here are also the files that may be sessions, and the choice of working directories.
-
-pub(crate) mod list_cache;
-pub(crate) mod reading;
-mod shallow;
-mod summarize;
+//! A list needs facts from all over a file: the number of messages, the time of the last one, the newest name. So each
+//! file is read once from start to end, by as many threads as there are cores, and the result is kept until the file
+//! changes.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
 use crate::error::StoreError;
 use crate::file::file_log::file_error;
-use crate::file::list::list_cache::{KnownFile, ListCache, Stamp, What};
-use crate::file::list::reading::{Limits, for_each_in_parallel};
-use crate::file::paths;
+use crate::file::list_cache::{CachedFile, FileContent, ListCache, Stamp};
+use crate::file::read::{Limits, for_each_in_parallel};
+use crate::file::summarize;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
 /// One page of the sessions that `options` ask for. Where the work is cancelled, some are missing.
@@ -65,7 +58,7 @@ fn summaries(
     let mut unread = Vec::new();
     for file in files {
         match cache.get(file) {
-            Some(known) if known.is_good_for(file, filter) => sessions.extend(wanted(&known, filter)),
+            Some(known) if known.answers_for(file, filter) => sessions.extend(wanted(&known, filter)),
             known => unread.push((file, known)),
         }
     }
@@ -83,10 +76,10 @@ fn summaries(
     sessions
 }
 
-fn wanted(known: &KnownFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>> {
-    match &known.what {
-        What::Session { summary, .. } => filter.accepts(&summary.cwd).then(|| Arc::clone(summary)),
-        What::Elsewhere { .. } | What::NoSession => None,
+fn wanted(known: &CachedFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>> {
+    match &known.content {
+        FileContent::Session { summary, .. } => filter.accepts(&summary.cwd).then(|| Arc::clone(summary)),
+        FileContent::Elsewhere { .. } | FileContent::NoSession => None,
     }
 }
 
@@ -95,7 +88,7 @@ fn wanted(known: &KnownFile, filter: &Filter<'_>) -> Option<Arc<SessionSummary>>
 pub(crate) struct Candidate {
     /// Its absolute path without symbolic links.
     pub(crate) path: PathBuf,
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
 }
 
 /// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead
@@ -106,7 +99,7 @@ pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for directory in directories(agent_dir, options)? {
-        // What is no directory has no sessions, and what vanished meanwhile neither.
+        // FileContent is no directory has no sessions, and what vanished meanwhile neither.
         let Ok(directory) = fs::canonicalize(directory) else { continue };
         if !directory.is_dir() || !seen.insert(directory.clone()) {
             continue;
@@ -125,7 +118,7 @@ fn directories(agent_dir: &Path, options: &ListOptions) -> Result<Vec<PathBuf>, 
         None if options.all => {
             Ok(entries(&agent_dir.join("sessions"))?.into_iter().map(|entry| entry.path()).collect())
         }
-        None => Ok(vec![paths::directory(agent_dir, &options.cwd)]),
+        None => Ok(vec![directory(agent_dir, &options.cwd)]),
     }
 }
 
@@ -174,8 +167,93 @@ impl<'a> Filter<'a> {
         if let Some(is_wanted) = known.get(cwd) {
             return *is_wanted;
         }
-        let is_wanted = paths::is_same_directory(cwd, &self.options.cwd);
+        let is_wanted = is_same_directory(cwd, &self.options.cwd);
         known.insert(cwd.to_owned(), is_wanted);
         is_wanted
+    }
+}
+
+/// The directory of the sessions of `cwd`. Different working directories can share one, so that
+/// only a session's header says where it belongs.
+pub(crate) fn directory(agent_dir: &Path, cwd: &str) -> PathBuf {
+    agent_dir.join("sessions").join(directory_name(cwd))
+}
+
+/// Without the first `/` or `\`, and with `-` for every `/`, `\` and `:`.
+fn directory_name(cwd: &str) -> String {
+    let name = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
+    format!("--{}--", name.replace(['/', '\\', ':'], "-"))
+}
+
+/// The name of a session's file: the ISO timestamp with `-` for every `:` and `.`, and the id.
+pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
+}
+
+/// Whether two working directories are one, also where one of them is reached by a symbolic link
+/// or, on Windows, is spelt in another case (docs/session-format.md, "Where sessions lie").
+pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
+    let canonical = |path: &str| fs::canonicalize(path).ok();
+    a == b
+        || (cfg!(windows) && a.eq_ignore_ascii_case(b))
+        || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
+}
+
+/// The absolute path that `text` means where `~` stands for `home` and relative paths start from `base`. It
+/// has no `.` and no `..`, so that one directory has one name. Links are not followed: the path may not
+/// exist yet.
+pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
+    let rest = if text == "~" { Some("") } else { text.strip_prefix("~/") };
+    let path = match rest.zip(home) {
+        Some((rest, home)) => base.join(home.join(rest)),
+        None => base.join(text),
+    };
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_absolute_and_plain() {
+        let (base, home) = (Path::new("/base"), Path::new("/home/me"));
+        for (text, path) in [
+            ("a.jsonl", "/base/a.jsonl"),
+            ("./a/../b", "/base/b"),
+            ("../../..", "/"),
+            ("/x//y/./z", "/x/y/z"),
+            ("~", "/home/me"),
+            ("~/a", "/home/me/a"),
+            ("~you", "/base/~you"),
+        ] {
+            assert_eq!(resolve(text, base, Some(home)), Path::new(path), "{text}");
+        }
+        assert_eq!(resolve("~/a", base, None), Path::new("/base/~/a"));
+    }
+
+    #[test]
+    fn names_follow_the_format() {
+        let agent_dir = Path::new("agent");
+        for (cwd, name) in [
+            ("/home/a/b.c", "--home-a-b.c--"),
+            ("C:\\Users\\a", "--C--Users-a--"),
+            ("\\\\host\\share", "---host-share--"),
+            ("/", "----"),
+            ("/a-b/c", "--a-b-c--"),
+        ] {
+            assert_eq!(directory(agent_dir, cwd), agent_dir.join("sessions").join(name), "{cwd}");
+        }
+        assert_eq!(file_name("2025-11-20T23:33:01.544Z", "x"), "2025-11-20T23-33-01-544Z_x.jsonl");
     }
 }

@@ -20,8 +20,8 @@ use compaction_core::json;
 use serde::Deserialize;
 
 use crate::error::StoreError;
+use crate::file::read::{Identity, is_same_file};
 use crate::file::regular;
-use crate::file::seen::{Identity, is_same_file};
 
 /// Times that a lock is tried again because the file was replaced meanwhile.
 const LOCK_TRIES: usize = 8;

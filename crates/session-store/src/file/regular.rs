@@ -1,12 +1,19 @@
-//! Regular files alone, opened without waiting.
+//! Regular files only: opened without waiting, and replaced as a whole.
 //!
-//! A project or an archive can bring along links, pipes and devices under any name. Opening a pipe waits
-//! for its other end, reading a device may never end, and files of `/proc` do things when they are
-//! written to. So whatever is not a regular file on a file system is refused.
+//! A project or an archive can contain links, pipes and devices under any name. Opening a pipe waits for its other end,
+//! reading a device may never end, and files of `/proc` act when they are written to. So anything that is not a regular
+//! file on a file system is refused.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use tempfile::NamedTempFile;
+
+use crate::session::Durability;
 
 /// Why a path was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -141,8 +148,157 @@ fn is_of_the_system(_file: &File) -> bool {
     false
 }
 
+/// What names of files that are being written begin and end with; six letters and digits lie between.
+const PREFIX: &str = ".compactd-";
+const SUFFIX: &str = ".tmp";
+const RANDOM_LENGTH: usize = 6;
+
+/// Time that a file of nobody's is left alone: long enough that whoever has just made it has locked it.
+const LEFT_ALONE: Duration = Duration::from_secs(60);
+
+/// Writes a file beside `path` by `write`. It has a name that no listing takes for a session, and mode
+/// 0600. It is locked while it is written, where there are locks.
+///
+/// What others left behind who were killed while they wrote is removed.
+pub(crate) fn write_beside(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<NamedTempFile> {
+    remove_abandoned(directory_of(path));
+    let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(directory_of(path))?;
+    // Without locks nobody takes the file for abandoned either.
+    let _ = file.as_file().try_lock();
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    write(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// Moves `file` to `path`, where no file may be; fails with `AlreadyExists` if there is one. Waits for
+/// the disk, but with `Durability::None`.
+pub(crate) fn create_exclusively(file: NamedTempFile, path: &Path, durability: Durability) -> io::Result<File> {
+    if durability == Durability::None {
+        return file.persist_noclobber(path).map_err(|error| error.error);
+    }
+    file.as_file().sync_all()?;
+    let file = file.persist_noclobber(path).map_err(|error| error.error)?;
+    // Who is told that there is no file must not find one.
+    sync_directory(path).inspect_err(|_| take_back(path))?;
+    Ok(file)
+}
+
+/// Removes a file that was just made, as its maker is told that it could not be.
+pub(crate) fn take_back(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(%error, path = %path.display(), "cannot take back a file that could not be finished");
+    }
+}
+
+/// Removes files that were being written when their writers ended. Whoever writes one holds its lock,
+/// which ends with its holder; what cannot be locked for another reason stays. Failing harms nobody.
+fn remove_abandoned(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if is_unfinished(&entry.file_name()) && is_abandoned(&entry.path()).unwrap_or(false) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_unfinished(name: &OsStr) -> bool {
+    let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+    random
+        .is_some_and(|random| random.len() == RANDOM_LENGTH && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+fn is_abandoned(path: &Path) -> io::Result<bool> {
+    let metadata = fs::symlink_metadata(path)?;
+    let is_old = metadata.modified()?.elapsed().is_ok_and(|age| age > LEFT_ALONE);
+    Ok(metadata.is_file() && is_old && File::open(path)?.try_lock().is_ok())
+}
+
+/// Keeps the file at `path` under its name and `suffix`, then moves `file` in its place, with its mode
+/// and its owner. Right before that `is_expected` says whether it is still to be replaced; if not, fails
+/// with `ResourceBusy`.
+pub(crate) fn replace(
+    file: NamedTempFile,
+    path: &Path,
+    suffix: &str,
+    is_expected: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<File> {
+    file.as_file().sync_all()?;
+    let replaced = fs::metadata(path)?;
+    keep_owner(file.as_file(), &replaced);
+    fs::set_permissions(file.path(), replaced.permissions())?;
+    let backup = keep_backup(path, suffix)?;
+    let moved = match is_expected() {
+        Ok(true) => file.persist(path).map_err(|error| error.error),
+        Ok(false) => Err(io::ErrorKind::ResourceBusy.into()),
+        Err(error) => Err(error),
+    };
+    let file = moved.inspect_err(|_| take_back(&backup))?;
+    sync_directory(path)?;
+    Ok(file)
+}
+
+/// Gives a new file the owner of the old one, or its group alone, as far as that is permitted: it is the
+/// same session, and those who could read it still can.
+#[cfg(unix)]
+fn keep_owner(file: &File, replaced: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let is_same = file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (replaced.uid(), replaced.gid()));
+    if is_same || fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok() {
+        return;
+    }
+    if let Err(error) = fchown(file, None, Some(replaced.gid())) {
+        tracing::debug!(%error, "the owner of a file that is rewritten cannot be kept");
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_file: &File, _replaced: &Metadata) {}
+
+/// Waits until the names in the directory of `path` are on the disk.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory_of(path))?.sync_all() } else { Ok(()) }
+}
+
+/// Keeps the file at `path` under another name, which it returns. A backup of an earlier time is never
+/// written over.
+fn keep_backup(path: &Path, suffix: &str) -> io::Result<PathBuf> {
+    for number in 0.. {
+        let backup = backup_path(path, suffix, number);
+        match fs::hard_link(path, &backup).or_else(|error| copy_unless(error, path, &backup)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            outcome => return outcome.map(|()| backup),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn backup_path(path: &Path, suffix: &str, number: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    if number > 0 {
+        name.push(format!(".{number}"));
+    }
+    PathBuf::from(name)
+}
+
+/// For file systems without hard links.
+fn copy_unless(error: io::Error, from: &Path, to: &Path) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return Err(error);
+    }
+    let mut source = File::open(from)?;
+    let copied = write_beside(to, |out| io::copy(&mut source, out).map(|_| ()))?;
+    create_exclusively(copied, to, Durability::Always).map(|_| ())
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 #[cfg(all(test, target_os = "linux"))]
-mod tests {
+mod regular_tests {
     use super::*;
     use std::io::Write;
     use std::os::unix::fs::symlink;
@@ -180,5 +336,35 @@ mod tests {
             (error.kind(), error.to_string().as_str()),
             (io::ErrorKind::FileTooLarge, "it has 5 bytes, more than 4")
         );
+    }
+}
+
+#[cfg(test)]
+mod replace_tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_killed_writers_left_behind_is_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let made = |name: &str, age: u64| {
+            let file = File::create(directory.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file
+        };
+        made(".compactd-abC123.tmp", 3600);
+        made(".compactd-fresh1.tmp", 0);
+        let locked = made(".compactd-locked.tmp", 3600);
+        locked.lock().unwrap();
+        for name in [".compactd-abc.tmp", ".compactd-abc12_.tmp", "compactd-abc123.tmp", ".compactd-abc123.tmp.jsonl"] {
+            made(name, 3600);
+        }
+        fs::create_dir(directory.path().join(".compactd-direct.tmp")).unwrap();
+        let before = fs::read_dir(directory.path()).unwrap().count();
+        let written = write_beside(&directory.path().join("s.jsonl"), |out| out.write_all(b"x")).unwrap();
+        assert!(!directory.path().join(".compactd-abC123.tmp").exists());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), before, "one is gone, and one was written");
+        assert!(File::open(written.path()).unwrap().try_lock().is_err(), "it is locked while it is written");
     }
 }

@@ -37,12 +37,12 @@ fn line(number: usize, place: usize, text: &str) -> String {
 
 /// Ids of all entries whose text holds `terms`, by reading each; the newest first.
 fn naive(session: &Session, terms: &[&str]) -> Vec<String> {
-    let lower = |text: &str| text.chars().map(crate::search::query::fold).collect::<String>();
+    let lower = |text: &str| text.chars().map(fold).collect::<String>();
     let mut found = Vec::new();
     session
         .for_each_entry(|entry| {
             let entry = entry.unwrap();
-            let text = lower(&crate::search::query::text_of(entry));
+            let text = lower(&text_of(entry));
             if terms.iter().all(|term| text.contains(&lower(term))) {
                 found.push(entry.id().to_string());
             }

@@ -8,8 +8,8 @@ use compaction_core::entry::{Entry, EntryId, EntryKind, iso_timestamp, new_entry
 use compaction_core::json;
 
 use crate::error::StoreError;
+use crate::header::{self, now};
 use crate::log::{Batch, LogChange, LogError, Span};
-use crate::new_ids::{self, now};
 use crate::session::{Durability, Session};
 
 /// Times that a write is tried because others changed the log, or put another one in its place.
@@ -152,9 +152,18 @@ impl Session {
         condition: &Precondition,
         is_checkpoint: bool,
     ) -> Result<Appended, StoreError> {
-        self.prepare_append(condition)?;
-        let build = |session: &Self| session.build_chain(new, session.resolve_parent(parent)?);
-        let Chain { lines, last: entry, before } = self.build_when_current(condition, build)?;
+        self.check_writable()?;
+        self.take_back_unsynced()?;
+        self.refresh_to_append()?;
+        self.check_condition(condition)?;
+        let mut chain = self.build_chain(new, parent)?;
+        if !self.is_current() {
+            // This may read foreign entries, so that the leaf may be another one.
+            self.make_current()?;
+            self.check_condition(condition)?;
+            chain = self.build_chain(new, parent)?;
+        }
+        let Chain { lines, last: entry, before } = chain;
         self.write(&lines, before.iter().chain([&entry]), is_checkpoint)?;
         self.leaf = Some(entry.id().clone());
         Ok(Appended { entry, before, foreign: self.take_foreign() })
@@ -179,17 +188,9 @@ impl Session {
     /// An id that no entry has: a UUID while only the end of a large session was read.
     pub fn new_entry_id(&self) -> EntryId {
         match self.known.get() {
-            Some(index) => new_ids::entry_id(|id| index.slot(id).is_some()),
-            None => new_ids::long_entry_id(),
+            Some(index) => header::entry_id(|id| index.slot(id).is_some()),
+            None => header::long_entry_id(),
         }
-    }
-
-    /// What comes before every append: what other programs added is read, and the condition checked.
-    pub(super) fn prepare_append(&mut self, condition: &Precondition) -> Result<(), StoreError> {
-        self.check_writable()?;
-        self.take_back_unsynced()?;
-        self.refresh_to_append()?;
-        self.check_condition(condition)
     }
 
     fn check_writable(&self) -> Result<(), StoreError> {
@@ -211,32 +212,13 @@ impl Session {
         Err(StoreError::LeafMoved { expected: expected.clone(), actual: self.leaf.clone() })
     }
 
-    /// Builds what is to be written, and makes the log ready for it. Where that brought in foreign
-    /// entries, the leaf may be another one, so that it is built anew.
-    pub(super) fn build_when_current<T>(
-        &mut self,
-        condition: &Precondition,
-        build: impl Fn(&Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let built = build(self)?;
-        if self.is_current() {
-            return Ok(built);
-        }
-        self.make_current()?;
-        self.check_condition(condition)?;
-        build(self)
-    }
-
-    pub(super) fn resolve_parent(&self, parent: &Parent) -> Result<Option<EntryId>, StoreError> {
-        match parent {
-            Parent::Leaf => Ok(self.leaf.clone()),
-            Parent::At(None) => Ok(None),
-            Parent::At(Some(id)) => self.slot(id).map(|_| Some(id.clone())),
-        }
-    }
-
-    /// The entries of a chain that hangs on `parent_id`, and their lines.
-    fn build_chain(&self, new: &[NewEntry<'_>], parent_id: Option<EntryId>) -> Result<Chain, StoreError> {
+    /// The entries of a chain below `parent`, and their lines.
+    fn build_chain(&self, new: &[NewEntry<'_>], parent: &Parent) -> Result<Chain, StoreError> {
+        let parent_id = match parent {
+            Parent::Leaf => self.leaf.clone(),
+            Parent::At(None) => None,
+            Parent::At(Some(id)) => self.slot(id).map(|_| Some(id.clone()))?,
+        };
         let (first, rest) =
             new.split_first().ok_or_else(|| StoreError::InvalidEntry { reason: "there is none".to_owned() })?;
         let (mut lines, entry) = self.build(first, parent_id.as_ref())?;
@@ -255,7 +237,7 @@ impl Session {
     }
 
     /// The entry's line, and the entry as it is read back from it.
-    pub(super) fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
+    fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
         let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
         if self.is_taken(&id)? {

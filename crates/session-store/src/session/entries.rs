@@ -3,17 +3,21 @@
 //! What is remembered is derived and disposable: dropping it costs time alone.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use compaction_core::entry::{Entry, EntryError, EntryId};
+use compaction_core::entry::{Entry, EntryError, EntryHeader, EntryId};
 use compaction_core::json;
 
 use crate::error::StoreError;
-use crate::index::Record;
-use crate::lossless::LosslessText;
+use crate::index::lazy::Position;
+use crate::index::{Index, Reading, Record};
 use crate::session::Session;
-use crate::session::known::Slot;
+use crate::session::upgrade::LosslessText;
+
+/// Characters of the ids that new entries get where not all ids of a session are known.
+const UUID_LENGTH: usize = 36;
 
 impl Session {
     /// The entry `id`, parsed now or lately.
@@ -43,8 +47,8 @@ impl Session {
         let limit = limit.unwrap_or(usize::MAX);
         let start = match since.map(|id| self.slot(id)).transpose()? {
             None => 0,
-            Some(Slot::Whole(slot)) => slot + 1,
-            Some(Slot::Tail(slot)) => {
+            Some(Position::Whole(slot)) => slot + 1,
+            Some(Position::Tail(slot)) => {
                 let after = self.known.tail().map(|tail| tail.records_after(slot).take(limit).cloned().collect());
                 let records: Vec<Record> = after.unwrap_or_default();
                 return records.iter().map(|record| self.entry_or_header(record)).collect();
@@ -163,6 +167,123 @@ impl Session {
     /// Fails with `EntryNotFound` for the first id that no entry has, or with `Io`.
     pub fn entries_by_id(&self, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, StoreError> {
         ids.iter().map(|id| self.entry_or_header(&self.record(self.slot(id)?)?)).collect()
+    }
+}
+
+impl Session {
+    /// The whole index, built now if it was not.
+    pub(crate) fn index(&self) -> Result<&Index, StoreError> {
+        self.index_unless(&|| false)
+    }
+
+    /// As [`Session::index`]. Fails with `Io` of the kind `Interrupted` once it `is_cancelled`.
+    pub(crate) fn index_unless(&self, is_cancelled: &dyn Fn() -> bool) -> Result<&Index, StoreError> {
+        self.known.get_or_build(|| self.build_index(is_cancelled)).map_err(|source| self.read_error(source))
+    }
+
+    /// The whole index, built now if it was not, to change it.
+    pub(crate) fn index_mut(&mut self) -> Result<&mut Index, StoreError> {
+        self.index()?;
+        Ok(self.known.get_mut().expect("the index was built in the line before"))
+    }
+
+    /// Whether an entry can be found without building the whole index.
+    pub(crate) fn is_at_hand(&self, id: &EntryId) -> bool {
+        self.known.get().is_some() || self.known.tail().is_some_and(|tail| tail.slot(id).is_some())
+    }
+
+    /// The place of the entry `id`. Fails with `EntryNotFound`.
+    pub(crate) fn slot(&self, id: &EntryId) -> Result<Position, StoreError> {
+        self.find(id)?.ok_or_else(|| StoreError::EntryNotFound { id: id.clone() })
+    }
+
+    /// The place of the entry `id`, if there is one.
+    pub(crate) fn find(&self, id: &EntryId) -> Result<Option<Position>, StoreError> {
+        if self.known.get().is_none()
+            && let Some(slot) = self.known.tail().and_then(|tail| tail.slot(id))
+        {
+            return Ok(Some(Position::Tail(slot)));
+        }
+        Ok(self.index()?.slot(id.as_str()).map(Position::Whole))
+    }
+
+    /// The place of the parent, if there is one that is in the session. The end of the session is
+    /// read back to it.
+    pub(crate) fn parent(&self, slot: Position) -> Result<Option<Position>, StoreError> {
+        let number = match slot {
+            Position::Whole(slot) => return Ok(self.index()?.parent_slot(slot).map(Position::Whole)),
+            Position::Tail(number) => number,
+        };
+        let Some(parent_id) = self.record(slot)?.parent_id else {
+            return Ok(None);
+        };
+        let found = self.find_before(number, &parent_id).map_err(|source| self.read_error(source))?;
+        match found {
+            Some(number) => Ok(Some(Position::Tail(number))),
+            None => Ok(self.index()?.slot(parent_id.as_str()).map(Position::Whole)),
+        }
+    }
+
+    /// The entry at a place.
+    pub(crate) fn record(&self, slot: Position) -> Result<Record, StoreError> {
+        if let Position::Tail(number) = slot
+            && let Some(tail) = self.known.tail()
+        {
+            return Ok(tail.record(number).clone());
+        }
+        let (Position::Whole(slot) | Position::Tail(slot)) = slot;
+        Ok(self.index()?.record(slot))
+    }
+
+    /// Id, parent and type of an entry; `None` if there is no such entry.
+    pub fn entry_header(&self, id: &EntryId) -> Result<Option<EntryHeader>, StoreError> {
+        self.find(id)?.map(|slot| self.record(slot).map(|record| record.header())).transpose()
+    }
+
+    /// Whether an entry has this id. An id of the length of a UUID is believed to be new unless it is
+    /// among those that are known: such ids come from [`Session::new_entry_id`].
+    pub(crate) fn is_taken(&self, id: &EntryId) -> Result<bool, StoreError> {
+        let in_tail = || self.known.tail().is_some_and(|tail| tail.slot(id).is_some());
+        if self.known.get().is_none() && id.as_str().len() == UUID_LENGTH {
+            return Ok(in_tail());
+        }
+        Ok(self.find(id)?.is_some())
+    }
+
+    /// The line of the file that an entry lies in, counted from 1.
+    pub(crate) fn line_number(&self, record: &Record) -> Result<usize, StoreError> {
+        if let Some(line) = record.line {
+            return Ok(line);
+        }
+        self.known.count_lines(self.log.as_ref(), record.span.offset).map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) fn read_error(&self, source: io::Error) -> StoreError {
+        StoreError::io("read", self.log.locator(), source)
+    }
+
+    /// The number of the entry `id`, if it lies before `number` and is close enough to the end.
+    fn find_before(&self, number: usize, id: &EntryId) -> io::Result<Option<usize>> {
+        let Some(mut tail) = self.known.tail() else {
+            return Ok(None);
+        };
+        while tail.slot(id).is_none() {
+            if self.known.get().is_some() || !tail.grow(self.log.as_ref())? {
+                return Ok(None);
+            }
+        }
+        Ok(tail.slot(id).filter(|&slot| slot < number))
+    }
+
+    fn build_index(&self, is_cancelled: &dyn Fn() -> bool) -> io::Result<Index> {
+        let (end, last) = (self.known.end(), self.known.last());
+        let mut index = Index::build_unless(self.log.as_ref(), Reading::Headers, end, self.max_line, is_cancelled)?;
+        let is_same_session = index.header.as_ref().is_some_and(|header| header.id == self.header().id);
+        if !is_same_session || index.end() != end || index.last() != last {
+            return Err(io::Error::other("the session was changed while it was read"));
+        }
+        self.early.as_slice().iter().for_each(|diagnostic| index.diagnostics.add(diagnostic.clone()));
+        Ok(index)
     }
 }
 

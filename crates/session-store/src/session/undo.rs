@@ -12,12 +12,12 @@ use compaction_core::projection::Branch;
 use compaction_core::undo::{self, Mark};
 
 use crate::error::StoreError;
+use crate::header::now;
 use crate::index::Record;
+use crate::index::lazy::Position;
 use crate::log::Span;
-use crate::new_ids::now;
 use crate::session::Session;
 use crate::session::append::{Appended, NewEntry, Parent, Precondition};
-use crate::session::known::Slot;
 
 /// A compaction that is to be undone, with what follows it.
 #[derive(Debug)]
@@ -146,8 +146,8 @@ impl Session {
     /// Whether the parent can be had without reading more of a large session. Its last line is whole,
     /// so that a cut in the middle of an undo, which hardly ever falls between two lines, is not
     /// worth it; a session that ends in a torn line is read wholly anyway.
-    fn is_parent_known(&self, slot: Slot, record: &Record) -> bool {
-        let tail = self.known.tail().filter(|_| matches!(slot, Slot::Tail(_)));
+    fn is_parent_known(&self, slot: Position, record: &Record) -> bool {
+        let tail = self.known.tail().filter(|_| matches!(slot, Position::Tail(_)));
         tail.is_none_or(|tail| record.parent_id.as_ref().is_some_and(|id| tail.slot(id).is_some()))
     }
 

@@ -1,4 +1,4 @@
-//! What is known of files, so that a list reads only those that changed.
+//! FileContent is known of files, so that a list reads only those that changed.
 //!
 //! Nothing here is believed without a look at the file: length, times and inode must be as they were.
 //!
@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::file::list::{Candidate, Filter};
-use crate::file::regular::read_regular_file;
+use crate::file::regular::{read_regular_file, write_beside};
 use crate::store::SessionSummary;
 
 /// Files that are remembered at most, beside those of the list that was asked for last.
@@ -25,18 +25,18 @@ const MAX_FILES: usize = 10_000;
 /// Bytes that another process must be able to leave unread before the cache is written to its file.
 const WORTH_SAVING: u64 = 4 << 20;
 
-/// What is known of one file.
+/// FileContent is known of one file.
 #[derive(Debug, Clone)]
-pub(super) struct KnownFile {
+pub(super) struct CachedFile {
     pub(super) stamp: Stamp,
     /// Whether the stamp tells the file from every later state of it.
     pub(super) is_settled: bool,
-    pub(super) what: What,
+    pub(super) content: FileContent,
 }
 
-/// What a file is.
+/// FileContent a file is.
 #[derive(Debug, Clone)]
-pub(super) enum What {
+pub(super) enum FileContent {
     NoSession,
     /// A session of which only the header was read, as its working directory was not asked for.
     Elsewhere {
@@ -57,12 +57,12 @@ pub(super) struct Resume {
     pub(super) mark: u64,
 }
 
-impl KnownFile {
+impl CachedFile {
     /// Whether this answers for `file` without a look into it.
-    pub(super) fn is_good_for(&self, file: &Candidate, filter: &Filter<'_>) -> bool {
-        let is_read = match &self.what {
-            What::Elsewhere { cwd } => !filter.accepts(cwd),
-            What::NoSession | What::Session { .. } => true,
+    pub(super) fn answers_for(&self, file: &Candidate, filter: &Filter<'_>) -> bool {
+        let is_read = match &self.content {
+            FileContent::Elsewhere { cwd } => !filter.accepts(cwd),
+            FileContent::NoSession | FileContent::Session { .. } => true,
         };
         is_read && self.is_settled && self.stamp == file.stamp
     }
@@ -79,7 +79,7 @@ pub(crate) struct ListCache {
 struct State {
     is_loaded: bool,
     /// Shared while it is saved.
-    files: Arc<HashMap<PathBuf, KnownFile>>,
+    files: Arc<HashMap<PathBuf, CachedFile>>,
     /// Bytes that were read for what the cache's file does not have.
     unsaved: u64,
 }
@@ -90,7 +90,7 @@ impl ListCache {
         Self { file: agent_dir.join("cache").join("compactd-sessions.json"), state: Mutex::default() }
     }
 
-    pub(super) fn get(&self, file: &Candidate) -> Option<KnownFile> {
+    pub(super) fn get(&self, file: &Candidate) -> Option<CachedFile> {
         let mut state = self.state();
         if !std::mem::replace(&mut state.is_loaded, true) {
             state.files = Arc::new(load(&self.file));
@@ -99,7 +99,7 @@ impl ListCache {
     }
 
     /// Remembers a file of which `bytes` were read.
-    pub(super) fn insert(&self, path: PathBuf, known: KnownFile, bytes: u64) {
+    pub(super) fn insert(&self, path: PathBuf, known: CachedFile, bytes: u64) {
         let mut state = self.state();
         state.unsaved += if known.is_settled { bytes } else { 0 };
         Arc::make_mut(&mut state.files).insert(path, known);
@@ -138,13 +138,13 @@ impl State {
 }
 
 /// The form of the file; files of other forms are passed over.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// A file beyond this size is none of ours.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is known by the file at `path`; nothing if it is missing, broken or of another form.
-pub(super) fn load(path: &Path) -> HashMap<PathBuf, KnownFile> {
+/// FileContent is known by the file at `path`; nothing if it is missing, broken or of another form.
+pub(super) fn load(path: &Path) -> HashMap<PathBuf, CachedFile> {
     read(path).unwrap_or_else(|error| {
         tracing::debug!(%error, path = %path.display(), "the cache of lists was not read");
         HashMap::new()
@@ -152,13 +152,13 @@ pub(super) fn load(path: &Path) -> HashMap<PathBuf, KnownFile> {
 }
 
 /// Writes what is known to the file at `path`, whose directory is made if its parent is there.
-pub(super) fn save(path: &Path, files: &HashMap<PathBuf, KnownFile>) {
+pub(super) fn save(path: &Path, files: &HashMap<PathBuf, CachedFile>) {
     if let Err(error) = write(path, files) {
         tracing::debug!(%error, path = %path.display(), "the cache of lists was not written");
     }
 }
 
-fn read(path: &Path) -> io::Result<HashMap<PathBuf, KnownFile>> {
+fn read(path: &Path) -> io::Result<HashMap<PathBuf, CachedFile>> {
     let bytes = match read_regular_file(path, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
         outcome => outcome?,
@@ -167,21 +167,18 @@ fn read(path: &Path) -> io::Result<HashMap<PathBuf, KnownFile>> {
     if stored.form != FORM {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(stored.files.into_iter().map(StoredFile::into_known).collect())
+    Ok(stored.files.into_iter().map(StoredFile::into_cached).collect())
 }
 
-fn write(path: &Path, files: &HashMap<PathBuf, KnownFile>) -> io::Result<()> {
+fn write(path: &Path, files: &HashMap<PathBuf, CachedFile>) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     match fs::create_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         outcome => outcome?,
     }
     let files = files.iter().filter_map(|(path, known)| StoredFile::of(path, known)).collect();
-    let temporary = tempfile::Builder::new().prefix(".compactd-").suffix(".tmp").tempfile_in(directory)?;
-    let mut out = BufWriter::with_capacity(1 << 16, temporary);
-    serde_json::to_writer(&mut out, &Stored { form: FORM, files })?;
-    out.flush()?;
-    let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let stored = Stored { form: FORM, files };
+    let temporary = write_beside(path, |out| Ok(serde_json::to_writer(out, &stored)?))?;
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
@@ -197,12 +194,12 @@ struct StoredFile {
     path: String,
     stamp: Stamp,
     is_settled: bool,
-    what: StoredWhat,
+    content: StoredContent,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum StoredWhat {
+enum StoredContent {
     NoSession,
     Elsewhere(String),
     Session(StoredSession),
@@ -224,23 +221,23 @@ struct StoredSession {
 
 impl StoredFile {
     /// `None` for a path that JSON cannot hold.
-    fn of(path: &Path, known: &KnownFile) -> Option<Self> {
-        let what = match &known.what {
-            What::NoSession => StoredWhat::NoSession,
-            What::Elsewhere { cwd } => StoredWhat::Elsewhere(cwd.to_string()),
-            What::Session { summary, resume } => StoredWhat::Session(StoredSession::of(summary, *resume)),
+    fn of(path: &Path, known: &CachedFile) -> Option<Self> {
+        let content = match &known.content {
+            FileContent::NoSession => StoredContent::NoSession,
+            FileContent::Elsewhere { cwd } => StoredContent::Elsewhere(cwd.to_string()),
+            FileContent::Session { summary, resume } => StoredContent::Session(StoredSession::of(summary, *resume)),
         };
-        Some(Self { path: path.to_str()?.to_owned(), stamp: known.stamp, is_settled: known.is_settled, what })
+        Some(Self { path: path.to_str()?.to_owned(), stamp: known.stamp, is_settled: known.is_settled, content })
     }
 
-    fn into_known(self) -> (PathBuf, KnownFile) {
+    fn into_cached(self) -> (PathBuf, CachedFile) {
         let path = PathBuf::from(self.path);
-        let what = match self.what {
-            StoredWhat::NoSession => What::NoSession,
-            StoredWhat::Elsewhere(cwd) => What::Elsewhere { cwd: cwd.into() },
-            StoredWhat::Session(session) => session.into_what(&path),
+        let content = match self.content {
+            StoredContent::NoSession => FileContent::NoSession,
+            StoredContent::Elsewhere(cwd) => FileContent::Elsewhere { cwd: cwd.into() },
+            StoredContent::Session(session) => session.into_content(&path),
         };
-        (path, KnownFile { stamp: self.stamp, is_settled: self.is_settled, what })
+        (path, CachedFile { stamp: self.stamp, is_settled: self.is_settled, content })
     }
 }
 
@@ -251,7 +248,7 @@ impl StoredSession {
         Self { session_id, cwd, name, parent_session, created, modified, message_count, first_message, resume }
     }
 
-    fn into_what(self, path: &Path) -> What {
+    fn into_content(self, path: &Path) -> FileContent {
         let summary = SessionSummary {
             locator: path.into(),
             session_id: self.session_id,
@@ -263,7 +260,7 @@ impl StoredSession {
             message_count: self.message_count,
             first_message: self.first_message,
         };
-        What::Session { summary: Arc::new(summary), resume: self.resume }
+        FileContent::Session { summary: Arc::new(summary), resume: self.resume }
     }
 }
 

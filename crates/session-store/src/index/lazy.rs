@@ -1,22 +1,171 @@
-//! The end of a large session, read backwards as far as it is needed.
+//! The index of a session as far as it was needed: all of it, or only the end of a large session.
 //!
-//! A tail answers only what the whole index would answer alike. So it ends, and gives way to the
-//! whole index, at whatever is odd: a broken or torn line, an id that is there twice, a parent that
-//! lies behind its child, an entry without id or parent. Lines of plain messages are read as the index
-//! of a large session reads them, all others to their end.
+//! A large session is opened by its end. The whole index is built when a call needs it. After that the tail is not
+//! used any more, and the next change drops it.
+//!
+//! A tail answers only what the whole index would answer in the same way. It gives way to the whole index at anything
+//! odd: a broken or torn line, a duplicate id, a parent after its child, an entry without an id or a parent. It reads
+//! plain messages as the index of a large session does, and all other lines to their end.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use compaction_core::entry::{Entry, EntryHeader, EntryId, EntryKind, Role};
 use memchr::{memchr, memchr_iter};
 
 use crate::header::{FoundHeader, SessionHeader};
-use crate::index::line::LineHeader;
-use crate::index::{Record, quick};
-use crate::log::{Line, SessionLog, Span};
+use crate::index::{Index, Reading, Record};
+use crate::line::{LineHeader, PlainHeader};
+use crate::log::{Line, READ_BYTES, SessionLog, Span};
+
+/// The index of a session, or as much of one as was needed so far.
+#[derive(Debug)]
+pub(crate) struct LazyIndex {
+    whole: OnceLock<Index>,
+    tail: Option<Mutex<Tail>>,
+    /// Held while the whole index is built, so that it is built once.
+    building: Mutex<()>,
+    /// The offset and the number of a line, from which other lines are numbered.
+    counted: Mutex<(u64, usize)>,
+}
+
+/// The place of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// In the whole index.
+    Whole(usize),
+    /// In the end of the session.
+    Tail(usize),
+}
+
+impl Position {
+    /// The place in the whole index, if it is one.
+    pub(crate) fn whole(self) -> Option<usize> {
+        match self {
+            Self::Whole(slot) => Some(slot),
+            Self::Tail(_) => None,
+        }
+    }
+}
+
+impl LazyIndex {
+    /// Reads a log of at most `whole_bytes` wholly, a larger one from its end if that will do. Lines have
+    /// at most `max_line` bytes.
+    pub(crate) fn open(log: &dyn SessionLog, whole_bytes: u64, max_line: usize) -> io::Result<Self> {
+        let is_large = log.length() > whole_bytes;
+        if is_large && let Some(tail) = Tail::open(log)? {
+            return Ok(Self { tail: Some(Mutex::new(tail)), ..Self::new(OnceLock::new()) });
+        }
+        Ok(Self::whole(Index::build(log, Reading::of(is_large), u64::MAX, max_line)?))
+    }
+
+    /// What is known once the whole log was read.
+    pub(crate) fn whole(index: Index) -> Self {
+        Self::new(index.into())
+    }
+
+    fn new(whole: OnceLock<Index>) -> Self {
+        Self { whole, tail: None, building: Mutex::default(), counted: Mutex::new((0, 1)) }
+    }
+
+    /// The whole index, if it is there.
+    pub(crate) fn get(&self) -> Option<&Index> {
+        self.whole.get()
+    }
+
+    /// The whole index, built now if it was not. It is built once, whoever asks meanwhile.
+    pub(crate) fn get_or_build(&self, build: impl FnOnce() -> io::Result<Index>) -> io::Result<&Index> {
+        if let Some(index) = self.get() {
+            return Ok(index);
+        }
+        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.get() {
+            return Ok(index);
+        }
+        let index = build()?;
+        Ok(self.whole.get_or_init(|| index))
+    }
+
+    /// The number of the line at `offset`. It is counted from a line that was numbered before, as far as lines lie
+    /// close together at the end of a session.
+    pub(crate) fn count_lines(&self, log: &dyn SessionLog, offset: u64) -> io::Result<usize> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let (from, number) = if offset < counted.0 / 2 { (0, 1) } else { *counted };
+        let (start, end, mut lines) = (from.min(offset), from.max(offset), 0);
+        log.scan(start, &Cell::new(READ_BYTES), &mut |line| {
+            let is_before = line.span.offset < end;
+            lines += usize::from(is_before);
+            if is_before { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        *counted = (offset, if offset < from { number.saturating_sub(lines).max(1) } else { number + lines });
+        Ok(counted.1)
+    }
+
+    /// The whole index, if it is there, to change it. The end of the session goes.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut Index> {
+        if self.whole.get().is_some() {
+            self.tail = None;
+        }
+        self.whole.get_mut()
+    }
+
+    /// The header, if the log has one.
+    pub(crate) fn header(&self) -> Option<SessionHeader> {
+        match (self.get(), self.tail()) {
+            (Some(index), _) => index.header.clone(),
+            (None, tail) => tail.map(|tail| tail.header.clone()),
+        }
+    }
+
+    /// The last entry of the log that can be read.
+    pub(crate) fn last(&self) -> Option<EntryId> {
+        match (self.get(), self.tail()) {
+            (Some(index), _) => index.last(),
+            (None, tail) => tail.and_then(|tail| tail.last().map(|record| record.id.clone())),
+        }
+    }
+
+    /// Where the part of the log that is known ends.
+    pub(crate) fn end(&self) -> u64 {
+        match (self.get(), self.tail()) {
+            (Some(index), _) => index.end(),
+            (None, tail) => tail.map_or(0, |tail| tail.end),
+        }
+    }
+
+    /// Takes note of an entry whose line was just written behind the known part; `false` if the log
+    /// has to be read for that.
+    pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
+        if let Some(index) = self.get_mut() {
+            return index.push_written(span, entry);
+        }
+        self.tail().is_some_and(|mut tail| tail.push_written(span, entry))
+    }
+
+    /// The line of an entry, if its bytes are still at hand.
+    pub(crate) fn line_in_tail(&self, record: &Record) -> Option<Vec<u8>> {
+        if record.line.is_some() {
+            return None;
+        }
+        self.tail()?.line(record.span).map(<[u8]>::to_vec)
+    }
+
+    /// The end of the session, while it is of use.
+    pub(crate) fn tail(&self) -> Option<MutexGuard<'_, Tail>> {
+        // A tail takes in what it has read at once or not at all.
+        self.tail.as_ref().map(|tail| tail.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Reading {
+    /// How a log is read that is large, or not.
+    pub(crate) fn of(is_large: bool) -> Self {
+        if is_large { Self::Headers } else { Self::Whole }
+    }
+}
 
 /// Bytes that are read first.
 const FIRST_BYTES: u64 = 1 << 16;
@@ -29,7 +178,7 @@ const STEP_BYTES: u64 = 1 << 20;
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Bytes in which the header must end.
-const HEADER_BYTES: u64 = 1 << 16;
+const TAIL_HEADER_BYTES: u64 = 1 << 16;
 
 /// Number of the first entry that is read; entries before it have smaller numbers.
 const FIRST_SLOT: usize = usize::MAX / 2;
@@ -59,7 +208,7 @@ impl Tail {
     /// leaf, or if something is odd.
     pub(crate) fn open(log: &dyn SessionLog) -> io::Result<Option<Self>> {
         let end = log.length();
-        let first = log.read(Span { offset: 0, length: end.min(HEADER_BYTES) })?;
+        let first = log.read(Span { offset: 0, length: end.min(TAIL_HEADER_BYTES) })?;
         let Some((header, body)) = read_header(&first) else {
             return Ok(None);
         };
@@ -142,16 +291,6 @@ impl Tail {
         true
     }
 
-    /// The session's header.
-    pub(crate) fn header(&self) -> &SessionHeader {
-        &self.header
-    }
-
-    /// Where the known part ends.
-    pub(crate) fn end(&self) -> u64 {
-        self.end
-    }
-
     /// The last entry; there always is one.
     pub(crate) fn last(&self) -> Option<&Record> {
         self.records.back()
@@ -226,7 +365,7 @@ fn read_header(bytes: &[u8]) -> Option<(SessionHeader, u64)> {
 
 /// The entry of a plain message.
 fn read_quickly(span: Span, line: &[u8]) -> Option<Record> {
-    let header = quick::read(line)?;
+    let header = PlainHeader::read(line)?;
     let id = EntryId::new(header.id);
     let parent_id = header.parent_id.map(EntryId::new);
     let (kind, role) = (EntryKind::Message, Some(header.role));
