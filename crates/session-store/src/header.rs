@@ -124,17 +124,22 @@ pub(crate) fn session_id(custom: Option<&str>) -> Result<String, StoreError> {
 
 /// An id that `is_taken` does not know.
 pub(crate) fn entry_id(is_taken: impl Fn(&str) -> bool) -> EntryId {
-    let short = std::iter::repeat_with(short_id).take(SHORT_ID_TRIES).find(|id| !is_taken(id));
-    short.map_or_else(long_entry_id, EntryId::new)
+    for _ in 0..SHORT_ID_TRIES {
+        let digits = short_id();
+        if let Some(id) = std::str::from_utf8(&digits).ok().filter(|id| !is_taken(id)) {
+            return EntryId::new(id);
+        }
+    }
+    long_entry_id()
 }
 
 /// Eight hexadecimal digits that nobody foresees. They need not be secret, only seldom the same: a
 /// number that counts up is hashed under keys that the system drew once for this process.
-fn short_id() -> String {
+fn short_id() -> [u8; 8] {
     static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let hash = KEYS.hash_one(COUNT.fetch_add(1, Ordering::Relaxed));
-    format!("{:08x}", hash >> 32)
+    std::array::from_fn(|at| b"0123456789abcdef"[(hash >> (4 * at)) as usize & 0xf])
 }
 
 /// An id that no entry has, whatever ids there are.

@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
+use aho_corasick::Span;
+use aho_corasick::packed::Searcher;
 use compaction_core::entry::{EntryKind, PlainLine, Role, plain_string};
 use compaction_core::json::{RawObject, decode_string};
 use memchr::memchr2;
-use memchr::memmem::Finder;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -197,15 +198,18 @@ pub(crate) struct PlainHeader<'a> {
     pub(crate) role: Role,
 }
 
-/// Bytes behind a possible end of the message that are searched for names; more are rare, and read
-/// in full.
+/// Bytes after a possible end of the message that are searched for names. Lines with more are rare and left to the
+/// exact reader.
 const MAX_REST: usize = 2048;
 
-static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
-static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(",\""));
-static SPACED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(" \""));
-static NAMES: LazyLock<[Finder<'static>; 4]> =
-    LazyLock::new(|| [",\"type\"", ",\"id\"", ",\"parentId\"", ",\"message\""].map(Finder::new));
+/// Texts after which the start of a line may not count, in the order of [`may_change_header`]. Each has three bytes or
+/// more, because the search compares three at a time.
+const SIGNS: [&str; 6] = ["\\u00", "\"role\"", "},\"", ", \"", "  \"", " ,\""];
+const NAMES: [&str; 4] = [",\"type\"", ",\"id\"", ",\"parentId\"", ",\"message\""];
+
+/// `None` on processors that cannot search for several texts at once.
+static SIGN_SEARCH: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(SIGNS));
+static NAME_SEARCH: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(NAMES));
 
 impl<'a> PlainHeader<'a> {
     /// Reads the line of a plain message. `None` says nothing about the line.
@@ -214,39 +218,41 @@ impl<'a> PlainHeader<'a> {
         let line = line.trim_ascii_end();
         let PlainLine { id, parent_id, rest, .. } = PlainLine::split(line.strip_suffix(b"}}")?)?;
         let (role, rest) = plain_string(rest.strip_prefix(br#"{"role":""#)?)?;
-        let is_final = !has_white_space(rest) && !has_escaped_letter(rest) && !may_name_again(rest);
+        let is_final = memchr2(b'\t', b'\r', rest).is_none() && !may_change_header(rest)?;
         is_final.then(|| Self { id, parent_id, role: Role::from_name(role) })
     }
 }
 
-/// Whether a name may follow white space. Inside strings a quote follows a backslash, so that only a
-/// text that ends in a space looks like it.
-fn has_white_space(message: &[u8]) -> bool {
-    memchr2(b'\t', b'\r', message).is_some() || SPACED.find(message).is_some()
-}
-
-/// Whether the message may name its role again, or a member of the entry that follows the message
-/// may have a name of the header. Without white space each of them follows a comma.
+/// Whether the message may name its role again, or a member of the entry that follows the message may have a name of
+/// the header. `message` begins after the first role and contains no tabs or carriage returns.
 ///
-/// The first member behind the message follows the brace that closes it. What lies before the first
-/// such place holds no members of the entry, wherever in the message that place may be.
-fn may_name_again(message: &[u8]) -> bool {
-    let mut end = None;
-    for at in MEMBER.find_iter(message) {
-        if message[at + 2..].starts_with(b"role\"") {
-            return true;
+/// Each of these members follows a comma, and a name may hide in escapes. The first member after the message follows
+/// the brace that closes it. Text before the first such brace and comma contains no members of the entry, wherever in
+/// the message that place may be. In strings a backslash precedes each quote, so text hardly ever looks like this.
+fn may_change_header(message: &[u8]) -> Option<bool> {
+    let (signs, names) = (SIGN_SEARCH.as_ref()?, NAME_SEARCH.as_ref()?);
+    let (mut from, mut has_end) = (0, false);
+    while let Some(sign) = signs.find_in(message, Span { start: from, end: message.len() }) {
+        let may_change = match sign.pattern().as_usize() {
+            // Printable ASCII; other escapes are no letters of these names.
+            0 => message.get(sign.end()).is_none_or(|digit| matches!(digit, b'4'..=b'7')),
+            1 => message[..sign.start()].trim_ascii_end().ends_with(b","),
+            2 if has_end => false,
+            2 => {
+                has_end = true;
+                let rest = &message[sign.start() + 1..];
+                rest.len() > MAX_REST || names.find(rest).is_some()
+            }
+            // White space beside a comma and a quote.
+            _ => true,
+        };
+        if may_change {
+            return Some(true);
         }
-        let is_behind_object = message[..at].trim_ascii_end().ends_with(b"}");
-        end = end.or(is_behind_object.then_some(at));
+        // The quote at the end of one text may begin another.
+        from = sign.end() - 1;
     }
-    let rest = &message[end.unwrap_or(message.len())..];
-    rest.len() > MAX_REST || NAMES.iter().any(|name| name.find(rest).is_some())
-}
-
-/// Whether there is an escape of a printable ASCII character. Others are no letters of a name that
-/// is looked for.
-fn has_escaped_letter(bytes: &[u8]) -> bool {
-    ESCAPE.find_iter(bytes).any(|at| bytes.get(at + 4).is_none_or(|digit| matches!(digit, b'4'..=b'7')))
+    Some(false)
 }
 
 /// Levels of nesting that are followed here.

@@ -239,10 +239,11 @@ impl Session {
     /// The entry's line, and the entry as it is read back from it.
     fn build(&self, new: &NewEntry<'_>, parent_id: Option<&EntryId>) -> Result<(String, Entry), StoreError> {
         let invalid = |reason: &str| StoreError::InvalidEntry { reason: reason.to_owned() };
-        let id = new.id.clone().unwrap_or_else(|| self.new_entry_id());
-        if self.is_taken(&id)? {
-            return Err(invalid(&format!("the id {id} is taken")));
-        }
+        let id = match &new.id {
+            Some(id) if self.is_taken(id)? => return Err(invalid(&format!("the id {id} is taken"))),
+            Some(id) => id.clone(),
+            None => self.new_entry_id(),
+        };
         let timestamp = iso_timestamp(new.timestamp.unwrap_or_else(now));
         let line = new_entry_line(new.kind, &id, parent_id, &timestamp, new.members)
             .map_err(|_| invalid("its members are no JSON object"))?;
