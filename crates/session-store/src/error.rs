@@ -11,10 +11,10 @@ use crate::log::Locator;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no session at this place.
+    /// There is no session at this locator.
     #[error("find a session at {locator}")]
     SessionNotFound {
-        /// The place that was asked for.
+        /// The locator that was asked for.
         locator: Locator,
     },
     /// The session has no entry with this id.
@@ -23,7 +23,7 @@ pub enum StoreError {
         /// The id that was asked for.
         id: EntryId,
     },
-    /// The line of this entry has a readable header and a broken body.
+    /// The header of this entry's line can be read, its body cannot.
     #[error("read entry {id} in line {line}")]
     BrokenEntry {
         /// The entry.
@@ -38,17 +38,17 @@ pub enum StoreError {
     Locked {
         /// The session's place.
         locator: Locator,
-        /// The holder's process id, where it is known.
+        /// The process id of the holder, if it is known.
         pid: Option<u32>,
-        /// The holder's machine, where it is known.
+        /// The machine of the holder, if it is known.
         host: Option<String>,
     },
-    /// What lies at this place is no session; it was left untouched.
+    /// The file or address is not a session. It was not changed.
     #[error("read {locator} as a session: {reason}")]
     NotASession {
         /// The place.
         locator: Locator,
-        /// What speaks against it.
+        /// Why it is not a session.
         reason: String,
     },
     /// A write failed and was undone; nothing was changed.
@@ -59,15 +59,15 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
-    /// The leaf is not where the caller expected it; nothing was written.
+    /// The leaf is not the one that the caller expected. Nothing was written.
     #[error("write at leaf {}: the leaf is {}", id_or_root(expected.as_ref()), id_or_root(actual.as_ref()))]
     LeafMoved {
-        /// The leaf that the caller named.
+        /// The leaf that the caller expected.
         expected: Option<EntryId>,
         /// The leaf.
         actual: Option<EntryId>,
     },
-    /// The session is open for reading alone.
+    /// The session is read-only.
     #[error("write {}: {reason}", shown(locator.as_ref()))]
     ReadOnly {
         /// The session's place; `None` for a session in memory.
@@ -81,28 +81,28 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// The members of a new entry are no JSON object, or its id is taken.
+    /// The members of a new entry are not a JSON object, or its id is taken.
     #[error("write an entry: {reason}")]
     InvalidEntry {
         /// What is wrong.
         reason: String,
     },
-    /// There is something at the place of the new session; it was left untouched.
+    /// Something exists at the locator of the new session. It was not changed.
     #[error("create {locator}: it exists")]
     AlreadyExists {
         /// The place.
         locator: Locator,
     },
-    /// The store takes no such text for a place.
+    /// The text is not a locator of this store.
     #[error("find a session: {text:?} is not {expected}")]
     InvalidLocator {
         /// The start of the text.
         text: String,
-        /// What the store takes, and what is wrong with the text.
+        /// What the store accepts, and what is wrong with the text.
         expected: String,
     },
-    /// The right to write was lost to another writer; nothing was written. The session can still be
-    /// read, and opened anew for writing.
+    /// Another writer holds the lease now. Nothing was written. The session can still be read, or opened again for
+    /// writing.
     #[error("write {}: {reason}", shown(locator.as_ref()))]
     LeaseLost {
         /// The session's place; `None` for a session in memory.
@@ -110,8 +110,8 @@ pub enum StoreError {
         /// What is known of the other writer.
         reason: String,
     },
-    /// The connection to the store broke during a write, so that it is not known whether it took place. The
-    /// next look at the session tells.
+    /// The connection to the store broke during a write, and it is not known whether the write took place. The next
+    /// read of the session shows it.
     #[error("write {}: whether it took place is not known before the session is read again", shown(locator.as_ref()))]
     WriteUnconfirmed {
         /// The session's place; `None` for a session in memory.
@@ -119,15 +119,15 @@ pub enum StoreError {
         /// What broke the connection.
         source: io::Error,
     },
-    /// A session of the directory has the id that was chosen for a new one; nothing was written.
+    /// Another session of the directory has the id that was chosen for a new one. Nothing was written.
     #[error("create a session with the id {id}: {locator} has it")]
     SessionIdTaken {
         /// The id.
         id: String,
-        /// The session that has it.
+        /// The session with this id.
         locator: Locator,
     },
-    /// The system failed to do something else than writing.
+    /// An operation other than a write failed.
     #[error("{action} {}", shown(locator.as_ref()))]
     Io {
         /// What was tried, as a verb.
@@ -140,8 +140,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The error for `source`, which may carry an error of the store through an interface that
-    /// knows errors of the system alone. `locator` is `None` for a session in memory.
+    /// The error for `source`. An interface that only has errors of the system may have wrapped an error of the store
+    /// in it. `locator` is `None` for a session in memory.
     pub(crate) fn io(action: &'static str, locator: Option<impl Into<Locator>>, source: io::Error) -> Self {
         let source = match source.downcast::<Self>() {
             Ok(error) => return error,
@@ -171,17 +171,17 @@ fn id_or_root(id: Option<&EntryId>) -> &str {
     id.map_or("root", EntryId::as_str)
 }
 
-/// Diagnostics of one kind that are kept; further ones are counted.
+/// Number of diagnostics of one kind that are listed. Further ones are counted.
 const MAX_OF_KIND: usize = 1000;
 
-/// Something odd in a session. No bytes are dropped because of it.
+/// A problem in a session. No bytes are dropped because of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What it is.
     pub kind: DiagnosticKind,
-    /// The line of the file, counted from 1, where one line is at fault.
+    /// The line of the file, counted from 1, if one line is the cause.
     pub line: Option<usize>,
-    /// What a person needs to know, with ids.
+    /// A message for people, with ids.
     pub message: String,
 }
 
@@ -190,18 +190,18 @@ impl Diagnostic {
         Self { kind, line, message: message.into() }
     }
 
-    /// Whether it is about the file, whatever its lines are.
+    /// Whether the problem concerns the file and not its lines.
     pub(crate) fn concerns_file(&self) -> bool {
         matches!(self.kind, DiagnosticKind::UnwritableFile | DiagnosticKind::LockUnavailable)
     }
 }
 
-/// Diagnostics in the order in which they were come across, each kind once per line.
+/// Diagnostics in the order of their discovery, each kind once per line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
     seen: HashSet<(DiagnosticKind, Option<usize>)>,
-    /// How many of each kind there are.
+    /// Number of diagnostics of each kind, listed or not.
     counts: HashMap<DiagnosticKind, usize>,
 }
 
@@ -216,7 +216,7 @@ impl Diagnostics {
         }
     }
 
-    /// Counts a diagnostic of which no more are kept; `false` if it is to be added.
+    /// Counts a diagnostic whose kind is full. Returns `false` if the kind is not full, so that the caller adds it.
     pub(crate) fn count_only(&mut self, kind: DiagnosticKind, line: usize) -> bool {
         let count = self.counts.entry(kind).or_default();
         let is_full = *count >= MAX_OF_KIND;

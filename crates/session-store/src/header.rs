@@ -14,30 +14,29 @@ use uuid::Uuid;
 
 use crate::error::StoreError;
 
-/// What the first line of a session says of it.
+/// The first line of a session.
 #[derive(Debug, Clone)]
 pub struct SessionHeader {
     /// The session's id.
     pub id: String,
-    /// The version of the format that the session is seen in; older ones are seen as the current
-    /// one.
+    /// The version of the format. A session of an older version is presented in the current one.
     pub version: u32,
     /// When the session began, ISO 8601.
     pub timestamp: String,
-    /// The working directory of the conversation; empty where an old file names none.
+    /// The working directory of the conversation; empty if an old file does not name it.
     pub cwd: String,
-    /// The session that this one was forked from: a path, as a rule.
+    /// The session that this one was forked from, usually a path.
     pub parent_session: Option<String>,
     /// The whole line, in the current version.
     pub raw: Box<RawValue>,
 }
 
-/// A header as it was found, with the migration that its entries need.
+/// A header as stored, and the migration that its entries need.
 #[derive(Debug)]
 pub(crate) struct FoundHeader {
     pub(crate) header: SessionHeader,
     pub(crate) migration: Option<Migration>,
-    /// Whether the version is one that this project knows.
+    /// Whether this project knows the version.
     pub(crate) is_known_version: bool,
 }
 
@@ -65,7 +64,7 @@ impl SessionHeader {
 }
 
 impl FoundHeader {
-    /// Reads the first parsed line of a file. The error says why it is no header.
+    /// Reads the first line of a file that is JSON. The error says why it is not a header.
     pub(crate) fn read(line: &str) -> Result<Self, &'static str> {
         let object = RawObject::parse(line).map_err(|_| "its first line is no JSON object")?;
         if object.string("type").as_deref() != Some("session") {
@@ -90,8 +89,8 @@ impl FoundHeader {
     }
 }
 
-/// The version, and whether this project knows it. What is no number may mean anything, so it is
-/// not known.
+/// The version, and whether this project knows it. A version that is not a number may mean anything, so it counts as
+/// unknown.
 fn read_version(json: Option<&str>) -> (u32, bool) {
     let Some(json) = json.filter(|json| *json != "null") else {
         return (1, true);
@@ -103,10 +102,10 @@ fn read_version(json: Option<&str>) -> (u32, bool) {
     }
 }
 
-/// Short ids that are tried before a long one is taken.
+/// Number of short ids that are tried before a long one is used.
 const SHORT_ID_TRIES: usize = 100;
 
-/// Whether `id` may name a session: letters, digits and, not at its ends, `.`, `_` and `-`.
+/// Whether `id` is valid for a session: letters, digits and, not at its ends, `.`, `_` and `-`.
 pub fn is_valid_session_id(id: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -122,7 +121,7 @@ pub(crate) fn session_id(custom: Option<&str>) -> Result<String, StoreError> {
     }
 }
 
-/// An id that `is_taken` does not know.
+/// An id for which `is_taken` returns `false`.
 pub(crate) fn entry_id(is_taken: impl Fn(&str) -> bool) -> EntryId {
     for _ in 0..SHORT_ID_TRIES {
         let digits = short_id();
@@ -133,8 +132,8 @@ pub(crate) fn entry_id(is_taken: impl Fn(&str) -> bool) -> EntryId {
     long_entry_id()
 }
 
-/// Eight hexadecimal digits that nobody foresees. They need not be secret, only seldom the same: a
-/// number that counts up is hashed under keys that the system drew once for this process.
+/// Eight hexadecimal digits that cannot be predicted. They need not be secret, only rarely equal: a counter is hashed
+/// with keys that the system chose for this process.
 fn short_id() -> [u8; 8] {
     static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -142,7 +141,7 @@ fn short_id() -> [u8; 8] {
     std::array::from_fn(|at| b"0123456789abcdef"[(hash >> (4 * at)) as usize & 0xf])
 }
 
-/// An id that no entry has, whatever ids there are.
+/// An id that is unique whatever other ids exist.
 pub(crate) fn long_entry_id() -> EntryId {
     EntryId::new(Uuid::new_v4().to_string())
 }

@@ -1,8 +1,8 @@
-//! Sessions: the conversation trees of agents, kept line by line.
+//! Sessions: the conversation trees of agents, stored line by line.
 //!
-//! A [`SessionStore`] makes, opens, lists, searches and copies sessions. [`FileStore`] keeps them as
-//! files in the format of docs/session-format.md, [`MemoryStore`] keeps them nowhere. A [`Session`] is one
-//! open tree: an index of its entries above a [`log::SessionLog`], which holds the lines.
+//! A [`SessionStore`] creates, opens, lists, searches and forks sessions. [`FileStore`] stores them in files
+//! (docs/session-format.md), [`MemoryStore`] only in memory. A [`Session`] is one open tree: an index of its entries
+//! above a [`log::SessionLog`], which holds the lines.
 //!
 //! ```
 //! use session_store::{CreateOptions, MemoryStore, NewEntry, Parent, Precondition, SessionStore};
@@ -13,18 +13,11 @@
 //! let other = r#"{"message":{"role":"user","content":"And what does it not do?"}}"#;
 //! session.append(NewEntry::new("message", other), Parent::Leaf)?;
 //!
-//! // The leaf moves back to the first question. Nothing is taken away: the tree has two branches now.
-//! session.navigate(Some(asked.id()), &Precondition::None)?;
-//! let path = session.branch_ids(session.leaf_id())?;
-//! assert_eq!((path.first(), path.len()), (Some(asked.id()), 2));
-//! assert_eq!(session.entry_count(), Some(3));
-//! # Ok::<(), session_store::StoreError>(())
-//! ```
+//! The leaf moves back to the first question. Nothing is removed: the tree has two branches now.
 //!
-//! A store of your own is an implementation of [`log::SessionLog`] for its lines and of
-//! [`SessionStore`] to find them.
+//! To write another store, implement [`log::SessionLog`] for its lines and [`SessionStore`] to find them.
 //!
-//! This crate asks no environment and no home directory: directories come in as arguments.
+//! This crate reads no environment variables and no home directory. Callers pass directories as arguments.
 
 mod error;
 mod file;

@@ -16,7 +16,7 @@ use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What one line says.
+/// The header of one line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineHeader {
     /// The stored `type`, if it is a string.
@@ -27,13 +27,13 @@ pub(crate) struct LineHeader {
     pub(crate) parent_id: Option<Option<String>>,
     /// The role of the message, for messages.
     pub(crate) role: Option<Role>,
-    /// Whether the rest of the line is broken, so that only its header can be used.
+    /// Whether the rest of the line is broken, so that only the header can be used.
     pub(crate) is_body_broken: bool,
 }
 
 impl LineHeader {
-    /// Reads a line; `None` if it is no JSON object. A line whose header is whole and whose body is
-    /// not keeps its place in the tree, so that the branch behind it is not cut off.
+    /// Reads a line; `None` if it is not a JSON object. A line with a whole header and a broken body keeps its
+    /// position in the tree, so that the branch after it stays reachable.
     pub(crate) fn read(line: &str) -> Option<Self> {
         if !line.trim_start().starts_with('{') {
             return None;
@@ -44,8 +44,8 @@ impl LineHeader {
         if end.is_ok() {
             return Some(members.into_header(false));
         }
-        // The quick way cannot tell broken JSON from a message that is no object, or from half a
-        // surrogate pair in a name.
+        // This parser cannot distinguish broken JSON from a message that is not an object, or from half a surrogate
+        // pair in a name.
         match RawObject::parse(line) {
             Ok(object) => Some(Members::of(&object).into_header(false)),
             Err(_) if members.is_header_whole() => Some(members.into_header(true)),
@@ -59,7 +59,7 @@ impl LineHeader {
     }
 }
 
-/// The members of interest, as JSON texts.
+/// The members that the header needs, as JSON texts.
 #[derive(Debug, Default)]
 struct Members<'a> {
     kind: Option<Cow<'a, str>>,
@@ -165,7 +165,7 @@ impl<'de> Visitor<'de> for RoleSeed<'_, 'de> {
     }
 }
 
-/// The name of a member, borrowed where it holds no escapes.
+/// The name of a member, borrowed unless it contains escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Name<'de> {
@@ -190,7 +190,8 @@ impl<'de> serde::Deserialize<'de> for Name<'de> {
     }
 }
 
-/// What the line of a plain message says.
+/// The header of a plain message: a line in the form that the format writes. Nearly every byte of a session is in
+/// such lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PlainHeader<'a> {
     pub(crate) id: &'a str,
@@ -255,20 +256,22 @@ fn may_change_header(message: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-/// Levels of nesting that are followed here.
+/// Maximum depth of nesting. Deeper lines are left to the JSON reader.
 const MAX_DEPTH: u32 = 64;
 
-/// What a line says; values are JSON texts.
+/// The members of a line that a list of sessions needs, as JSON texts. The reader goes through the whole line, so
+/// that a broken line is not counted and a nested member is not mistaken for a member of the message. It decodes
+/// nothing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ListedLine<'a> {
     pub(crate) kind: Option<&'a [u8]>,
     pub(crate) timestamp: Option<&'a [u8]>,
     pub(crate) name: Option<&'a [u8]>,
-    /// `None` where it is missing or no object.
+    /// `None` if it is missing or not an object.
     pub(crate) message: Option<ListedMessage<'a>>,
 }
 
-/// What the message of a line says.
+/// The members of a message that a list needs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ListedMessage<'a> {
     pub(crate) role: Option<&'a [u8]>,
@@ -276,7 +279,8 @@ pub(crate) struct ListedMessage<'a> {
 }
 
 impl<'a> ListedLine<'a> {
-    /// Reads a line. `None` says that the JSON reader has to look at it.
+    /// Reads a line. `None` means that the JSON reader must read it: the line has escapes in names, control
+    /// characters or unusual depth, or it is broken.
     pub(crate) fn of(line: &'a [u8]) -> Option<Self> {
         let mut listed = Self::default();
         let mut cursor = Cursor { bytes: line, at: 0 };
@@ -296,8 +300,7 @@ impl<'a> ListedLine<'a> {
     }
 }
 
-/// A place in a JSON text. Every method steps over what it names, or gives `None` where that is not
-/// there or not plain.
+/// A position in a JSON text. Every method skips what it names, or returns `None` if that is missing or not plain.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -320,7 +323,7 @@ impl<'a> Cursor<'a> {
         Some(Some(message))
     }
 
-    /// An object; `visit` steps over the value of each member.
+    /// An object; `visit` skips the value of each member.
     fn members(&mut self, mut visit: impl FnMut(&'a [u8], &mut Self) -> Option<()>) -> Option<()> {
         self.byte(b'{')?;
         self.skip_white();
@@ -339,7 +342,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The name of a member, without quotes, and the colon behind it.
+    /// The name of a member without quotes. Also skips the colon.
     fn name(&mut self) -> Option<&'a [u8]> {
         let start = self.at + 1;
         let is_plain = self.string()?;
@@ -350,7 +353,7 @@ impl<'a> Cursor<'a> {
         is_plain.then_some(name)
     }
 
-    /// A value of any kind; its text.
+    /// A value of any kind; returns its text.
     fn value(&mut self) -> Option<&'a [u8]> {
         let start = self.at;
         let mut nest = Nest::default();
@@ -364,7 +367,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps into a list or an object, or over another value; whether a value ended.
+    /// Enters an array or object, or skips another value. Returns whether a value ended.
     fn begin(&mut self, nest: &mut Nest) -> Option<bool> {
         match self.peek()? {
             b'"' => self.string().map(|_| true),
@@ -392,7 +395,7 @@ impl<'a> Cursor<'a> {
         Some(false)
     }
 
-    /// Steps over what follows a value, up to the next one; whether the outermost value ended.
+    /// Skips what follows a value, up to the next value. Returns whether the outermost value ended.
     fn finish(&mut self, nest: &mut Nest) -> Option<bool> {
         while nest.depth > 0 {
             self.skip_white();
@@ -411,7 +414,7 @@ impl<'a> Cursor<'a> {
         Some(true)
     }
 
-    /// A name that does not matter, escaped or not.
+    /// The name of a member that is not needed, escaped or not.
     fn skipped_name(&mut self) -> Option<()> {
         self.string()?;
         self.skip_white();
@@ -420,7 +423,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// A string; whether it holds no escapes.
+    /// A string; returns whether it contains no escapes.
     fn string(&mut self) -> Option<bool> {
         self.byte(b'"')?;
         let mut is_plain = true;
@@ -506,7 +509,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Which of the open brackets are braces, the innermost in the lowest bit.
+/// Which open brackets are braces; the innermost is the lowest bit.
 #[derive(Default)]
 struct Nest {
     depth: u32,
@@ -540,8 +543,7 @@ fn distance_to_special(bytes: &[u8]) -> Option<usize> {
         let word = u64::from_le_bytes(word.try_into().ok()?);
         let quote = word ^ (LOW * b'"' as u64);
         let backslash = word ^ (LOW * b'\\' as u64);
-        // A byte borrows from the one above it only if it is special itself, so that the lowest
-        // marked byte is always a true one.
+        // A byte borrows from the next one only if it is special itself, so the lowest marked byte is always correct.
         let special = quote.wrapping_sub(LOW) & !quote
             | backslash.wrapping_sub(LOW) & !backslash
             | word.wrapping_sub(LOW * 0x20) & !word;
@@ -627,7 +629,7 @@ mod plain_tests {
 
     const START: &str = r#"{"type":"message","id":"0000000a","parentId":"b","timestamp":"T","message":{"role":"user""#;
 
-    /// Whether the line is read quickly; if so, the exact reader must say the same.
+    /// Returns whether the plain reader reads the line. If it does, the exact reader must agree.
     fn is_quick(line: &str) -> bool {
         let Some(quick) = PlainHeader::read(line.as_bytes()) else {
             return false;
@@ -673,7 +675,7 @@ mod plain_tests {
         assert!(!is_quick(&START.replace("0000000a", "\\u0061")));
     }
 
-    /// Pieces that lines and their accidents are made of.
+    /// Pieces of whole and broken lines.
     fn pieces() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "{",

@@ -10,7 +10,7 @@ use std::{fmt, io};
 
 use memchr::{memchr, memchr_iter};
 
-/// A place in a log, in bytes.
+/// A range of bytes in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Distance of the first byte from the start of the log.
@@ -20,51 +20,51 @@ pub struct Span {
 }
 
 impl Span {
-    /// The first byte behind the span.
+    /// The offset after the last byte.
     pub fn end(&self) -> u64 {
         self.offset + self.length
     }
 }
 
-/// A line that a scan came to.
+/// A line that a scan visits.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
-    /// Where it lies, without its LF.
+    /// Its range, without its LF.
     pub span: Span,
-    /// Its bytes, without its LF; the first of them if it is cut.
+    /// Its bytes without its LF; only the first ones if the line is cut.
     pub bytes: &'a [u8],
-    /// Whether an LF follows; only the last line of a log can lack one.
+    /// Whether an LF follows. Only the last line of a log can lack one.
     pub is_terminated: bool,
-    /// Whether it is longer than the scan holds.
+    /// Whether the line is longer than the scan holds, so that `bytes` is incomplete.
     pub is_cut: bool,
 }
 
 impl Line<'_> {
-    /// The first byte behind the line and its LF.
+    /// The offset after the line and its LF.
     pub(crate) fn end(&self) -> u64 {
         self.span.end() + u64::from(self.is_terminated)
     }
 }
 
-/// What others did to a log since it was last looked at, from nothing to the worst.
+/// What other writers did to a log since the last look, from nothing to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogChange {
     /// Nothing.
     Unchanged,
-    /// Bytes were added behind the ones that were known.
+    /// Bytes were added after the known ones.
     Grown,
-    /// What was known is no longer there: the log was cut, rewritten or replaced.
+    /// The known bytes are gone: the log was cut, rewritten or replaced.
     Replaced,
 }
 
-/// Lines that are to be appended together.
+/// Lines to append with one write.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    /// One line, or several parted by LF; the last one has none.
+    /// One line, or several separated by LF. The last line has no LF.
     pub lines: &'a str,
-    /// Where the log ends as far as the writer has read it.
+    /// The end of the log as far as the writer has read it.
     pub expected_end: u64,
-    /// Whether to wait until the lines outlive a crash.
+    /// Whether to wait until the lines survive a crash.
     pub sync: bool,
 }
 
@@ -72,60 +72,61 @@ pub struct Batch<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// Another log has taken the place of this one; [`SessionLog::refresh`] goes on with that one.
+    /// Another log replaced this one. [`SessionLog::refresh`] continues with the new one.
     #[error("another log has taken its place")]
     Replaced,
-    /// The log ends elsewhere than expected, as others changed it. Nothing was written.
+    /// The log does not end where the writer expected, because others changed it. Nothing was written.
     #[error("others have changed it meanwhile")]
     Moved,
-    /// Another writer holds the lease now. The text says what is known of it.
+    /// Another writer holds the lease now. The text describes that writer as far as it is known.
     #[error("{0}")]
     LeaseLost(String),
     /// The connection broke, and it is not known whether the change took place.
     #[error(transparent)]
     Unconfirmed(io::Error),
-    /// The change failed; the log is as it was.
+    /// The change failed and the log is unchanged.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Is called, on any thread and perhaps too often, when others may have changed a log.
+/// A function that is called, on any thread and possibly too often, when others may have changed a log.
 pub type ChangeNotice = Box<dyn Fn() + Send + Sync>;
 
-/// Waits until what was written to a log before the call is on the disk. It can be called beside
-/// the log, while that is written to.
+/// A function that waits until everything written to a log before the call is on the disk. It can be called while the
+/// log is written to.
 pub type SyncLog = Box<dyn FnMut() -> io::Result<()> + Send>;
 
-/// Writes what a line becomes, its LF included. A line that is cut stays as it is, whatever is written.
+/// Writes the replacement of a line, including its LF. A line that is cut is copied unchanged, whatever this function
+/// writes.
 pub type Rewrite<'a> = dyn FnMut(Line<'_>, &mut dyn Write) -> io::Result<()> + 'a;
 
-/// A log that was replaced, for reading alone.
+/// A log that was replaced, read-only.
 pub type OldLog = Box<dyn SessionLog>;
 
-/// The lines of one session. Sessions know nothing else of where they are stored.
+/// The lines of one session. A session knows nothing else about its storage.
 ///
-/// Reads take `&self`, so that they can run beside each other. Whoever opens a log for writing holds a
-/// lease on it, which can be lost: a lock of a file system, or a right that a server lends for a while.
-/// A log is seen as one text; where that lies, and in how many pieces, is its own affair. Errors that the
-/// network or the file system knows are told as [`LogError`].
+/// Reads take `&self` and can run concurrently. A log that is open for writing holds a lease, which can be lost: a
+/// lock of a file system, or a right that a server grants for a while. A log looks like one text. Where that text is
+/// stored, and in how many pieces, is up to the implementation. Errors of a network or a file system are reported as
+/// [`LogError`].
 pub trait SessionLog: fmt::Debug + Send + Sync {
-    /// What the store calls the session; `None` where it cannot be found again.
+    /// The name of the session in its store; `None` if it cannot be found again.
     fn locator(&self) -> Option<&Locator>;
 
-    /// Whether looks and appends take microseconds, as they do on a local disk. Those of other logs are
-    /// never made where others wait.
+    /// Whether looks and appends take microseconds, as on a local disk. Slower logs are never used on a thread that
+    /// serves other sessions.
     fn is_quick(&self) -> bool {
         false
     }
 
-    /// Number of bytes when the log was last looked at or written to.
+    /// Number of bytes at the last look or write.
     fn length(&self) -> u64;
 
-    /// Visits the lines from `offset`, which must be the start of a line, until `visit` breaks or
-    /// until [`SessionLog::length`]. Of a line with more than `hold` bytes only the first are read; `visit`
-    /// may change how many that are from the next line on.
+    /// Visits the lines from `offset`, which must be the start of a line, until `visit` breaks or until
+    /// [`SessionLog::length`]. Of a line with more than `hold` bytes, only the first bytes are read. `visit` may
+    /// change `hold` for the lines that follow.
     ///
-    /// Where a log has nothing better, ranges of up to a mebibyte are read one after the other.
+    /// The default implementation reads ranges of up to one mebibyte, one after the other.
     fn scan(
         &self,
         offset: u64,
@@ -136,51 +137,51 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         scan_lines(&mut ranges, &mut Vec::new(), offset, hold, &|| false, visit)
     }
 
-    /// Whether some of the log was never written and takes no place on the disk.
+    /// Whether parts of the log were never written and take no space on the disk.
     fn has_holes(&self) -> bool {
         false
     }
 
-    /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log ends before it does.
+    /// Reads the bytes of `span`. Fails with `UnexpectedEof` if the log is shorter.
     fn read(&self, span: Span) -> io::Result<Vec<u8>>;
 
-    /// Compares the log that is open with what was known of it. One that cannot do so without taking note
-    /// says that nothing changed.
+    /// Compares the open log with its known state. An implementation that cannot compare without recording the change
+    /// returns [`LogChange::Unchanged`].
     fn look(&self) -> io::Result<LogChange> {
         Ok(LogChange::Unchanged)
     }
 
-    /// Compares the log with what was known of it, and takes note of the change.
+    /// Compares the log with its known state, and records the change.
     fn refresh(&mut self) -> io::Result<LogChange>;
 
-    /// As [`SessionLog::refresh`], but it may overlook that another log has taken the place of this one:
-    /// for [`SessionLog::append`], which looks for that behind the write.
+    /// As [`SessionLog::refresh`], but it may miss that another log replaced this one. [`SessionLog::append`] checks
+    /// that after its write.
     fn refresh_to_append(&mut self) -> io::Result<LogChange> {
         self.refresh()
     }
 
-    /// Asks to be told of changes that others make. Returns `false` where the log cannot tell; then it
-    /// has to be asked by [`SessionLog::refresh`].
+    /// Requests a call of `notice` when others change the log. Returns `false` if the log cannot tell; then callers
+    /// must use [`SessionLog::refresh`].
     fn notify_changes(&mut self, notice: ChangeNotice) -> bool {
         drop(notice);
         false
     }
 
-    /// Appends the lines of `batch` and an LF with one write. A tail without an LF gets one first, in the
-    /// same write. Returns where the lines lie.
+    /// Appends the lines of `batch` and an LF with one write. If the log does not end with an LF, the same write adds
+    /// one first. Returns the range of the lines.
     ///
-    /// A log that ends elsewhere than the batch expects refuses it with [`LogError::Moved`] if it can. One
-    /// that cannot, as a file in append mode, writes behind what others wrote, and the place tells.
+    /// A log that does not end where the batch expects refuses it with [`LogError::Moved`] if it can. A log that
+    /// cannot, such as a file in append mode, writes after the lines of others, and the returned range shows it.
     ///
-    /// On an error nothing of the lines is left in the log, but for [`LogError::Unconfirmed`]. Fails with
-    /// [`LogError::Replaced`] or [`LogError::LeaseLost`] where that is so.
+    /// After an error, none of the lines is left in the log, except after [`LogError::Unconfirmed`]. Fails with
+    /// [`LogError::Replaced`] or [`LogError::LeaseLost`] in these cases.
     fn append(&mut self, batch: Batch<'_>) -> Result<Span, LogError>;
 
-    /// Puts in the place of the whole log what `rewrite` writes for each of its lines of at most `hold`
-    /// bytes, at once or not at all; longer lines stay as they are. The old log is kept under its name followed by `backup_suffix`, where logs have
-    /// names. Fails with [`LogError::Moved`] if others changed the log since [`SessionLog::refresh`].
+    /// Replaces the whole log, at once or not at all. `rewrite` writes the replacement of each line of at most `hold`
+    /// bytes; longer lines are copied. The old log is kept under its name plus `backup_suffix`, if logs have names.
+    /// Fails with [`LogError::Moved`] if others changed the log since [`SessionLog::refresh`].
     ///
-    /// Returns the old log if others added to it when it was too late to take that along.
+    /// Returns the old log if others added lines to it too late to be included.
     fn replace_all(
         &mut self,
         backup_suffix: &str,
@@ -191,19 +192,19 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Waits until everything written is on the disk.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// A way to wait for the disk beside the log. It serves the log that is open now: after
+    /// Returns a function that waits for the disk while the log is in use. It serves the log that is open now. After
     /// [`LogChange::Replaced`] and [`SessionLog::replace_all`] a new one is needed.
     fn sync_beside(&self) -> io::Result<SyncLog>;
 
-    /// Cuts off what lies from `length`, where a line must start, to `end`, where the log must
-    /// end. Fails with [`LogError::Moved`] if it ends elsewhere.
+    /// Removes the bytes from `length`, which must be the start of a line, to `end`, which must be the end of the
+    /// log. Fails with [`LogError::Moved`] if the log ends elsewhere.
     fn cut(&mut self, end: u64, length: u64) -> Result<(), LogError>;
 
-    /// Gives up the lease; reading goes on.
+    /// Gives up the lease. Reading still works.
     fn release(&mut self);
 }
 
-/// Reads ranges of a log one after the other.
+/// Reads a log range by range.
 struct Ranges<'a> {
     read: &'a dyn Fn(Span) -> io::Result<Vec<u8>>,
     offset: u64,
@@ -220,8 +221,8 @@ impl Source for Ranges<'_> {
     }
 }
 
-/// Writes to `out` what `rewrite` makes of each line of `log` that has at most `hold` bytes, and the others
-/// as they are: what a log does for [`SessionLog::replace_all`].
+/// Writes the replacement of each line of `log` to `out`, and copies lines of more than `hold` bytes: the work of
+/// [`SessionLog::replace_all`].
 pub fn rewrite_lines(
     log: &dyn SessionLog,
     hold: usize,
@@ -231,7 +232,7 @@ pub fn rewrite_lines(
     let mut outcome = Ok(());
     log.scan(0, &Cell::new(hold), &mut |line| {
         outcome = match line.is_cut {
-            // It is told of the line all the same, since it may count them.
+            // The line is visited anyway, because `rewrite` may count lines.
             true => rewrite(line, &mut io::sink()).and_then(|()| copy_line(log, line, out)),
             false => rewrite(line, out),
         };
@@ -240,7 +241,7 @@ pub fn rewrite_lines(
     outcome
 }
 
-/// Copies a line in pieces, and ends it.
+/// Copies a line in pieces, and writes its LF.
 fn copy_line(log: &dyn SessionLog, line: Line<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut offset = line.span.offset;
     while offset < line.span.end() {
@@ -251,23 +252,23 @@ fn copy_line(log: &dyn SessionLog, line: Line<'_>, out: &mut dyn Write) -> io::R
     out.write_all(b"\n")
 }
 
-/// Bytes that are read at once: few at first, as most logs are small.
+/// Bytes per read: few at first, because most logs are small.
 const FIRST_READ_BYTES: usize = 1 << 14;
 pub(crate) const READ_BYTES: usize = 1 << 20;
 
-/// Bytes of a cut line that are handed out: enough for the header of an entry.
+/// Bytes of a cut line that are passed on: enough for the header of an entry.
 pub(crate) const CUT_BYTES: usize = 1 << 16;
 
-/// Size of a buffer of which there is one at a time, whoever reads.
+/// Size above which a buffer needs [`LARGE`], so that only one such buffer exists at a time.
 const LARGE_BYTES: usize = 1 << 24;
 static LARGE: Mutex<()> = Mutex::new(());
 
-/// Where bytes come from, one after the other.
+/// A sequence of bytes.
 pub(crate) trait Source {
     /// Reads some bytes; none at the end.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Passes over bytes that are known to hold no line end, and returns how many those were.
+    /// Skips bytes that are known to contain no line end, and returns their number.
     fn pass_hole(&mut self) -> io::Result<u64> {
         Ok(0)
     }
@@ -279,10 +280,9 @@ impl Source for &[u8] {
     }
 }
 
-/// Visits the lines of `source`, which starts at `offset`, until `visit` breaks or the scan
-/// `is_cancelled`, which is asked before each read. Lines are handed out where they were read, so that
-/// none is copied but those that lie across two reads. Of a line with more than `hold` bytes only the
-/// first are handed out; the others are passed over.
+/// Visits the lines of `source`, which starts at `offset`, until `visit` breaks or the scan `is_cancelled`. That is
+/// checked before each read. Lines are passed on in the buffer, so only lines across two reads are copied. Of a line
+/// with more than `hold` bytes only the first bytes are passed on; the rest is skipped.
 pub(crate) fn scan_lines(
     source: &mut dyn Source,
     buffer: &mut Vec<u8>,
@@ -332,7 +332,7 @@ pub(crate) fn scan_lines(
     }
 }
 
-/// Makes room for more of a line of at most `hold` bytes.
+/// Enlarges the buffer for more of a line of at most `hold` bytes.
 fn grow(buffer: &mut Vec<u8>, hold: usize, large: &mut Option<MutexGuard<'_, ()>>) {
     let length = buffer.len() * if buffer.len() < READ_BYTES { 4 } else { 2 };
     let length = length.min(hold.saturating_add(1).max(READ_BYTES));
@@ -342,23 +342,23 @@ fn grow(buffer: &mut Vec<u8>, hold: usize, large: &mut Option<MutexGuard<'_, ()>
     buffer.resize(length, 0);
 }
 
-/// Gives back what a long line took.
+/// Frees the memory that a long line needed.
 fn shrink(buffer: &mut Vec<u8>, large: &mut Option<MutexGuard<'_, ()>>) {
     buffer.truncate(READ_BYTES);
     buffer.shrink_to(READ_BYTES);
     *large = None;
 }
 
-/// What was read behind a line that was passed over.
+/// The state after a line that was skipped.
 struct Passed {
     /// Bytes of the line and of its LF.
     bytes: u64,
-    /// Bytes of the buffer that lie behind them.
+    /// Bytes of the buffer after them.
     filled: usize,
 }
 
-/// Visits a line that begins with the `held` bytes of the buffer, or with the start of them, without
-/// holding the rest. `None` if there is nothing to go on with.
+/// Visits a line that begins with the `held` bytes of the buffer without holding the rest of it. Returns `None` if
+/// the scan ends here.
 fn pass_line(
     source: &mut dyn Source,
     buffer: &mut [u8],
@@ -405,11 +405,11 @@ fn read_some(source: &mut dyn Source, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Where a session lies, in the words of its store: a path for files, an address for a store across a
-/// network. A place that holds many sessions, such as a directory, is named in the same way.
+/// The name of a session in its store: a path for files, an address for a store across a network. A location that
+/// holds many sessions, such as a directory, is named in the same way.
 ///
-/// Whoever uses a store keeps locators and gives them back. Only the store reads them: what a person
-/// typed becomes one by [`crate::SessionStore::locate`].
+/// Callers keep locators and pass them back. Only the store interprets them. [`crate::SessionStore::locate`] turns
+/// text that a person typed into a locator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Locator(OsString);
 
@@ -419,8 +419,7 @@ impl Locator {
         Path::new(&self.0)
     }
 
-    /// The part behind the last separator. Two locators of one session have the same name, unless the
-    /// store has links.
+    /// The part after the last separator. Two locators of one session have the same name, unless the store has links.
     pub fn name(&self) -> Option<&OsStr> {
         self.as_path().file_name()
     }
@@ -451,7 +450,7 @@ impl AsRef<OsStr> for Locator {
 }
 
 impl fmt::Display for Locator {
-    /// Bytes that are no UTF-8 are replaced.
+    /// Bytes that are not UTF-8 are replaced.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.display().fmt(formatter)
     }

@@ -18,12 +18,12 @@ use crate::log::Locator;
 use crate::session::Session;
 use crate::session::inspect::one_line;
 
-/// An entry that a search found.
+/// A match of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
-    /// The session that it is in.
+    /// The id of its session.
     pub session_id: String,
-    /// What the store calls the session; `None` where it cannot be found again.
+    /// The locator of its session; `None` if it cannot be found again.
     pub locator: Option<Locator>,
     /// The entry's id.
     pub entry_id: EntryId,
@@ -35,31 +35,31 @@ pub struct SearchHit {
     pub timestamp: String,
     /// About 120 characters around the first match, on one line.
     pub preview: String,
-    /// Whether the model does not see the entry at the leaf of its session: it was compacted or
-    /// edited away, or lies on another branch.
+    /// Whether the model does not get the entry at the leaf of its session: it was compacted or edited away, or is on
+    /// another branch.
     pub is_evicted: bool,
-    /// How well it answers, if the query ranks; comparable within one session alone.
+    /// How well it answers, if the query ranks. Only comparable within one session.
     pub score: Option<f64>,
     /// The entry's time in epoch milliseconds.
     time: i64,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SearchHits {
-    /// The hits, newest first; of a query that ranks, best first.
+    /// The hits, newest first, or best first if the query ranks.
     pub hits: Vec<SearchHit>,
     /// Whether there are more.
     pub is_truncated: bool,
 }
 
 impl SearchHits {
-    /// Whether the search came to its end and found nothing.
+    /// Whether the search was complete and found nothing.
     pub fn is_empty(&self) -> bool {
         self.hits.is_empty() && !self.is_truncated
     }
 
-    /// The newest `limit` hits of several searches, or the best. Equal ones stay in the order given.
+    /// The newest, or best, `limit` hits of several searches. Equal hits keep their order.
     pub fn merge(parts: impl IntoIterator<Item = Self>, limit: usize) -> Self {
         let mut all = Self::default();
         for part in parts {
@@ -75,10 +75,9 @@ impl SearchHits {
 }
 
 impl Session {
-    /// The newest `limit` entries whose text matches `query`, by their timestamps, equal ones by
-    /// their place in the file; of a query that ranks, the best. One pass over the session holds one line
-    /// at a time. A search that `is_cancelled` ends soon, also while the index is built; then nothing comes back,
-    /// as truncated.
+    /// The newest `limit` entries whose text matches `query`, by their timestamps, and equal ones by their position
+    /// in the file; or the best ones if the query ranks. Reads the session once and holds one line at a time. A
+    /// search that `is_cancelled` ends soon, also while the index is built, and returns no hits, as truncated.
     ///
     /// Fails with `Io`.
     pub fn search(
@@ -156,7 +155,7 @@ impl Session {
         if !is_complete {
             return Ok(SearchHits::default());
         }
-        // Of lines with one id the last one counts.
+        // Of lines with the same id the last one counts.
         let last: HashMap<&EntryId, usize> = ids.iter().enumerate().map(|(at, id)| (id, at)).collect();
         let mut given = HashSet::new();
         let mut passages = index.rank();
@@ -171,7 +170,7 @@ impl Session {
                 outcome => outcome?,
             };
             let text = text_of(&entry);
-            // A line that another program has just replaced says something else.
+            // Another program may have replaced the line just now.
             let Some(at) = Some(passage.focus.start).filter(|at| text.is_char_boundary(*at)) else { continue };
             let preview = SearchQuery::preview_at(&text, at);
             hits.push(self.hit(&entry, &context, preview, Some(passage.score)));
@@ -206,7 +205,7 @@ impl Session {
         let context = if matches.is_empty() { HashSet::new() } else { self.context_ids()? };
         let mut hits = Vec::with_capacity(matches.len());
         for found in matches {
-            // A line that the session does not count, as a later one has its id, is no hit.
+            // A superseded or broken line is not a hit.
             let entry = match self.entry(&found.id) {
                 Err(StoreError::EntryNotFound { .. } | StoreError::BrokenEntry { .. }) => continue,
                 outcome => outcome?,
@@ -217,7 +216,7 @@ impl Session {
         Ok(hits)
     }
 
-    /// The entries that the model sees something of at the leaf.
+    /// The entries from which the model gets messages at the leaf.
     fn context_ids(&self) -> Result<HashSet<EntryId>, StoreError> {
         let projection = self.context(self.leaf_id())?.projection;
         let seen = projection.entries().iter().filter(|projected| !projected.messages.is_empty());
@@ -225,7 +224,7 @@ impl Session {
     }
 }
 
-/// The entry of a line, if it may match. What is no entry is passed over: opening has told of it.
+/// The entry of a line, if it may match. Lines that are not entries are skipped; opening has reported them.
 fn candidate(query: &SearchQuery, line: &[u8]) -> Option<Entry> {
     if !query.may_match(line) {
         return None;
@@ -242,9 +241,9 @@ mod tests;
 #[derive(Debug, Clone)]
 pub(super) struct Match {
     pub(super) id: EntryId,
-    /// Epoch milliseconds; the oldest there is where the entry has no time.
+    /// Epoch milliseconds; the minimum if the entry has no time.
     pub(super) time: i64,
-    /// Its place among the matches of the file.
+    /// Its position among the matches of the file.
     order: usize,
 }
 
@@ -277,7 +276,7 @@ impl Newest {
         (self.found, self.is_truncated)
     }
 
-    /// Of matches with one id the last one counts.
+    /// Of matches with the same id the last one counts.
     fn prune(&mut self) {
         let last: HashMap<EntryId, usize> = self.found.iter().map(|found| (found.id.clone(), found.order)).collect();
         self.found.retain(|found| last[&found.id] == found.order);
@@ -288,7 +287,7 @@ impl Newest {
     }
 }
 
-/// Epoch milliseconds; the oldest there is where an entry has no time.
+/// Epoch milliseconds; the minimum if an entry has no time.
 pub(super) fn time(entry: &Entry) -> i64 {
     entry.epoch_milliseconds().or_else(|| entry.message()?.timestamp()).unwrap_or(i64::MIN)
 }
@@ -297,40 +296,39 @@ fn newness(found: &Match) -> Reverse<(i64, usize)> {
     Reverse((found.time, found.order))
 }
 
-/// Characters of a preview at most, and how many of them come before the match.
+/// Maximum characters of a preview, and how many of them come before the match.
 const PREVIEW_CHARACTERS: usize = 120;
 const LEADING_CHARACTERS: usize = 40;
 
-/// A query: words and phrases that must all occur in one entry.
+/// A query: words and phrases that must all occur in one entry, or a sentence that ranks entries.
 ///
-/// Letters match whatever their case, one character at a time, so that `STRASSE` does not match
-/// `straße`.
+/// Case is ignored, one character at a time, so `STRASSE` does not match `straße`.
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
     terms: Vec<Term>,
-    /// What ranks entries, if not all terms must occur.
+    /// The question that ranks entries, if not all terms must occur.
     question: Option<Arc<RecallQuery>>,
-    /// The query as it was asked, if it has no phrase.
+    /// The text of the query, if it has no phrase.
     words: Option<String>,
-    /// Finds the escapes behind which any character can hide.
+    /// Finds escapes, which can hide any character.
     escape: memmem::Finder<'static>,
 }
 
-/// Which terms occurred so far.
+/// The terms that occurred so far.
 #[derive(Debug)]
 pub(crate) struct SeenTerms(Vec<bool>);
 
 #[derive(Debug, Clone)]
 struct Term {
-    /// The term in the form in which texts are compared.
+    /// The term in folded form, in which texts are compared.
     folded: String,
-    /// A part of it that stands in every JSON text that holds the term, unless it is escaped.
+    /// A part of the term that occurs in every JSON text with the term, unless it is escaped.
     needle: Option<Needle>,
 }
 
 impl SearchQuery {
-    /// Reads words, which white space parts, and phrases, which begin with a double quote after white
-    /// space and end with the next one or at the end. `None` if there is neither.
+    /// Parses words, separated by white space, and phrases. A phrase begins with a double quote after white space and
+    /// ends with the next one or at the end. `None` if there is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let mut terms = Vec::new();
         let mut has_phrase = false;
@@ -350,8 +348,8 @@ impl SearchQuery {
         (!terms.is_empty()).then(|| Self { terms, question: None, words, escape: memmem::Finder::new("\\u") })
     }
 
-    /// The query that ranks entries by how much of it they hold, where no entry holds all. `None` for
-    /// fewer than three words, and where a phrase must occur.
+    /// The query that ranks entries by how many of its words they contain. `None` for fewer than three words, and if
+    /// a phrase must occur.
     pub fn loosened(&self) -> Option<Self> {
         let question = RecallQuery::parse(self.words.as_ref()?).filter(RecallQuery::is_sentence)?;
         let terms = question.matter().map(Term::new).collect();
@@ -363,13 +361,13 @@ impl SearchQuery {
         self.question.as_deref()
     }
 
-    /// What has been seen of the terms, to begin with.
+    /// The state before the first line.
     pub(crate) fn seen(&self) -> SeenTerms {
         SeenTerms(vec![false; self.terms.len()])
     }
 
-    /// Whether a session with a line of this JSON text is worth to be searched, after the lines that were
-    /// `seen` before it: one entry may match, or, of a query that ranks, half of the words occur.
+    /// Whether a session with this line is worth a search, after the lines in `seen`: one entry may match, or, if the
+    /// query ranks, half of the words occur.
     pub(crate) fn is_worth_it(&self, json: &[u8], seen: &mut SeenTerms) -> bool {
         if self.question.is_none() {
             return self.may_match(json);
@@ -378,13 +376,20 @@ impl SearchQuery {
             *is_seen = *is_seen || term.needle.as_ref().is_none_or(|needle| needle.is_in(json));
         }
         let count = seen.0.iter().filter(|is_seen| **is_seen).count();
-        2 * count >= seen.0.len() || self.escape.find(json).is_some()
+        2 * count >= seen.0.len() || self.may_hide(json)
     }
 
-    /// Whether an entry with this JSON text may match. There is no match where this says no.
+    /// Whether an entry with this JSON text may match. If not, it does not match.
     pub(super) fn may_match(&self, json: &[u8]) -> bool {
         let is_plain = self.terms.iter().all(|term| term.needle.as_ref().is_none_or(|needle| needle.is_in(json)));
-        is_plain || self.escape.find(json).is_some()
+        is_plain || self.may_hide(json)
+    }
+
+    /// Whether an escape may hide a character of a term. Terms are not looked for in escapes of control characters,
+    /// such as those that colour the output of commands.
+    fn may_hide(&self, json: &[u8]) -> bool {
+        let is_control = |at: usize| matches!(json.get(at + 2..at + 5), Some([b'0', b'0', b'0' | b'1']));
+        self.escape.find_iter(json).any(|at| !is_control(at))
     }
 
     /// Whether all terms occur in `text`.
@@ -392,14 +397,14 @@ impl SearchQuery {
         self.first_match(&fold_text(text)).is_some()
     }
 
-    /// The surroundings of the byte `at` in `text`, on one line.
+    /// The text around the byte `at` of `text`, on one line.
     pub(super) fn preview_at(text: &str, at: usize) -> String {
         let start = text[..at].char_indices().rev().nth(LEADING_CHARACTERS - 1).map_or(0, |(offset, _)| offset);
         let shown = one_line(&text[start..], PREVIEW_CHARACTERS);
         if start > 0 { format!("…{shown}") } else { shown }
     }
 
-    /// The surroundings of the first match in `text` on one line; `None` if it does not match.
+    /// The text around the first match in `text`, on one line; `None` if it does not match.
     pub(super) fn preview(&self, text: &str) -> Option<String> {
         let folded = fold_text(text);
         // Folding keeps the number of characters, but not that of bytes.
@@ -410,7 +415,7 @@ impl SearchQuery {
         Some(if start > 0 { format!("…{shown}") } else { shown })
     }
 
-    /// Where in a folded text the first match of any term begins, if all terms occur.
+    /// The offset of the first match of any term in a folded text, if all terms occur.
     fn first_match(&self, folded: &str) -> Option<usize> {
         let places: Option<Vec<usize>> = self.terms.iter().map(|term| folded.find(&term.folded)).collect();
         places?.into_iter().min()
@@ -426,9 +431,8 @@ impl Term {
     }
 }
 
-/// Whether a character stands for itself in JSON, but for the case of ASCII letters, unless it is
-/// written as `\u` and digits. Letters beyond ASCII have cases of other bytes; of the scripts without
-/// case only the large ones are told apart.
+/// Whether JSON stores a character as itself, apart from the case of ASCII letters, unless it uses `\u`. The case of
+/// other letters changes their bytes. Of the scripts without case, only the large ones are recognised.
 fn is_stored_plainly(character: char) -> bool {
     match character {
         '"' | '\\' | '/' | '\u{7f}' => false,
@@ -438,15 +442,15 @@ fn is_stored_plainly(character: char) -> bool {
     }
 }
 
-/// Finds bytes whatever the case of ASCII letters.
+/// Finds bytes, ignoring the case of ASCII letters.
 #[derive(Debug, Clone)]
 struct Needle {
     bytes: Vec<u8>,
-    /// Place of the byte that is likely the rarest.
+    /// Index of the byte that is probably the rarest.
     rare: usize,
 }
 
-/// What text and JSON are mostly made of, the commonest first.
+/// The most common bytes of text and JSON, the commonest first.
 const COMMON: &[u8] = b" \"etaoinsrlcdumpfhgybvw,:{}k0123._-()=;xqjz456789";
 
 impl Needle {
@@ -462,7 +466,7 @@ impl Needle {
         memchr::memchr2_iter(rare, rare.to_ascii_uppercase(), text).any(|at| self.is_at(text, at))
     }
 
-    /// Whether the text holds the bytes with the rare one at `at`.
+    /// Whether the text contains the bytes, with the rare one at `at`.
     fn is_at(&self, text: &[u8], at: usize) -> bool {
         let start = at.checked_sub(self.rare);
         let found = start.and_then(|start| text.get(start..start + self.bytes.len()));
@@ -470,11 +474,11 @@ impl Needle {
     }
 }
 
-/// What an entry says, its parts on lines of their own: texts and thinking, names and arguments of
-/// tool calls, commands and their output, summaries. Empty for metadata and data of extensions.
+/// The text of an entry, each part on its own line: texts and thinking, names and arguments of tool calls, commands
+/// and their output, summaries. Empty for metadata and data of extensions.
 ///
-/// Every part is text of the entry's JSON, decoded and otherwise unchanged, as the filter before it
-/// looks at the JSON.
+/// Every part is decoded text of the entry's JSON and otherwise unchanged, because the filter before it searches the
+/// JSON.
 pub(super) fn text_of(entry: &Entry) -> String {
     let mut text = String::new();
     match entry.body() {
@@ -486,13 +490,13 @@ pub(super) fn text_of(entry: &Entry) -> String {
     text
 }
 
-/// The text in the form in which texts are compared.
+/// The text in folded form, in which texts are compared.
 pub(super) fn fold_text(text: &str) -> String {
     if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(fold).collect() }
 }
 
-/// A character in lower case, if that is one character; characters beyond ASCII stay beyond it, so that
-/// ASCII in a query is found by looking for ASCII.
+/// A character in lower case, if that is one character. A character beyond ASCII stays beyond ASCII, so that ASCII in
+/// a query is found by a search for ASCII.
 pub(super) fn fold(character: char) -> char {
     let mut lower = character.to_lowercase();
     match (lower.next(), lower.next()) {
@@ -548,7 +552,7 @@ fn add_block(text: &mut String, block: &Block) {
     }
 }
 
-/// Names and texts; numbers can be written in more than one way, so that they are left out.
+/// Names and texts. Numbers are left out, because they have several forms.
 fn add_value(text: &mut String, value: &Json<'_>) {
     match value {
         Json::String(part) => add(text, part),

@@ -1,4 +1,4 @@
-//! Sessions as files.
+//! The store of sessions in files.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -30,11 +30,11 @@ use crate::store::{CreateOptions, IsCancelled, ListOptions, OpenOptions, SearchO
 #[derive(Debug, Clone)]
 pub struct FileStore {
     agent_dir: PathBuf,
-    /// A flat directory of sessions, in place of one per working directory.
+    /// A flat directory for sessions, instead of one per working directory.
     session_dir: Option<PathBuf>,
-    /// The directory that relative paths start from.
+    /// The base directory of relative paths.
     base: PathBuf,
-    /// The directory that `~` stands for.
+    /// The directory for `~`.
     home: Option<PathBuf>,
     durability: Durability,
     max_line_bytes: usize,
@@ -42,8 +42,8 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// A store below `agent_dir`, which need not exist yet. What its lists learn of files is shared
-    /// by its clones, and kept in `cache/compactd-sessions.json` below `agent_dir` where that pays.
+    /// A store below `agent_dir`, which need not exist yet. Clones share the cache of lists, which is saved in
+    /// `cache/compactd-sessions.json` below `agent_dir` if that is worth it.
     pub fn new(agent_dir: impl Into<PathBuf>, durability: Durability) -> Self {
         let agent_dir = agent_dir.into();
         let lists = Arc::new(ListCache::new(&agent_dir));
@@ -51,23 +51,23 @@ impl FileStore {
         Self { agent_dir, session_dir: None, base: PathBuf::from("/"), home: None, durability, max_line_bytes, lists }
     }
 
-    /// The same store, keeping its sessions in `directory`, if that is given, in place of one directory per
-    /// working directory below the agent directory.
+    /// The same store with its sessions in `directory`, if given, instead of one directory per working directory
+    /// below the agent directory.
     pub fn with_session_dir(&self, directory: Option<PathBuf>) -> Self {
         Self { session_dir: directory, ..self.clone() }
     }
 
-    /// The same store, for paths that start from `base`, and from `home` where they begin with `~`.
+    /// The same store with `base` for relative paths and `home` for paths that begin with `~`.
     pub fn with_base(&self, base: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self { base: base.into(), home, ..self.clone() }
     }
 
-    /// The same store, for lines of at most `bytes`. A longer one is not held and counts as broken.
+    /// The same store with lines of at most `bytes`. A longer line is not held and counts as broken.
     pub fn with_max_line_bytes(&self, bytes: usize) -> Self {
         Self { max_line_bytes: bytes, ..self.clone() }
     }
 
-    /// What is listed where `options` name no directory of their own.
+    /// The options with the directory of this store, unless they name one.
     fn with_own_directory(&self, options: &ListOptions) -> ListOptions {
         let own = || self.session_dir.as_ref().map(Locator::from);
         ListOptions { session_dir: options.session_dir.clone().or_else(own), ..options.clone() }
@@ -205,7 +205,7 @@ impl SessionStore for FileStore {
     }
 }
 
-/// Whether no session beside `path` has this id, as the names of the files tell.
+/// Fails if a session next to `path` has this id, according to the names of the files.
 fn check_id_is_free(path: &Path, id: &str) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(path);
     let failed = |source| StoreError::io("list", Some(directory), source);
@@ -221,7 +221,7 @@ fn check_id_is_free(path: &Path, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The session in a file that was opened; it tells what was odd about that.
+/// The session in an opened file, with the problems found.
 fn open(opened: OpenedFile, options: SessionOptions) -> Result<Session, StoreError> {
     let OpenedFile { log, read_only, diagnostics } = opened;
     let mut session = Session::open(Box::new(log), SessionOptions { read_only, ..options })?;
@@ -249,7 +249,7 @@ fn create_directory_of(path: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(directory).map_err(|source| StoreError::write(Some(path), source))
 }
 
-/// Bytes of parsed entries that a session keeps while it is searched.
+/// Maximum bytes of parsed entries of a session during a search.
 const SEARCH_CACHE_BYTES: usize = 1 << 20;
 
 impl FileStore {
@@ -269,7 +269,7 @@ impl FileStore {
     }
 }
 
-/// Whether the lines of the file make it worth to open the session.
+/// Whether a line of the file may match, so that the session must be opened.
 fn may_match(path: &Path, reader: &mut LineReader<'_>, query: &SearchQuery) -> Result<bool, StoreError> {
     let (mut may_match, mut seen) = (false, query.seen());
     let hold = Cell::new(reader.limits.max_line);

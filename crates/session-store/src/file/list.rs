@@ -17,7 +17,7 @@ use crate::file::read::{Limits, for_each_in_parallel};
 use crate::file::summarize;
 use crate::store::{Cursor, ListOptions, SessionPage, SessionSummary};
 
-/// One page of the sessions that `options` ask for. Where the work is cancelled, some are missing.
+/// One page of the sessions that `options` select. Incomplete if the work is cancelled.
 pub(crate) fn list(
     agent_dir: &Path,
     cache: &ListCache,
@@ -35,7 +35,7 @@ pub(crate) fn list(
     Ok(page(&sessions, options.limit.unwrap_or(usize::MAX)))
 }
 
-/// Where a session comes in a list: newest activity first.
+/// The sort key of a session in a list: newest activity first.
 fn place(summary: &SessionSummary) -> (Reverse<i64>, &Path) {
     (Reverse(summary.modified), summary.locator.as_path())
 }
@@ -47,7 +47,7 @@ fn page(sessions: &[Arc<SessionSummary>], limit: usize) -> SessionPage {
     SessionPage { sessions: page.iter().map(|summary| SessionSummary::clone(summary)).collect(), next }
 }
 
-/// The summaries of those of `files` that are asked for: known ones, and the rest read now.
+/// The summaries of the selected `files`, from the cache or read now.
 fn summaries(
     files: &[Candidate],
     cache: &ListCache,
@@ -62,7 +62,7 @@ fn summaries(
             known => unread.push((file, known)),
         }
     }
-    // The largest first, so that none of them is left for the end, when the other threads are idle.
+    // The largest first, so that no large file is left for the end, when the other threads are idle.
     unread.sort_unstable_by_key(|(file, _)| Reverse(file.stamp.length));
     let bytes = unread.iter().map(|(file, _)| file.stamp.length).sum();
     let found = for_each_in_parallel(&unread, bytes, limits, |(file, known), reader| {
@@ -91,15 +91,15 @@ pub(crate) struct Candidate {
     pub(super) stamp: Stamp,
 }
 
-/// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead
-/// to it (docs/field-reports.md, "Opening and reading").
+/// The regular files named `*.jsonl` in the directories of `options`, each once, whatever links lead to it
+/// (docs/field-reports.md, "Opening and reading").
 ///
-/// Fails with `Io` if a directory that is there cannot be read.
+/// Fails with `Io` if an existing directory cannot be read.
 pub(crate) fn candidates(agent_dir: &Path, options: &ListOptions) -> Result<Vec<Candidate>, StoreError> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for directory in directories(agent_dir, options)? {
-        // FileContent is no directory has no sessions, and what vanished meanwhile neither.
+        // Files that are not directories, and files that vanished, contain no sessions.
         let Ok(directory) = fs::canonicalize(directory) else { continue };
         if !directory.is_dir() || !seen.insert(directory.clone()) {
             continue;
@@ -130,8 +130,7 @@ fn entries(directory: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
     }
 }
 
-/// The file of a directory entry. Only links need to be resolved: the directory is canonical, and so
-/// is what lies in it.
+/// The file of a directory entry. Only links must be resolved, because the directory is canonical.
 fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
     let path = directory.join(entry.file_name());
     if path.extension().is_none_or(|extension| extension != "jsonl") {
@@ -141,12 +140,11 @@ fn candidate(directory: &Path, entry: &fs::DirEntry) -> Option<Candidate> {
         true => (fs::canonicalize(&path).ok()?, fs::metadata(&path).ok()?),
         false => (path, entry.metadata().ok()?),
     };
-    // A pipe would wait for its writer when it is opened.
+    // Opening a pipe would wait for its writer.
     metadata.is_file().then(|| Candidate { path, stamp: Stamp::of(&metadata) })
 }
 
-/// Tells whether a session's working directory is asked for, looking up the canonical path of each
-/// once.
+/// Selects sessions by their working directory. Looks up the canonical path of each directory once.
 #[derive(Debug)]
 pub(super) struct Filter<'a> {
     options: &'a ListOptions,
@@ -158,7 +156,7 @@ impl<'a> Filter<'a> {
         Self { options, known: Mutex::default() }
     }
 
-    /// Old files without a working directory belong to the directory that they lie in.
+    /// Old files without a working directory belong to the directory that contains them.
     pub(super) fn accepts(&self, cwd: &str) -> bool {
         if self.options.all || (cwd.is_empty() && self.options.session_dir.is_none()) {
             return true;
@@ -173,25 +171,25 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// The directory of the sessions of `cwd`. Different working directories can share one, so that
-/// only a session's header says where it belongs.
+/// The directory of the sessions of `cwd`. Several working directories can share one, so only the header of a session
+/// tells where it belongs.
 pub(crate) fn directory(agent_dir: &Path, cwd: &str) -> PathBuf {
     agent_dir.join("sessions").join(directory_name(cwd))
 }
 
-/// Without the first `/` or `\`, and with `-` for every `/`, `\` and `:`.
+/// The path without its first `/` or `\`, and with `-` for every `/`, `\` and `:`.
 fn directory_name(cwd: &str) -> String {
     let name = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
     format!("--{}--", name.replace(['/', '\\', ':'], "-"))
 }
 
-/// The name of a session's file: the ISO timestamp with `-` for every `:` and `.`, and the id.
+/// The file name of a session: the ISO timestamp with `-` for every `:` and `.`, and the id.
 pub(crate) fn file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
-/// Whether two working directories are one, also where one of them is reached by a symbolic link
-/// or, on Windows, is spelt in another case (docs/session-format.md, "Where sessions lie").
+/// Whether two working directories are the same, also by a symbolic link or, on Windows, in another case
+/// (docs/session-format.md, "Where sessions lie").
 pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
     let canonical = |path: &str| fs::canonicalize(path).ok();
     a == b
@@ -199,9 +197,8 @@ pub(crate) fn is_same_directory(a: &str, b: &str) -> bool {
         || canonical(a).is_some_and(|a| canonical(b).is_some_and(|b| a == b))
 }
 
-/// The absolute path that `text` means where `~` stands for `home` and relative paths start from `base`. It
-/// has no `.` and no `..`, so that one directory has one name. Links are not followed: the path may not
-/// exist yet.
+/// The absolute path of `text`. `~` means `home`, and relative paths start from `base`. The result has no `.` and no
+/// `..`, so that a directory has one name. Links are not followed, because the path may not exist yet.
 pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
     let rest = if text == "~" { Some("") } else { text.strip_prefix("~/") };
     let path = match rest.zip(home) {

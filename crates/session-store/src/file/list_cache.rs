@@ -1,10 +1,9 @@
-//! FileContent is known of files, so that a list reads only those that changed.
+//! A cache of what lists need of files, so that a list reads only changed files.
 //!
-//! Nothing here is believed without a look at the file: length, times and inode must be as they were.
+//! An entry is used only if length, times and inode of the file are unchanged.
 //!
-//! It is kept in a file for the next process, which may be deleted at any time. That is read once and
-//! written seldom, as a whole and under another name first; whatever goes wrong with it costs time and
-//! nothing else.
+//! The cache is saved in a file for the next process, which may be deleted at any time. The file is read once, and
+//! rarely written, as a whole and atomically. Failures cost only time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
@@ -19,37 +18,37 @@ use crate::file::list::{Candidate, Filter};
 use crate::file::regular::{read_regular_file, write_beside};
 use crate::store::SessionSummary;
 
-/// Files that are remembered at most, beside those of the list that was asked for last.
+/// Maximum number of remembered files besides those of the last list.
 const MAX_FILES: usize = 10_000;
 
-/// Bytes that another process must be able to leave unread before the cache is written to its file.
+/// Bytes of reading that the cache must save another process before it is written to its file.
 const WORTH_SAVING: u64 = 4 << 20;
 
-/// FileContent is known of one file.
+/// The cached facts of one file.
 #[derive(Debug, Clone)]
 pub(super) struct CachedFile {
     pub(super) stamp: Stamp,
-    /// Whether the stamp tells the file from every later state of it.
+    /// Whether any later change of the file changes its stamp.
     pub(super) is_settled: bool,
     pub(super) content: FileContent,
 }
 
-/// FileContent a file is.
+/// The content of a file.
 #[derive(Debug, Clone)]
 pub(super) enum FileContent {
     NoSession,
-    /// A session of which only the header was read, as its working directory was not asked for.
+    /// A session whose working directory was not selected, so only its header was read.
     Elsewhere {
         cwd: Arc<str>,
     },
     Session {
         summary: Arc<SessionSummary>,
-        /// `None` where the last line may get longer.
+        /// `None` if the last line may get longer.
         resume: Option<Resume>,
     },
 }
 
-/// Where reading goes on when the file has grown.
+/// The state for reading on when the file has grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Resume {
     pub(super) end: u64,
@@ -58,7 +57,7 @@ pub(super) struct Resume {
 }
 
 impl CachedFile {
-    /// Whether this answers for `file` without a look into it.
+    /// Whether this is valid for `file` without reading it.
     pub(super) fn answers_for(&self, file: &Candidate, filter: &Filter<'_>) -> bool {
         let is_read = match &self.content {
             FileContent::Elsewhere { cwd } => !filter.accepts(cwd),
@@ -68,7 +67,7 @@ impl CachedFile {
     }
 }
 
-/// The memory of a store's lists, shared by its clones.
+/// The cache of a store's lists, shared by its clones.
 #[derive(Debug)]
 pub(crate) struct ListCache {
     file: PathBuf,
@@ -80,12 +79,12 @@ struct State {
     is_loaded: bool,
     /// Shared while it is saved.
     files: Arc<HashMap<PathBuf, CachedFile>>,
-    /// Bytes that were read for what the cache's file does not have.
+    /// Bytes that were read for facts that the file of the cache lacks.
     unsaved: u64,
 }
 
 impl ListCache {
-    /// An empty memory, which keeps its file below `agent_dir`.
+    /// An empty cache with its file below `agent_dir`.
     pub(crate) fn new(agent_dir: &Path) -> Self {
         Self { file: agent_dir.join("cache").join("compactd-sessions.json"), state: Mutex::default() }
     }
@@ -98,14 +97,14 @@ impl ListCache {
         state.files.get(&file.path).cloned()
     }
 
-    /// Remembers a file of which `bytes` were read.
+    /// Adds a file of which `bytes` were read.
     pub(super) fn insert(&self, path: PathBuf, known: CachedFile, bytes: u64) {
         let mut state = self.state();
         state.unsaved += if known.is_settled { bytes } else { 0 };
         Arc::make_mut(&mut state.files).insert(path, known);
     }
 
-    /// Forgets what vanished from the directories of `files`, and saves what is worth it.
+    /// Removes files that vanished from the directories of `files`, and saves the cache if it is worth it.
     pub(super) fn settle(&self, files: &[Candidate]) {
         let mut state = self.state();
         if state.files.len() > files.len() {
@@ -115,7 +114,7 @@ impl ListCache {
             state.unsaved = 0;
             let files = Arc::clone(&state.files);
             drop(state);
-            // Other lists go on meanwhile.
+            // Other lists can use the cache during the write.
             save(&self.file, &files);
         }
     }
@@ -137,13 +136,13 @@ impl State {
     }
 }
 
-/// The form of the file; files of other forms are passed over.
+/// The version of the file. Files of other versions are ignored.
 const FORM: u32 = 2;
 
-/// A file beyond this size is none of ours.
+/// A larger file is not a cache of this store.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// FileContent is known by the file at `path`; nothing if it is missing, broken or of another form.
+/// The cache in the file at `path`; empty if it is missing, broken or of another version.
 pub(super) fn load(path: &Path) -> HashMap<PathBuf, CachedFile> {
     read(path).unwrap_or_else(|error| {
         tracing::debug!(%error, path = %path.display(), "the cache of lists was not read");
@@ -151,7 +150,7 @@ pub(super) fn load(path: &Path) -> HashMap<PathBuf, CachedFile> {
     })
 }
 
-/// Writes what is known to the file at `path`, whose directory is made if its parent is there.
+/// Writes the cache to the file at `path`. Creates its directory if the parent exists.
 pub(super) fn save(path: &Path, files: &HashMap<PathBuf, CachedFile>) {
     if let Err(error) = write(path, files) {
         tracing::debug!(%error, path = %path.display(), "the cache of lists was not written");
@@ -220,7 +219,7 @@ struct StoredSession {
 }
 
 impl StoredFile {
-    /// `None` for a path that JSON cannot hold.
+    /// `None` for a path that is not UTF-8.
     fn of(path: &Path, known: &CachedFile) -> Option<Self> {
         let content = match &known.content {
             FileContent::NoSession => StoredContent::NoSession,
@@ -264,8 +263,8 @@ impl StoredSession {
     }
 }
 
-/// How old the last change of a file must be for its stamp to tell it from the next one: the coarsest
-/// clock of a file system that is still met ticks every two seconds.
+/// Minimum age of the last change of a file for its stamp to identify it: the coarsest clock of a file system in use
+/// ticks every two seconds.
 const CLOCK_TICK: u64 = 2_000_000_000;
 
 /// Length and times of a file, in bytes and in nanoseconds since 1970.
@@ -273,9 +272,9 @@ const CLOCK_TICK: u64 = 2_000_000_000;
 pub(super) struct Stamp {
     pub(super) length: u64,
     modified: u64,
-    /// When the file's metadata changed: a program can set `modified` back, but not this.
+    /// The time of the last change of metadata. A program can set back `modified`, but not this.
     changed: u64,
-    /// Tells a file from another one that was put in its place.
+    /// Distinguishes a file from another one in its place.
     inode: u64,
 }
 
@@ -286,8 +285,8 @@ impl Stamp {
         Self { length: metadata.len(), modified, changed, inode }
     }
 
-    /// Whether every later change will show: another write within the same tick of the file system's
-    /// clock leaves the times as they are.
+    /// Whether any later change will be visible. Another write within the same tick of the clock leaves the times
+    /// unchanged.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
         self.modified.max(self.changed).saturating_add(CLOCK_TICK) < nanoseconds(now)
     }

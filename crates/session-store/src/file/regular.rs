@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 
 use crate::session::Durability;
 
-/// Why a path was refused.
+/// The reason for refusing a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("it is a directory")]
@@ -29,7 +29,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// Why `error` came from [`open`] or [`open_itself`], if it is a refusal.
+    /// The refusal in an error of [`open`] or [`open_itself`], if it is one.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
@@ -41,25 +41,24 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// Opens the regular file that `path` leads to, as `options` say. Fails with a [`Refusal`] for anything
-/// else, which is not opened.
+/// Opens the regular file that `path` leads to, with `options`. Fails with a [`Refusal`] for anything else, without
+/// opening it.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // A device may do something when it is opened, so the path is looked at before.
+    // Opening a device may have effects, so the path is checked first.
     check(&fs::metadata(path)?)?;
     open_checked(path, options, 0)
 }
 
-/// As [`open`], but a link is refused too.
+/// As [`open`], but refuses a link too.
 pub(crate) fn open_itself(path: &Path, options: &OpenOptions) -> io::Result<File> {
     check(&fs::symlink_metadata(path)?)?;
     open_checked(path, options, no_follow())
 }
 
-/// The bytes of the regular file that `path` leads to. Nothing is read beyond the length that the file
-/// had when it was opened.
+/// The bytes of the regular file that `path` leads to, up to the length that it had when it was opened.
 ///
-/// Fails with `FileTooLarge` if that is more than `limit`, and with `InvalidInput` for what is no
-/// regular file, which is not opened.
+/// Fails with `FileTooLarge` if that is more than `limit`, and with `InvalidInput` for anything but a regular file,
+/// which is not opened.
 pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open(path, File::options().read(true))?;
     let length = file.metadata()?.len();
@@ -72,8 +71,8 @@ pub fn read_regular_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens the regular file at `path` to write behind its end, or makes it. A link is refused, as what it
-/// leads to may hold something else. Fails with `InvalidInput` for what is no regular file.
+/// Opens the regular file at `path` for appending, or creates it. Refuses a link, because its target may hold
+/// something else. Fails with `InvalidInput` for anything but a regular file.
 pub fn append_to_regular_file(path: &Path) -> io::Result<File> {
     match File::options().append(true).create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_itself(path, File::options().append(true)),
@@ -81,7 +80,7 @@ pub fn append_to_regular_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens what was a regular file a moment ago, and looks at what was opened.
+/// Opens a path that was a regular file a moment ago, and checks the opened file.
 fn open_checked(path: &Path, options: &OpenOptions, flags: i32) -> io::Result<File> {
     let mut options = options.clone();
     set_flags(&mut options, flags);
@@ -99,7 +98,7 @@ fn check(metadata: &Metadata) -> Result<(), Refusal> {
     }
 }
 
-/// What a regular file does not notice and a pipe does not wait with.
+/// Flags that do not affect a regular file and avoid waiting for a pipe.
 #[cfg(unix)]
 fn set_flags(options: &mut OpenOptions, flags: i32) {
     use rustix::fs::OFlags;
@@ -120,8 +119,8 @@ fn no_follow() -> i32 {
     0
 }
 
-/// File systems that show the state of the system as regular files: proc, sysfs, debugfs, tracefs,
-/// cgroup, cgroup2, securityfs, configfs, bpf, efivarfs, selinuxfs (`linux/magic.h`).
+/// File systems that present the state of the system as regular files: proc, sysfs, debugfs, tracefs, cgroup,
+/// cgroup2, securityfs, configfs, bpf, efivarfs, selinuxfs (`linux/magic.h`).
 #[cfg(target_os = "linux")]
 const OF_THE_SYSTEM: [u64; 11] = [
     0x9fa0,
@@ -139,7 +138,7 @@ const OF_THE_SYSTEM: [u64; 11] = [
 
 #[cfg(target_os = "linux")]
 fn is_of_the_system(file: &File) -> bool {
-    // Some machines keep the number in 32 bits with a sign.
+    // Some machines store the number in 32 bits with a sign.
     rustix::fs::fstatfs(file).is_ok_and(|found| OF_THE_SYSTEM.contains(&(found.f_type as u64 & 0xffff_ffff)))
 }
 
@@ -148,53 +147,53 @@ fn is_of_the_system(_file: &File) -> bool {
     false
 }
 
-/// What names of files that are being written begin and end with; six letters and digits lie between.
+/// Start and end of the names of unfinished files, with six letters and digits between them.
 const PREFIX: &str = ".compactd-";
 const SUFFIX: &str = ".tmp";
 const RANDOM_LENGTH: usize = 6;
 
-/// Time that a file of nobody's is left alone: long enough that whoever has just made it has locked it.
+/// Minimum age of an unfinished file before it is removed: long enough for its writer to lock it.
 const LEFT_ALONE: Duration = Duration::from_secs(60);
 
-/// Writes a file beside `path` by `write`. It has a name that no listing takes for a session, and mode
-/// 0600. It is locked while it is written, where there are locks.
+/// Writes a file next to `path` with `write`. Its name is not listed as a session, and its mode is 0600. It is locked
+/// while it is written, if the file system has locks.
 ///
-/// What others left behind who were killed while they wrote is removed.
+/// Removes unfinished files whose writers were killed.
 pub(crate) fn write_beside(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
     remove_abandoned(directory_of(path));
     let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(directory_of(path))?;
-    // Without locks nobody takes the file for abandoned either.
+    // Without locks, no file counts as abandoned.
     let _ = file.as_file().try_lock();
     let mut out = BufWriter::with_capacity(1 << 16, file);
     write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// Moves `file` to `path`, where no file may be; fails with `AlreadyExists` if there is one. Waits for
-/// the disk, but with `Durability::None`.
+/// Moves `file` to `path`, where no file may exist. Fails with `AlreadyExists` if one does. Waits for the disk,
+/// except with `Durability::None`.
 pub(crate) fn create_exclusively(file: NamedTempFile, path: &Path, durability: Durability) -> io::Result<File> {
     if durability == Durability::None {
         return file.persist_noclobber(path).map_err(|error| error.error);
     }
     file.as_file().sync_all()?;
     let file = file.persist_noclobber(path).map_err(|error| error.error)?;
-    // Who is told that there is no file must not find one.
+    // A caller that gets an error must not find the file.
     sync_directory(path).inspect_err(|_| take_back(path))?;
     Ok(file)
 }
 
-/// Removes a file that was just made, as its maker is told that it could not be.
+/// Removes a file that was just created, because its creation failed.
 pub(crate) fn take_back(path: &Path) {
     if let Err(error) = fs::remove_file(path) {
         tracing::warn!(%error, path = %path.display(), "cannot take back a file that could not be finished");
     }
 }
 
-/// Removes files that were being written when their writers ended. Whoever writes one holds its lock,
-/// which ends with its holder; what cannot be locked for another reason stays. Failing harms nobody.
+/// Removes unfinished files whose writers ended. A writer holds a lock on its file, which ends with it. A file that
+/// cannot be locked for another reason stays. Failures are harmless.
 fn remove_abandoned(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if is_unfinished(&entry.file_name()) && is_abandoned(&entry.path()).unwrap_or(false) {
@@ -215,9 +214,8 @@ fn is_abandoned(path: &Path) -> io::Result<bool> {
     Ok(metadata.is_file() && is_old && File::open(path)?.try_lock().is_ok())
 }
 
-/// Keeps the file at `path` under its name and `suffix`, then moves `file` in its place, with its mode
-/// and its owner. Right before that `is_expected` says whether it is still to be replaced; if not, fails
-/// with `ResourceBusy`.
+/// Keeps the file at `path` under its name plus `suffix`, then moves `file` in its place, with its mode and its
+/// owner. `is_expected` is checked right before that; if it returns `false`, fails with `ResourceBusy`.
 pub(crate) fn replace(
     file: NamedTempFile,
     path: &Path,
@@ -239,8 +237,8 @@ pub(crate) fn replace(
     Ok(file)
 }
 
-/// Gives a new file the owner of the old one, or its group alone, as far as that is permitted: it is the
-/// same session, and those who could read it still can.
+/// Gives a new file the owner of the old one, or only its group, as far as permitted. It is the same session, and its
+/// readers stay the same.
 #[cfg(unix)]
 fn keep_owner(file: &File, replaced: &Metadata) {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -256,13 +254,12 @@ fn keep_owner(file: &File, replaced: &Metadata) {
 #[cfg(not(unix))]
 fn keep_owner(_file: &File, _replaced: &Metadata) {}
 
-/// Waits until the names in the directory of `path` are on the disk.
+/// Waits until the directory entries next to `path` are on the disk.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory_of(path))?.sync_all() } else { Ok(()) }
 }
 
-/// Keeps the file at `path` under another name, which it returns. A backup of an earlier time is never
-/// written over.
+/// Keeps the file at `path` under another name, which is returned. Never overwrites an earlier backup.
 fn keep_backup(path: &Path, suffix: &str) -> io::Result<PathBuf> {
     for number in 0.. {
         let backup = backup_path(path, suffix, number);

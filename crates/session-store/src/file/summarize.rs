@@ -1,4 +1,4 @@
-//! One file: what a list says of it.
+//! The summary of one file for a list.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -25,17 +25,17 @@ use crate::line::{ListedLine, ListedMessage};
 use crate::log::Line;
 use crate::store::SessionSummary;
 
-/// Characters of the first message that a list holds at most.
+/// Maximum characters of the first message in a list.
 const FIRST_MESSAGE_CHARACTERS: usize = 1000;
 
-/// The last time that a date of JavaScript can hold, in epoch milliseconds.
+/// The latest date of JavaScript, in epoch milliseconds.
 const LAST_DATE: f64 = 8.64e15;
 
-/// Bytes before the end of what was read that tell whether a longer file is its continuation.
+/// Number of bytes at the end of the part that was read, which show whether a longer file is its continuation.
 const MARK_BYTES: u64 = 256;
 
-/// Reads the file at `path`, or only what it has gained since it was `known`. Gives what is known of
-/// it now and how many bytes were read; `None` if it cannot be read.
+/// Reads the file at `path`, or only the part after `known`. Returns its facts and the number of bytes read; `None`
+/// if it cannot be read.
 pub(super) fn read(
     path: &Path,
     known: Option<&CachedFile>,
@@ -61,7 +61,7 @@ fn read_file(
     };
     let (start, reader_limit) = (scan.end, reader.limits.max_line);
     if start == 0 && stamp.length > HEADER_BYTES as u64 {
-        // Of what is no session nothing more is read.
+        // No more is read of a file that is not a session.
         let mut first = Scan::default();
         let hold = Cell::new(HEADER_BYTES);
         reader.visit(&file, 0..HEADER_BYTES as u64, &hold, |line| {
@@ -73,7 +73,7 @@ fn read_file(
             return Ok((CachedFile { stamp, is_settled: stamp.is_settled(now), content: first.finish(&file)? }, read));
         }
     }
-    // FileContent is appended meanwhile belongs to another stamp.
+    // Bytes that are appended meanwhile belong to another stamp.
     let hold = Cell::new(scan.hold(reader_limit));
     reader.visit(&file, start..stamp.length, &hold, |line| {
         let flow = scan.add(path, line, filter);
@@ -84,11 +84,11 @@ fn read_file(
     Ok((CachedFile { stamp, is_settled: stamp.is_settled(now), content: scan.finish(&file)? }, read))
 }
 
-/// FileContent the lines so far tell.
+/// The state after the lines so far.
 #[derive(Debug, Default)]
 struct Scan {
     content: Found,
-    /// The offset behind the last line.
+    /// The offset after the last line.
     end: u64,
     /// Whether the last line has no LF, so that it may get longer.
     is_open: bool,
@@ -104,7 +104,7 @@ enum Found {
 }
 
 impl Scan {
-    /// Goes on where `known` ended, if the file is the same with more at its end; else begins anew.
+    /// Continues where `known` ended, if the file is the same with more at its end; otherwise starts again.
     fn resume(file: &File, known: &CachedFile, stamp: &Stamp) -> io::Result<Self> {
         let FileContent::Session { summary, resume: Some(resume) } = &known.content else {
             return Ok(Self::default());
@@ -116,7 +116,7 @@ impl Scan {
         Ok(Self { content: Found::Session(Box::new(summary)), end: resume.end, is_open: false })
     }
 
-    /// Bytes of a line that are held. Where no header is found yet, the file may be anything.
+    /// Maximum bytes of a line. Before a header is found, the file may contain anything.
     fn hold(&self, max_line: usize) -> usize {
         if matches!(self.content, Found::Session(_)) { max_line } else { HEADER_BYTES }
     }
@@ -154,7 +154,7 @@ impl Scan {
     }
 }
 
-/// FileContent tells the bytes before `end` from others.
+/// A hash of the last bytes before `end`.
 fn mark(mut file: &File, end: u64) -> io::Result<u64> {
     let length = end.min(MARK_BYTES);
     file.seek(SeekFrom::Start(end - length))?;
@@ -165,8 +165,7 @@ fn mark(mut file: &File, end: u64) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// FileContent the first line that is a JSON object says; `None` for a line that is none, which the header
-/// may follow.
+/// The result of the first line that is a JSON object; `None` for other lines, which may precede the header.
 fn begin(path: &Path, line: &[u8], filter: &Filter<'_>) -> Option<Found> {
     let text = String::from_utf8_lossy(line);
     LineHeader::read(&text)?;
@@ -189,7 +188,7 @@ fn begin(path: &Path, line: &[u8], filter: &Filter<'_>) -> Option<Found> {
     })))
 }
 
-/// Adds what an entry says of the session. Bodies are passed over, but for the first message.
+/// Adds an entry to the summary. Bodies are skipped, except that of the first message.
 fn add_line(summary: &mut SessionSummary, line: &[u8]) {
     let added = ListedLine::of(line).and_then(|listed| add_listed(summary, &listed));
     if added.is_none() {
@@ -217,7 +216,7 @@ fn add_listed(summary: &mut SessionSummary, listed: &ListedLine<'_>) -> Option<(
     Some(())
 }
 
-/// The text of a string without escapes, empty for what is no string. `None` if there are escapes.
+/// The text of a string without escapes; empty for other values. `None` if there are escapes.
 fn name(json: &[u8]) -> Option<&str> {
     let Some(text) = json.strip_prefix(b"\"").and_then(|json| json.strip_suffix(b"\"")) else {
         return Some("");
@@ -234,10 +233,10 @@ fn time(listed: &ListedLine<'_>, message: &ListedMessage<'_>) -> Option<i64> {
     stored.or_else(|| epoch_milliseconds(&decode(listed.timestamp?)?))
 }
 
-/// A JSON number as an integer; `None` for other values, and for what lies beyond the dates that
-/// JavaScript knows, so that no broken time puts its session first for ever.
+/// A JSON number as an integer; `None` for other values, and for times beyond the dates of JavaScript, so that a
+/// broken time does not put its session first forever.
 fn milliseconds(json: &str) -> Option<i64> {
-    // Numbers of up to 15 digits are the same in floating point.
+    // Numbers of up to 15 digits are exact in floating point.
     let is_short = json.len() <= 15 && json.bytes().all(|byte| byte.is_ascii_digit());
     if is_short {
         return json.parse().ok();
@@ -249,7 +248,7 @@ fn note_time(summary: &mut SessionSummary, time: Option<i64>) {
     summary.modified = summary.modified.max(time.unwrap_or(i64::MIN));
 }
 
-/// Adds what an entry says by the JSON reader, which decides what a line is.
+/// Adds an entry with the JSON reader, which decides what a line is.
 fn add_slowly(summary: &mut SessionSummary, line: &[u8]) {
     let text = String::from_utf8_lossy(line);
     let Ok(object) = RawObject::parse(&text) else {
@@ -378,7 +377,7 @@ mod tests {
         }
     }
 
-    /// FileContent lines are made of.
+    /// Pieces of lines.
     const PIECES: &[&[u8]] = &[
         b"{",
         b"}",

@@ -21,28 +21,28 @@ use crate::index::{Index, Reading, Record};
 use crate::line::{LineHeader, PlainHeader};
 use crate::log::{Line, READ_BYTES, SessionLog, Span};
 
-/// The index of a session, or as much of one as was needed so far.
+/// The index of a session as far as it was read.
 #[derive(Debug)]
 pub(crate) struct LazyIndex {
     whole: OnceLock<Index>,
     tail: Option<Mutex<Tail>>,
-    /// Held while the whole index is built, so that it is built once.
+    /// Held while the whole index is built, so that it is built only once.
     building: Mutex<()>,
     /// The offset and the number of a line, from which other lines are numbered.
     counted: Mutex<(u64, usize)>,
 }
 
-/// The place of an entry.
+/// The position of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     /// In the whole index.
     Whole(usize),
-    /// In the end of the session.
+    /// In the tail.
     Tail(usize),
 }
 
 impl Position {
-    /// The place in the whole index, if it is one.
+    /// The slot in the whole index, if it is one.
     pub(crate) fn whole(self) -> Option<usize> {
         match self {
             Self::Whole(slot) => Some(slot),
@@ -52,7 +52,7 @@ impl Position {
 }
 
 impl LazyIndex {
-    /// Reads a log of at most `whole_bytes` wholly, a larger one from its end if that will do. Lines have
+    /// Reads a log of at most `whole_bytes` completely, and a larger one from its end if that is enough. Lines have
     /// at most `max_line` bytes.
     pub(crate) fn open(log: &dyn SessionLog, whole_bytes: u64, max_line: usize) -> io::Result<Self> {
         let is_large = log.length() > whole_bytes;
@@ -62,7 +62,7 @@ impl LazyIndex {
         Ok(Self::whole(Index::build(log, Reading::of(is_large), u64::MAX, max_line)?))
     }
 
-    /// What is known once the whole log was read.
+    /// The index of a log that was read completely.
     pub(crate) fn whole(index: Index) -> Self {
         Self::new(index.into())
     }
@@ -71,12 +71,12 @@ impl LazyIndex {
         Self { whole, tail: None, building: Mutex::default(), counted: Mutex::new((0, 1)) }
     }
 
-    /// The whole index, if it is there.
+    /// The whole index, if it was built.
     pub(crate) fn get(&self) -> Option<&Index> {
         self.whole.get()
     }
 
-    /// The whole index, built now if it was not. It is built once, whoever asks meanwhile.
+    /// The whole index. Builds it if necessary, once for all callers.
     pub(crate) fn get_or_build(&self, build: impl FnOnce() -> io::Result<Index>) -> io::Result<&Index> {
         if let Some(index) = self.get() {
             return Ok(index);
@@ -89,8 +89,8 @@ impl LazyIndex {
         Ok(self.whole.get_or_init(|| index))
     }
 
-    /// The number of the line at `offset`. It is counted from a line that was numbered before, as far as lines lie
-    /// close together at the end of a session.
+    /// The number of the line at `offset`, counted from the line that was numbered last. Lines in a tail are close
+    /// together.
     pub(crate) fn count_lines(&self, log: &dyn SessionLog, offset: u64) -> io::Result<usize> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let (from, number) = if offset < counted.0 / 2 { (0, 1) } else { *counted };
@@ -104,7 +104,7 @@ impl LazyIndex {
         Ok(counted.1)
     }
 
-    /// The whole index, if it is there, to change it. The end of the session goes.
+    /// The whole index for changes, if it was built. Drops the tail.
     pub(crate) fn get_mut(&mut self) -> Option<&mut Index> {
         if self.whole.get().is_some() {
             self.tail = None;
@@ -136,8 +136,7 @@ impl LazyIndex {
         }
     }
 
-    /// Takes note of an entry whose line was just written behind the known part; `false` if the log
-    /// has to be read for that.
+    /// Adds an entry whose line was just written behind the known part; `false` if the log has to be read for that.
     pub(crate) fn push_written(&mut self, span: Span, entry: &Entry) -> bool {
         if let Some(index) = self.get_mut() {
             return index.push_written(span, entry);
@@ -145,7 +144,7 @@ impl LazyIndex {
         self.tail().is_some_and(|mut tail| tail.push_written(span, entry))
     }
 
-    /// The line of an entry, if its bytes are still at hand.
+    /// The line of an entry, if its bytes are still in memory.
     pub(crate) fn line_in_tail(&self, record: &Record) -> Option<Vec<u8>> {
         if record.line.is_some() {
             return None;
@@ -153,34 +152,33 @@ impl LazyIndex {
         self.tail()?.line(record.span).map(<[u8]>::to_vec)
     }
 
-    /// The end of the session, while it is of use.
+    /// The tail, unless it was dropped.
     pub(crate) fn tail(&self) -> Option<MutexGuard<'_, Tail>> {
-        // A tail takes in what it has read at once or not at all.
+        // A tail adds what it has read completely or not at all.
         self.tail.as_ref().map(|tail| tail.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Reading {
-    /// How a log is read that is large, or not.
+    /// How a log is read, depending on its size.
     pub(crate) fn of(is_large: bool) -> Self {
         if is_large { Self::Headers } else { Self::Whole }
     }
 }
 
-/// Bytes that are read first.
+/// Bytes of the first read.
 const FIRST_BYTES: u64 = 1 << 16;
 
-/// Bytes that are read at once at most, where lines are not longer.
+/// Maximum bytes of one read, unless a line is longer.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// Bytes that a tail holds at most; it takes as long to read more of them as to read the headers of
-/// a file some times larger.
+/// Maximum bytes of a tail. Reading more takes as long as reading the headers of a file several times larger.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Bytes in which the header must end.
+/// The header must end within this number of bytes.
 const TAIL_HEADER_BYTES: u64 = 1 << 16;
 
-/// Number of the first entry that is read; entries before it have smaller numbers.
+/// Number of the first entry that is read. Entries before it have smaller numbers.
 const FIRST_SLOT: usize = usize::MAX / 2;
 
 /// The entries at the end of a log.
@@ -189,7 +187,7 @@ pub(crate) struct Tail {
     header: SessionHeader,
     /// Where the first entry may begin.
     body: u64,
-    /// Where the known part begins and ends; both are starts of lines.
+    /// Start and end of the known part. Both are starts of lines.
     start: u64,
     end: u64,
     /// Bytes to read next.
@@ -198,14 +196,14 @@ pub(crate) struct Tail {
     /// Number of the first record.
     base: usize,
     slots: HashMap<EntryId, usize>,
-    /// The bytes that were read last, and where they begin: a walk asks for the entries of one part
-    /// before it asks for the next part.
+    /// The bytes of the last read, and their offset. A walk reads the entries of one part before it needs the next
+    /// part.
     part: (u64, Vec<u8>),
 }
 
 impl Tail {
-    /// Reads the header and the last entries of a log. `None` if that is not enough to tell its
-    /// leaf, or if something is odd.
+    /// Reads the header and the last entries of a log. `None` if they do not determine the leaf, or if there is a
+    /// problem.
     pub(crate) fn open(log: &dyn SessionLog) -> io::Result<Option<Self>> {
         let end = log.length();
         let first = log.read(Span { offset: 0, length: end.min(TAIL_HEADER_BYTES) })?;
@@ -230,15 +228,15 @@ impl Tail {
         header.is_some_and(|header| !header.is_body_broken)
     }
 
-    /// The bytes of a line, if it lies in the part that was read last.
+    /// The bytes of a line, if the last read contains it.
     pub(crate) fn line(&self, span: Span) -> Option<&[u8]> {
         let (start, bytes) = &self.part;
         let from = usize::try_from(span.offset.checked_sub(*start)?).ok()?;
         bytes.get(from..from.checked_add(usize::try_from(span.length).ok()?)?)
     }
 
-    /// Reads some entries before the known ones. `false` if there are none, if it would be too much
-    /// to hold, or if something is odd; then the whole index is needed.
+    /// Reads some entries before the known ones. Returns `false` if there are none, if the tail would become too
+    /// large, or if there is a problem. Then the whole index is needed.
     pub(crate) fn grow(&mut self, log: &dyn SessionLog) -> io::Result<bool> {
         loop {
             let start = self.start.saturating_sub(self.step).max(self.body);
@@ -246,7 +244,7 @@ impl Tail {
                 return Ok(false);
             }
             let bytes = log.read(Span { offset: start, length: self.start - start })?;
-            // The part begins in the middle of a line, as a rule.
+            // The part usually begins in the middle of a line.
             let first = if start == self.body { Some(0) } else { memchr(b'\n', &bytes).map(|at| at + 1) };
             if let Some(first) = first.filter(|&first| first < bytes.len()) {
                 self.step = (self.step * 2).min(STEP_BYTES);
@@ -258,8 +256,7 @@ impl Tail {
         }
     }
 
-    /// Reads what was added behind the known part. `None` if something in it is odd; then the tail
-    /// is as it was.
+    /// Reads what was added after the known part. `None` if there is a problem in it; then the tail is unchanged.
     pub(crate) fn read_on(&mut self, log: &dyn SessionLog) -> io::Result<Option<Vec<Record>>> {
         let (mut end, mut records, mut is_odd) = (self.end, Vec::new(), false);
         log.scan(self.end, &Cell::new(MAX_BYTES as usize), &mut |line| {
@@ -291,12 +288,12 @@ impl Tail {
         true
     }
 
-    /// The last entry; there always is one.
+    /// The last entry. There always is one.
     pub(crate) fn last(&self) -> Option<&Record> {
         self.records.back()
     }
 
-    /// The number of the entry `id`, if it is among the known ones.
+    /// The number of the entry `id`, if it is known.
     pub(crate) fn slot(&self, id: &EntryId) -> Option<usize> {
         self.slots.get(id).copied()
     }
@@ -306,7 +303,7 @@ impl Tail {
         &self.records[slot - self.base]
     }
 
-    /// The entries behind number `slot`, in file order.
+    /// The entries after number `slot`, in file order.
     pub(crate) fn records_after(&self, slot: usize) -> impl Iterator<Item = &Record> {
         self.records.range(slot - self.base + 1..)
     }
@@ -336,7 +333,7 @@ impl Tail {
         true
     }
 
-    /// Whether no id of `records` is there twice.
+    /// Whether the ids of `records` are new and distinct.
     fn are_new(&self, records: &[Record]) -> bool {
         let mut seen = std::collections::HashSet::new();
         records.iter().all(|record| !self.slots.contains_key(&record.id) && seen.insert(&record.id))
@@ -354,7 +351,7 @@ impl Tail {
     }
 }
 
-/// The header and where its line ends, if it is all that a header of the current version should be.
+/// The header and the end of its line, if it is a valid header of the current version.
 fn read_header(bytes: &[u8]) -> Option<(SessionHeader, u64)> {
     let end = memchr(b'\n', bytes)?;
     let line = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -372,7 +369,7 @@ fn read_quickly(span: Span, line: &[u8]) -> Option<Record> {
     Some(Record { id, parent_id, span, line: None, kind, role, is_broken: false, is_superseded: false })
 }
 
-/// The entry of a line, if there is one; `None` if the line is odd.
+/// The entry of a line, if there is one; `None` if the line is a problem.
 fn read_line(line: Line<'_>) -> Option<Option<Record>> {
     let text = std::str::from_utf8(line.bytes).ok().filter(|_| line.is_terminated)?;
     if text.trim().is_empty() {

@@ -19,7 +19,7 @@ use crate::index::{HEADER_BYTES, Index, LineFacts, NO_HEADER, PackedRecord, Read
 use crate::line::{LineHeader, PlainHeader};
 use crate::log::{CUT_BYTES, Line, SessionLog, Span};
 
-/// Plain messages that get their places at once.
+/// Number of plain messages whose slots are entered at once.
 const PLACED_AT_ONCE: usize = 1 << 10;
 
 impl Index {
@@ -52,7 +52,7 @@ impl Index {
         let header = LineHeader::read(&text);
         let is_readable = header.as_ref().is_some_and(|header| !header.is_body_broken);
         if !line.is_terminated && !is_readable && !text.trim().is_empty() {
-            // The rest may be on its way, so the next scan starts here again.
+            // The rest may still be written, so the next scan starts here again.
             self.report(DiagnosticKind::TornLastLine, number, "the last line was cut off while it was written");
             return ControlFlow::Break(());
         }
@@ -68,7 +68,7 @@ impl Index {
         match header {
             None => self.report(DiagnosticKind::BrokenLine, number, "the line is no JSON object"),
             Some(_) if self.header.is_none() => return self.read_header(&text, line.span),
-            // Where entries follow each other a broken one is passed over, and cuts nothing off.
+            // In version 1 entries follow each other, so skipping a broken one cuts off nothing.
             Some(header) if header.is_body_broken && self.is_linear() => {
                 self.report(DiagnosticKind::BrokenLine, number, "the line is broken");
             }
@@ -77,7 +77,7 @@ impl Index {
         ControlFlow::Continue(())
     }
 
-    /// Takes note of a line that is too long to be read. Its start may tell its place in the tree.
+    /// Adds a line that is too long to be read. Its start may tell its position in the tree.
     fn read_cut_line(&mut self, line: Line<'_>) -> ControlFlow<()> {
         let number = self.lines + 1;
         let message = too_long(line.span.length, self.max_line);
@@ -95,7 +95,7 @@ impl Index {
         ControlFlow::Continue(())
     }
 
-    /// Reads the line of a plain message; whether it is one.
+    /// Reads the line of a plain message. Returns whether it is one.
     fn read_quickly(&mut self, line: Line<'_>) -> bool {
         if !line.is_terminated || !self.takes_plain_lines() {
             return false;
@@ -109,7 +109,7 @@ impl Index {
         true
     }
 
-    /// Whether a line that looks like a plain message is one here.
+    /// Whether a line in the form of a plain message is one in this log.
     pub(super) fn takes_plain_lines(&self) -> bool {
         self.header.is_some() && self.migration.is_none()
     }
@@ -136,15 +136,14 @@ impl Index {
         }
     }
 
-    /// Gives the records of plain messages their places, many at once, as the memory where they
-    /// belong is far apart and is fetched meanwhile.
+    /// Enters the slots of plain messages, many at once, so that the processor can fetch the scattered memory ahead.
     pub(super) fn place_records(&mut self) {
         for slot in self.placed..self.records.len() {
             self.set_place(slot);
         }
     }
 
-    /// Makes the record at `slot`, which comes next, the one that counts for its id.
+    /// Makes the record in `slot`, which is the next one, the current one of its id.
     fn set_place(&mut self, slot: usize) {
         let id = self.records[slot].id;
         self.has_stale_links |= !self.missing_ids.is_empty() && self.missing_ids.contains(&id);
@@ -155,7 +154,7 @@ impl Index {
         }
     }
 
-    /// Makes sure that the last entry is one that can be read, where bodies were not looked at.
+    /// Makes sure that the last entry is readable, if bodies were not read.
     pub(super) fn check_last_body(&mut self, log: &dyn SessionLog) -> io::Result<()> {
         if self.reading == Reading::Whole {
             return Ok(());
@@ -212,7 +211,7 @@ impl Index {
         self.push(facts, place, text, span);
     }
 
-    /// Whether the file is of version 1, whose entries have no ids and no parents.
+    /// Whether the file has version 1, whose entries have no ids and no parents.
     fn is_linear(&self) -> bool {
         self.migration.as_ref().is_some_and(|migration| migration.from_version() < 2)
     }
@@ -246,7 +245,7 @@ impl Index {
             let message = format!("the body of entry {} is broken", place.id);
             self.report(DiagnosticKind::BrokenLine, number, message);
             if self.slot_of(id).is_some() {
-                // What is left of a write must not push aside an entry that is whole.
+                // The rest of a failed write must not replace a whole entry.
                 return;
             }
         } else {
@@ -273,7 +272,7 @@ impl Index {
     fn supersede(&mut self, earlier: usize) {
         self.records[earlier].is_superseded = true;
         self.has_duplicates = true;
-        // Children of the earlier entry now hang on the later one, which may be their descendant.
+        // Children of the earlier entry now have the later one as parent, which may be their descendant.
         self.has_stale_links = true;
         let line = self.records[earlier].line;
         let message = format!("entry {} of line {line} is there again; the later one counts", self.id(earlier));
@@ -294,18 +293,18 @@ impl Index {
     }
 }
 
-/// Why a line counts as broken that may be whole.
+/// Why a line counts as broken although it may be whole.
 pub(crate) fn too_long(bytes: u64, limit: usize) -> String {
     format!("the line has {bytes} bytes, more than {limit}, and is passed over")
 }
 
-/// The number of a line as a record keeps it; beyond four thousand million lines it stays behind.
+/// The line number of a record. Beyond four billion lines it does not increase.
 fn line_number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 impl Index {
-    /// Reports missing parents and cycles among the records that came since the last check.
+    /// Reports missing parents and cycles among the records since the last check.
     pub(super) fn check_links(&mut self) {
         if std::mem::take(&mut self.has_stale_links) {
             self.forget_links();
@@ -315,8 +314,8 @@ impl Index {
             let Some(parent) = packed.parent.filter(|_| !packed.is_superseded) else {
                 continue;
             };
-            // Most entries hang on the one before them. If a later one has taken its id, that has
-            // told to look for cycles.
+            // The parent of most entries is the entry before them. If a later entry has the same id, the links are
+            // stale and checked again.
             if slot > 0 && self.records[slot - 1].id == parent {
                 continue;
             }
@@ -332,8 +331,8 @@ impl Index {
         }
     }
 
-    /// Drops what the last checks found, since an entry that came later is a parent that was missing, or
-    /// replaces another entry.
+    /// Drops the results of earlier checks, because a new entry is a parent that was missing, or replaces another
+    /// entry.
     fn forget_links(&mut self) {
         let Self { records, diagnostics, missing_parents, .. } = self;
         let named_parent = |line: usize| {
@@ -358,8 +357,8 @@ impl Index {
         self.report(DiagnosticKind::MissingParent, packed.line as usize, message);
     }
 
-    /// Follows every path to its root or to an entry that was followed before; one that comes back
-    /// to itself is a cycle.
+    /// Follows every path to its root or to an entry that was visited before. A path that returns to itself is a
+    /// cycle.
     fn find_cycles(&mut self) {
         self.has_cycle = false;
         self.diagnostics.remove_kind(DiagnosticKind::Cycle);
@@ -380,17 +379,17 @@ impl Index {
     }
 }
 
-/// Bytes of a segment; a smaller file is not worth another thread.
+/// Bytes of a segment. A smaller file is not worth another thread.
 pub(super) const SEGMENT_BYTES: u64 = 16 << 20;
-/// Threads at most; reading is soon bound by memory.
+/// Maximum number of threads. Memory bandwidth limits more.
 const MAX_THREADS: usize = 4;
-/// Lines that are handed over at once, and how often that may be ahead.
+/// Lines per batch, and the number of batches that a thread may be ahead.
 const BATCH_LINES: usize = 1 << 10;
 const BATCHES_AHEAD: usize = 64;
-/// Bytes that are searched at once for where a segment's first line begins.
+/// Bytes per search for the first line of a segment.
 const SEARCH_BYTES: u64 = 1 << 16;
 
-/// A line with its end.
+/// A line that a thread has read.
 struct ScannedLine {
     span: Span,
     plain: Option<Plain>,
@@ -409,8 +408,8 @@ enum Progress {
     End(io::Result<()>),
 }
 
-/// How many threads read a log at once. A log in memory is no faster for them, and holes are passed over
-/// at once by one.
+/// Number of threads that read a log. More threads do not help with a log in memory, and one thread skips holes at
+/// once.
 pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
     if log.locator().is_none() || end < 2 * SEGMENT_BYTES || log.has_holes() {
         return 1;
@@ -419,8 +418,9 @@ pub(super) fn threads(log: &dyn SessionLog, end: u64) -> usize {
 }
 
 impl Index {
-    /// Reads the lines that begin before `end` into an index that knows nothing yet, by `threads`
-    /// threads and this one. A last line without its end is left out.
+    /// Reads the lines that begin before `end` into an empty index, on `threads` threads and this one. A last line
+    /// without LF is left out. A line belongs to the segment that it begins in. Each thread reads every n-th segment,
+    /// and this thread adds the results in file order.
     pub(super) fn scan_in_parallel(
         &mut self,
         log: &dyn SessionLog,
@@ -487,7 +487,7 @@ impl Index {
     }
 }
 
-/// Reads segments until they are done or nobody wants them any more.
+/// Reads segments until they are done or the receiver is gone.
 fn read_segments(
     log: &dyn SessionLog,
     segments: impl Iterator<Item = usize>,
@@ -509,7 +509,7 @@ fn read_segment(log: &dyn SessionLog, start: u64, end: u64, sender: &SyncSender<
         return Ok(());
     };
     let mut lines = Vec::with_capacity(BATCH_LINES);
-    // Longer lines are read again, one at a time.
+    // Longer lines are read again later, one at a time.
     log.scan(first, &Cell::new(SEGMENT_BYTES as usize), &mut |line| {
         if line.span.offset >= end || !line.is_terminated {
             return ControlFlow::Break(());
@@ -522,12 +522,12 @@ fn read_segment(log: &dyn SessionLog, start: u64, end: u64, sender: &SyncSender<
         let is_wanted = !is_full || sender.send(Progress::Lines(std::mem::take(&mut lines))).is_ok();
         if is_wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    // Where nobody listens any more the end says so.
+    // If the receiver is gone, sending the end fails too.
     let _ = sender.send(Progress::Lines(lines));
     Ok(())
 }
 
-/// Where the first line begins that begins from `start` on and before `end`.
+/// The start of the first line that begins between `start` and `end`.
 fn first_line(log: &dyn SessionLog, start: u64, end: u64) -> io::Result<Option<u64>> {
     if start == 0 {
         return Ok(Some(0));

@@ -14,27 +14,27 @@ use crate::index::lazy::Position;
 use crate::index::{Index, Record};
 use crate::session::Session;
 
-/// What is odd about one path is told up to this many times.
+/// Maximum number of diagnostics of one path.
 const MAX_DIAGNOSTICS: usize = 1000;
 
-/// A path, seen from its leaf, that reads headers from the index and bodies when they are asked
-/// for. It ends at a missing parent and where it would repeat, and says so.
+/// A path from its leaf to the root. Headers come from the index, and bodies are read on demand. It ends at a missing
+/// parent and before it would repeat, and reports that.
 ///
 /// Project `&mut branch` to keep the diagnostics.
 #[derive(Debug)]
 pub struct SessionBranch<'a> {
     session: &'a Session,
     walk: Walk<'a>,
-    /// Places of the entries that were walked over, the leaf first.
+    /// Positions of the entries that were visited, the leaf first.
     walked: Vec<Position>,
     diagnostics: Vec<Diagnostic>,
-    /// Whether a broken body came up where only the end of the session is known. If an entry further
-    /// up has the same id, that one counts.
+    /// Whether a body is broken while only the end of the session is known. An earlier entry with the same id would
+    /// then count.
     is_doubtful: bool,
 }
 
 impl SessionBranch<'_> {
-    /// What was odd about the part of the path that was read so far.
+    /// Problems in the part of the path that was read so far.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -65,7 +65,7 @@ impl SessionBranch<'_> {
         }
     }
 
-    /// Whether only the whole index tells what lies on the path.
+    /// Whether only the whole index determines the path.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.is_doubtful
     }
@@ -84,7 +84,7 @@ impl Branch for SessionBranch<'_> {
             return Ok(None);
         };
         let mut header = record.header();
-        // A compaction that cannot be read must not hide what lies before it.
+        // An unreadable compaction must not hide the entries before it.
         if header.kind == EntryKind::Compaction && self.entry(depth)?.kind() != EntryKind::Compaction {
             header.kind = EntryKind::Other;
         }
@@ -117,8 +117,8 @@ impl Branch for &mut SessionBranch<'_> {
 }
 
 impl Session {
-    /// The path from `leaf` to its root; `None` is the empty path before the first entry. The leaf
-    /// of the session is [`Session::leaf_id`].
+    /// The path from `leaf` to its root; `None` is the empty path before the first entry. [`Session::leaf_id`] is the
+    /// leaf of the session.
     ///
     /// Fails with `EntryNotFound`.
     pub fn branch(&self, leaf: Option<&EntryId>) -> Result<SessionBranch<'_>, StoreError> {
@@ -142,8 +142,7 @@ impl Session {
         slots.into_iter().map(|slot| self.record(slot).map(|record| record.id)).collect()
     }
 
-    /// Whether `id` lies on the path to `leaf`, the leaf included. Fails with `EntryNotFound` for
-    /// the leaf.
+    /// Whether `id` is on the path to `leaf`, including the leaf. Fails with `EntryNotFound` for the leaf.
     pub fn is_on_branch(&self, id: &EntryId, leaf: Option<&EntryId>) -> Result<bool, StoreError> {
         let Some(wanted) = self.find(id)? else {
             return Ok(false);
@@ -156,20 +155,19 @@ impl Session {
                 return Ok(true);
             }
             if offset < wanted && self.is_ordered() {
-                // It lies behind all that is still to come.
+                // All remaining entries of the path come before it.
                 return Ok(false);
             }
         }
         Ok(false)
     }
 
-    /// Whether every entry lies behind its parent. At the end of a session all do.
+    /// Whether every entry comes after its parent. In a tail all do.
     fn is_ordered(&self) -> bool {
         self.known.get().is_none_or(Index::is_ordered)
     }
 
-    /// The deepest entry that lies on the paths to both leaves; `None` if they share nothing. Fails
-    /// with `EntryNotFound`.
+    /// The deepest entry on both paths; `None` if there is none. Fails with `EntryNotFound`.
     pub fn common_ancestor(&self, a: Option<&EntryId>, b: Option<&EntryId>) -> Result<Option<EntryId>, StoreError> {
         let mut path = HashSet::new();
         for slot in self.branch_slots(a)? {
@@ -184,7 +182,7 @@ impl Session {
         Ok(None)
     }
 
-    /// Places of the path to `leaf`, root first.
+    /// Positions of the path to `leaf`, root first.
     pub(crate) fn branch_slots(&self, leaf: Option<&EntryId>) -> Result<Vec<Position>, StoreError> {
         let mut slots = Vec::new();
         let mut walk = self.walk(leaf)?;
@@ -208,17 +206,16 @@ impl Session {
     }
 }
 
-/// Walks from a leaf to the root, over each entry once. No more of the session is read than the
-/// steps need.
+/// Walks from a leaf to the root and visits each entry once. Reads no more of the session than the steps need.
 #[derive(Debug)]
 struct Walk<'a> {
     session: &'a Session,
     first: Option<Position>,
     last: Option<Position>,
     steps: usize,
-    /// Whether the walk has come back to where it was.
+    /// Whether the walk has returned to an entry.
     repeats: bool,
-    /// Kept only where the file has cycles.
+    /// Filled only if the file has cycles.
     seen: HashSet<usize>,
 }
 
@@ -241,7 +238,7 @@ impl Walk<'_> {
         Ok(Some(slot))
     }
 
-    /// Notes the entry where the file has cycles. The end of a session has none.
+    /// Records the entry if the file has cycles. A tail has none.
     fn has_seen(&mut self, slot: Position) -> Result<bool, StoreError> {
         let Position::Whole(slot) = slot else {
             return Ok(false);
@@ -260,7 +257,7 @@ impl Walk<'_> {
         Ok(!self.seen.insert(slot))
     }
 
-    /// Why the path ended where it did, if that is not at a root.
+    /// The reason for the end of the path, if it is not a root.
     fn end(&self) -> Result<Option<Diagnostic>, StoreError> {
         let Some(record) = self.last.map(|last| self.session.record(last)).transpose()? else {
             return Ok(None);
@@ -279,24 +276,24 @@ impl Walk<'_> {
     }
 }
 
-/// Entries by which a remembered context is let grow at once.
+/// Maximum number of entries that are added to a remembered context.
 const GROWTH: usize = 64;
 
-/// What the model sees of a branch, and what was odd about reading it.
+/// The messages that the model gets from a branch, and the problems in reading it.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// What the model sees.
+    /// The messages that the model gets.
     pub projection: Arc<Projection>,
-    /// What was odd about the part of the path that was read.
+    /// Problems in the part of the path that was read.
     pub diagnostics: Arc<[Diagnostic]>,
 }
 
-/// The context that was asked for last, with its leaf.
+/// The last context, and its leaf. A context grows by an entry much more often than it changes, so it is remembered.
 pub(crate) type RememberedContext = Option<(EntryId, Context)>;
 
 impl Session {
-    /// The context of the path to `leaf`; `None` is the empty path. It is remembered, so that asking
-    /// again costs nothing, and asking after appends costs what was appended.
+    /// The context of the path to `leaf`; `None` is the empty path. It is remembered: asking again is free, and
+    /// asking after appends costs only the appended entries.
     ///
     /// Fails with `EntryNotFound`, or as reading does.
     pub fn context(&self, leaf: Option<&EntryId>) -> Result<Context, StoreError> {
@@ -315,7 +312,7 @@ impl Session {
         Ok(context)
     }
 
-    /// Forgets the context: what was read of the log may have changed.
+    /// Forgets the context, because the log may have changed.
     pub(crate) fn forget_context(&self) {
         self.remember_context(None);
     }
@@ -330,8 +327,8 @@ impl Session {
         Ok(Context { projection, diagnostics: branch.diagnostics().into() })
     }
 
-    /// The context at `leaf` made from the one at `known`, if that lies closely before it and
-    /// nothing in between changes what came earlier.
+    /// The context at `leaf`, made from the one at `known`, if that is shortly before it and nothing in between
+    /// changes earlier entries.
     fn grown_context(&self, leaf: &EntryId, known: &EntryId, from: &Context) -> Result<Option<Context>, StoreError> {
         let mut branch = self.branch(Some(leaf))?;
         let mut added: Vec<Arc<Entry>> = Vec::new();
@@ -362,20 +359,20 @@ impl Session {
     }
 }
 
-/// What answers a question.
+/// The result of a recall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recalled {
     /// Evicted entries, root first.
     pub entry_ids: Vec<EntryId>,
-    /// Passages of them, best first. The document of a passage is a place in `entry_ids`.
+    /// Passages of these entries, best first. The document of a passage is an index into `entry_ids`.
     pub passages: Vec<RankedPassage>,
 }
 
 impl Session {
-    /// The passages of entries of the path to `leaf` that compactions took out of its context and that
-    /// answer `query`, best first. Left out are prompts, what an edit hides, and what is kept from
-    /// models; summaries of compactions tell of others and are no answers themselves. `tools` tell calls
-    /// that change files. One pass over the path holds one body at a time.
+    /// The passages that answer `query`, best first, from entries of the path to `leaf` that compactions removed from
+    /// its context. Prompts, entries hidden by an edit and entries withheld from models are left out, as are
+    /// summaries of compactions, which only repeat other entries. `tools` identifies calls that change files. Reads
+    /// the path once and holds one body at a time.
     ///
     /// `None` if it `is_cancelled`. Fails with `EntryNotFound` for the leaf, or with `Io`.
     pub fn recall(
@@ -398,7 +395,7 @@ impl Session {
         Ok(Some(Recalled { entry_ids, passages: index.rank() }))
     }
 
-    /// Entries that could be answers, root first.
+    /// Entries that may contain answers, root first.
     fn evicted_records(&self, leaf: Option<&EntryId>) -> Result<Vec<Record>, StoreError> {
         let projection = self.context(leaf)?.projection;
         if projection.compaction().is_none() {
@@ -419,7 +416,7 @@ impl Session {
         Ok(evicted)
     }
 
-    /// Notes whether an edit hides its target, as the last one on the path decides.
+    /// Records whether an edit hides its target. The last edit on the path decides.
     fn note_edit(&self, record: &Record, hidden: &mut HashSet<EntryId>) -> Result<(), StoreError> {
         let Some(entry) = self.readable(record)? else { return Ok(()) };
         match entry.body() {
@@ -434,8 +431,7 @@ impl Session {
         Ok(())
     }
 
-    /// The entry; `None` if its body is broken. It is read past the cache, which is for what is read
-    /// again.
+    /// The entry; `None` if its body is broken. Does not use the cache, which is for entries that are read again.
     fn readable(&self, record: &Record) -> Result<Option<Entry>, StoreError> {
         match self.parse(record) {
             Err(StoreError::BrokenEntry { .. }) => Ok(None),

@@ -16,13 +16,13 @@ use crate::session::append::{Appended, NewEntry, Parent};
 /// Counts and totals over all branches of a session, each entry once.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionStats {
-    /// Messages of a person.
+    /// Messages of users.
     pub user_messages: u64,
-    /// Answers of a model.
+    /// Messages of assistants.
     pub assistant_messages: u64,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: u64,
-    /// Results of tools.
+    /// Tool results.
     pub tool_results: u64,
     /// Messages of every role.
     pub total_messages: u64,
@@ -32,9 +32,9 @@ pub struct SessionStats {
     pub branch_summaries: u64,
     /// Entries of every type.
     pub total_entries: u64,
-    /// Entries whose body cannot be read; their usage is in no total.
+    /// Entries with an unreadable body. Their usage is not included in the totals.
     pub broken_entries: u64,
-    /// Tokens that were paid for: answers, summaries and usage entries.
+    /// Tokens of answers, summaries and usage entries.
     pub tokens: TokenTotals,
     /// Cost in the currency of the price list.
     pub cost: f64,
@@ -43,7 +43,7 @@ pub struct SessionStats {
 /// Totals of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenTotals {
-    /// Input tokens that came from no cache.
+    /// Input tokens that did not come from a cache.
     pub input: u64,
     /// Output tokens.
     pub output: u64,
@@ -59,8 +59,8 @@ impl Session {
     /// Counts the entries of all branches. Reads every body once and keeps none.
     pub fn stats(&self) -> Result<SessionStats, StoreError> {
         let mut stats = SessionStats::default();
-        // Copies that undoing a compaction made were paid for once, where their originals are.
-        // All of them are one write of one time, of which the end may be missing.
+        // The originals of copies that an undo made were already counted. The copies follow the mark of the undo and
+        // have its timestamp. Some may be missing if the write was cut off.
         let mut copies: usize = 0;
         let mut time = String::new();
         let index = self.index()?;
@@ -138,7 +138,7 @@ impl SessionStats {
 }
 
 impl Session {
-    /// Reads every body and returns all that is odd, by line. Changes nothing.
+    /// Reads every body and returns all problems, by line. Changes nothing.
     pub fn check(&self) -> Result<Vec<Diagnostic>, StoreError> {
         let index = self.index()?;
         let mut found = index.diagnostics.clone();
@@ -199,31 +199,31 @@ impl Session {
         Ok(self.index()?.name.as_deref())
     }
 
-    /// Sets the label of `target_id`, or clears it with `None` or an empty text, by an entry at the
-    /// leaf. Fails with `EntryNotFound` and as [`Session::append`] does.
+    /// Sets the label of `target_id`, or clears it with `None` or an empty text. Appends an entry at the leaf. Fails
+    /// with `EntryNotFound` and as [`Session::append`] does.
     pub fn set_label(&mut self, target_id: &EntryId, label: Option<&str>) -> Result<Appended, StoreError> {
         self.refresh_quietly()?;
         self.slot(target_id)?;
         self.append(NewEntry::new("label", &Self::label_members(target_id, label)), Parent::Leaf)
     }
 
-    /// The members of the `label` entry that [`Session::set_label`] appends, for those who append it
-    /// with others.
+    /// The members of the `label` entry that [`Session::set_label`] appends, for callers that append it with other
+    /// entries.
     pub fn label_members(target_id: &EntryId, label: Option<&str>) -> String {
         let label = label.filter(|label| !label.is_empty());
         let label = label.map_or_else(String::new, |label| format!(",\"label\":{}", json::encode_string(label)));
         format!("{{\"targetId\":{}{label}}}", json::encode_string(target_id.as_str()))
     }
 
-    /// Names the session, or takes its name away with an empty one, by an entry at the leaf. Line
-    /// breaks become spaces. Fails as [`Session::append`] does.
+    /// Sets the name of the session, or removes it with an empty one. Appends an entry at the leaf. Line breaks
+    /// become spaces. Fails as [`Session::append`] does.
     pub fn set_name(&mut self, name: &str) -> Result<Appended, StoreError> {
         let members = format!("{{\"name\":{}}}", json::encode_string(&clean_name(name).unwrap_or_default()));
         self.append(NewEntry::new("session_info", &members), Parent::Leaf)
     }
 }
 
-/// Characters of a preview at most.
+/// Maximum characters of a preview.
 const PREVIEW_CHARACTERS: usize = 120;
 
 /// One entry in the tree.
@@ -231,24 +231,24 @@ const PREVIEW_CHARACTERS: usize = 120;
 pub struct TreeNode {
     /// The entry's id.
     pub id: EntryId,
-    /// The parent as stored, also where no entry has that id.
+    /// The stored parent, even if no entry has this id.
     pub parent_id: Option<EntryId>,
     /// The stored type.
     pub kind_name: String,
     /// The stored role, for messages.
     pub role: Option<String>,
-    /// What it says, on one line of at most 120 characters.
+    /// Its text on one line of at most 120 characters.
     pub preview: String,
     /// Its label.
     pub label: Option<String>,
     /// The stored timestamp.
     pub timestamp: String,
-    /// Ids of its children, the oldest timestamp first, equal ones in file order.
+    /// Ids of its children, the oldest timestamp first, and equal ones in file order.
     pub children: Vec<EntryId>,
 }
 
 impl Session {
-    /// All entries in file order. Reads every body for its preview; one that is broken has none.
+    /// All entries in file order. Reads every body for its preview; a broken one has none.
     pub fn tree(&self) -> Result<Vec<TreeNode>, StoreError> {
         let index = self.index()?;
         let mut nodes = Vec::with_capacity(index.len());
@@ -270,7 +270,7 @@ impl Session {
     }
 }
 
-/// Fills in the children. A time that cannot be read counts as the oldest.
+/// Adds the children. An unreadable time counts as the oldest.
 fn link_children(nodes: &mut [TreeNode]) {
     let places: HashMap<EntryId, usize> = nodes.iter().enumerate().map(|(at, node)| (node.id.clone(), at)).collect();
     let times: Vec<Option<i64>> = nodes.iter().map(|node| epoch_milliseconds(&node.timestamp)).collect();
@@ -318,8 +318,7 @@ fn message_text(message: &Message) -> String {
     }
 }
 
-/// At most `limit` characters of `text` on one line, runs of white space and control characters
-/// taken as one space.
+/// At most `limit` characters of `text` on one line. A run of white space and control characters becomes one space.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let is_break = |character: char| character.is_whitespace() || character.is_control();
     let mut out = String::new();
