@@ -293,8 +293,8 @@ diagnostic_kinds! {
     MissingParent "missingParent" "An entry names no parent, or one that is not in the file; its branch ends there.",
     Cycle "cycle" "Entries are their own ancestors; a branch ends where it would repeat.",
     SecondHeader "secondHeader" "A header that is not the first line.",
-    NewerVersion "newerVersion" "The file is of a newer version and is open for reading alone.",
+    NewerVersion "newerVersion" "The file is of a newer version and is read-only.",
     UnknownFirstKept "unknownFirstKept" "A compaction names a first kept entry that is not on its branch.",
-    UnwritableFile "unwritableFile" "The file cannot be written and is open for reading alone.",
+    UnwritableFile "unwritableFile" "The file cannot be written and is read-only.",
     LockUnavailable "lockUnavailable" "The file system has no locks; other writers are not kept out.",
 }
