@@ -298,3 +298,31 @@ diagnostic_kinds! {
     UnwritableFile "unwritableFile" "The file cannot be written and is read-only.",
     LockUnavailable "lockUnavailable" "The file system has no locks; other writers are not kept out.",
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_listed_is_counted_until_it_is_removed() {
+        let mut diagnostics = Diagnostics::default();
+        let kind = DiagnosticKind::MissingParent;
+        let shown = |diagnostics: &Diagnostics| {
+            let rest = diagnostics.as_slice().iter().find(|listed| listed.line.is_none());
+            (diagnostics.as_slice().len(), rest.map(|rest| rest.message.clone()))
+        };
+        for line in 1..=MAX_OF_KIND + 200 {
+            if !diagnostics.count_only(kind, line) {
+                diagnostics.add(Diagnostic::new(kind, Some(line), ""));
+            }
+        }
+        diagnostics.settle();
+        assert_eq!(shown(&diagnostics), (1001, Some("200 more of this kind are not listed".to_owned())));
+        // One line stays: its problem is another one.
+        diagnostics.remove(kind, MAX_OF_KIND + 199, |line| line != 7);
+        diagnostics.settle();
+        assert_eq!(shown(&diagnostics), (1, None));
+        diagnostics.add(Diagnostic::new(kind, Some(1), ""));
+        assert_eq!(shown(&diagnostics), (2, None));
+    }
+}

@@ -16,6 +16,12 @@ use memchr::memchr2;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// The text of a line. Bytes that are not UTF-8 are replaced, and only then the text is owned.
+pub(crate) fn lossy(line: &[u8]) -> Cow<'_, str> {
+    // This check is several times faster than a conversion that replaces bytes.
+    std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
+}
+
 /// The header of one line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineHeader {

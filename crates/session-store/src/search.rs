@@ -14,6 +14,7 @@ use compaction_core::recall::{PassageIndex, RecallQuery};
 use memchr::memmem;
 
 use crate::error::StoreError;
+use crate::line::lossy;
 use crate::log::Locator;
 use crate::session::Session;
 use crate::session::inspect::one_line;
@@ -229,7 +230,7 @@ fn candidate(query: &SearchQuery, line: &[u8]) -> Option<Entry> {
     if !query.may_match(line) {
         return None;
     }
-    let text = String::from_utf8_lossy(line);
+    let text = lossy(line);
     json::check_value_count(&text).ok()?;
     Entry::parse(text.trim_ascii()).ok()
 }

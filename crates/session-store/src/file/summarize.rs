@@ -21,7 +21,7 @@ use crate::header::FoundHeader;
 use crate::index::HEADER_BYTES;
 use crate::index::clean_name;
 use crate::line::LineHeader;
-use crate::line::{ListedLine, ListedMessage};
+use crate::line::{ListedLine, ListedMessage, lossy};
 use crate::log::Line;
 use crate::store::SessionSummary;
 
@@ -167,7 +167,7 @@ fn mark(mut file: &File, end: u64) -> io::Result<u64> {
 
 /// The result of the first line that is a JSON object; `None` for other lines, which may precede the header.
 fn begin(path: &Path, line: &[u8], filter: &Filter<'_>) -> Option<Found> {
-    let text = String::from_utf8_lossy(line);
+    let text = lossy(line);
     LineHeader::read(&text)?;
     let Ok(FoundHeader { header, .. }) = FoundHeader::read(&text) else {
         return Some(Found::NoSession);
@@ -225,7 +225,7 @@ fn name(json: &[u8]) -> Option<&str> {
 }
 
 fn decode(json: &[u8]) -> Option<String> {
-    json::decode_string(&String::from_utf8_lossy(json))
+    json::decode_string(&lossy(json))
 }
 
 fn time(listed: &ListedLine<'_>, message: &ListedMessage<'_>) -> Option<i64> {
@@ -250,7 +250,7 @@ fn note_time(summary: &mut SessionSummary, time: Option<i64>) {
 
 /// Adds an entry with the JSON reader, which decides what a line is.
 fn add_slowly(summary: &mut SessionSummary, line: &[u8]) {
-    let text = String::from_utf8_lossy(line);
+    let text = lossy(line);
     let Ok(object) = RawObject::parse(&text) else {
         return;
     };

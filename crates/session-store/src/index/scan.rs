@@ -1,6 +1,7 @@
 //! Building the index: from lines to records, the links between records, and the scan of a large file by several
 //! threads.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ use crate::error::DiagnosticKind;
 use crate::header::FoundHeader;
 use crate::index::ids::{IdKey, IdText};
 use crate::index::{HEADER_BYTES, Index, LineFacts, NO_HEADER, PackedRecord, Reading, clean_name};
-use crate::line::{LineHeader, PlainHeader};
+use crate::line::{LineHeader, PlainHeader, lossy};
 use crate::log::{CUT_BYTES, Line, SessionLog, Span};
 
 /// Number of plain messages whose slots are entered at once.
@@ -47,7 +48,7 @@ impl Index {
         if self.reading == Reading::Headers && self.read_quickly(line) {
             return ControlFlow::Continue(());
         }
-        let text = String::from_utf8_lossy(line.bytes);
+        let text = lossy(line.bytes);
         let number = self.lines + 1;
         let header = LineHeader::read(&text);
         let is_readable = header.as_ref().is_some_and(|header| !header.is_body_broken);
@@ -62,7 +63,7 @@ impl Index {
         if text.trim().is_empty() {
             return ControlFlow::Continue(());
         }
-        if text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line.bytes).is_err() {
+        if matches!(text, Cow::Owned(_)) {
             self.report(DiagnosticKind::InvalidUtf8, number, "the line holds bytes that are not UTF-8");
         }
         match header {
@@ -87,7 +88,7 @@ impl Index {
         }
         (self.lines, self.end, self.is_open) = (number, line.end(), false);
         self.report(DiagnosticKind::BrokenLine, number, message);
-        let text = String::from_utf8_lossy(line.bytes);
+        let text = lossy(line.bytes);
         let header = LineHeader::read(&text).filter(|_| !self.is_linear() && !self.is_full());
         if let Some(header) = header {
             self.read_entry(LineHeader { is_body_broken: true, ..header }, &text, line.span);
@@ -162,7 +163,7 @@ impl Index {
         while let Some(slot) = self.last {
             let packed = self.records[slot];
             let bytes = log.read(Span { offset: packed.offset, length: packed.length })?;
-            if LineHeader::read(&String::from_utf8_lossy(&bytes)).is_some_and(|header| !header.is_body_broken) {
+            if LineHeader::read(&lossy(&bytes)).is_some_and(|header| !header.is_body_broken) {
                 return Ok(());
             }
             self.records[slot].is_broken = true;
