@@ -13,7 +13,13 @@
 //! let other = r#"{"message":{"role":"user","content":"And what does it not do?"}}"#;
 //! session.append(NewEntry::new("message", other), Parent::Leaf)?;
 //!
-//! The leaf moves back to the first question. Nothing is removed: the tree has two branches now.
+//! // The leaf moves back to the first question. Nothing is removed: the tree has two branches now.
+//! session.navigate(Some(asked.id()), &Precondition::None)?;
+//! let path = session.branch_ids(session.leaf_id())?;
+//! assert_eq!((path.first(), path.len()), (Some(asked.id()), 2));
+//! assert_eq!(session.entry_count(), Some(3));
+//! # Ok::<(), session_store::StoreError>(())
+//! ```
 //!
 //! To write another store, implement [`log::SessionLog`] for its lines and [`SessionStore`] to find them.
 //!
