@@ -29,7 +29,10 @@ use crate::wire::ClientCapabilities;
 /// After the end of input, requests that were read get this long to finish by themselves, and before a
 /// session is closed the operation that runs on it, so that a script may write its calls and close the
 /// pipe. Then they are cancelled, as nobody waits minutes for a model.
-pub(crate) const GRACE: Duration = Duration::from_millis(500);
+///
+/// Builds for tests are many times slower, so they wait longer.
+pub(crate) const GRACE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 500 });
+
 /// The server, shared by all calls.
 #[derive(Debug)]
 pub struct Server {

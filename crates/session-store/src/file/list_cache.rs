@@ -1,14 +1,13 @@
-//! What is known of files, so that a list reads only those that changed.
+//! A cache of what lists need of files, so that a list reads only changed files.
 //!
-//! Nothing here is believed without a look at the file: length, times and inode must be as they were.
+//! An entry is used only if length, times and inode of the file are unchanged.
 //!
-//! It is kept in a file for the next process, which may be deleted at any time. That is read once and
-//! written seldom, as a whole and under another name first; whatever goes wrong with it costs time and
-//! nothing else.
+//! The cache is saved in a file for the next process, which may be deleted at any time. The file is read once, and
+//! rarely written, as a whole and atomically. Failures cost only time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,40 +15,40 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::file::list::{Candidate, Filter};
-use crate::file::regular::read_regular_file;
+use crate::file::regular::{read_regular_file, write_beside};
 use crate::store::SessionSummary;
 
-/// Files that are remembered at most, beside those of the list that was asked for last.
+/// Maximum number of remembered files besides those of the last list.
 const MAX_FILES: usize = 10_000;
 
-/// Bytes that another process must be able to leave unread before the cache is written to its file.
+/// Bytes of reading that the cache must save another process before it is written to its file.
 const WORTH_SAVING: u64 = 4 << 20;
 
-/// What is known of one file.
+/// The cached facts of one file.
 #[derive(Debug, Clone)]
-pub(super) struct KnownFile {
+pub(super) struct CachedFile {
     pub(super) stamp: Stamp,
-    /// Whether the stamp tells the file from every later state of it.
+    /// Whether any later change of the file changes its stamp.
     pub(super) is_settled: bool,
-    pub(super) what: What,
+    pub(super) content: FileContent,
 }
 
-/// What a file is.
+/// The content of a file.
 #[derive(Debug, Clone)]
-pub(super) enum What {
+pub(super) enum FileContent {
     NoSession,
-    /// A session of which only the header was read, as its working directory was not asked for.
+    /// A session whose working directory was not selected, so only its header was read.
     Elsewhere {
         cwd: Arc<str>,
     },
     Session {
         summary: Arc<SessionSummary>,
-        /// `None` where the last line may get longer.
+        /// `None` if the last line may get longer.
         resume: Option<Resume>,
     },
 }
 
-/// Where reading goes on when the file has grown.
+/// The state for reading on when the file has grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Resume {
     pub(super) end: u64,
@@ -57,18 +56,18 @@ pub(super) struct Resume {
     pub(super) mark: u64,
 }
 
-impl KnownFile {
-    /// Whether this answers for `file` without a look into it.
-    pub(super) fn is_good_for(&self, file: &Candidate, filter: &Filter<'_>) -> bool {
-        let is_read = match &self.what {
-            What::Elsewhere { cwd } => !filter.accepts(cwd),
-            What::NoSession | What::Session { .. } => true,
+impl CachedFile {
+    /// Whether this is valid for `file` without reading it.
+    pub(super) fn answers_for(&self, file: &Candidate, filter: &Filter<'_>) -> bool {
+        let is_read = match &self.content {
+            FileContent::Elsewhere { cwd } => !filter.accepts(cwd),
+            FileContent::NoSession | FileContent::Session { .. } => true,
         };
         is_read && self.is_settled && self.stamp == file.stamp
     }
 }
 
-/// The memory of a store's lists, shared by its clones.
+/// The cache of a store's lists, shared by its clones.
 #[derive(Debug)]
 pub(crate) struct ListCache {
     file: PathBuf,
@@ -78,33 +77,34 @@ pub(crate) struct ListCache {
 #[derive(Debug, Default)]
 struct State {
     is_loaded: bool,
-    files: HashMap<PathBuf, KnownFile>,
-    /// Bytes that were read for what the cache's file does not have.
+    /// Shared while it is saved.
+    files: Arc<HashMap<PathBuf, CachedFile>>,
+    /// Bytes that were read for facts that the file of the cache lacks.
     unsaved: u64,
 }
 
 impl ListCache {
-    /// An empty memory, which keeps its file below `agent_dir`.
+    /// An empty cache with its file below `agent_dir`.
     pub(crate) fn new(agent_dir: &Path) -> Self {
         Self { file: agent_dir.join("cache").join("compactd-sessions.json"), state: Mutex::default() }
     }
 
-    pub(super) fn get(&self, file: &Candidate) -> Option<KnownFile> {
+    pub(super) fn get(&self, file: &Candidate) -> Option<CachedFile> {
         let mut state = self.state();
         if !std::mem::replace(&mut state.is_loaded, true) {
-            state.files = load(&self.file);
+            state.files = Arc::new(load(&self.file));
         }
         state.files.get(&file.path).cloned()
     }
 
-    /// Remembers a file of which `bytes` were read.
-    pub(super) fn insert(&self, path: PathBuf, known: KnownFile, bytes: u64) {
+    /// Adds a file of which `bytes` were read.
+    pub(super) fn insert(&self, path: PathBuf, known: CachedFile, bytes: u64) {
         let mut state = self.state();
         state.unsaved += if known.is_settled { bytes } else { 0 };
-        state.files.insert(path, known);
+        Arc::make_mut(&mut state.files).insert(path, known);
     }
 
-    /// Forgets what vanished from the directories of `files`, and saves what is worth it.
+    /// Removes files that vanished from the directories of `files`, and saves the cache if it is worth it.
     pub(super) fn settle(&self, files: &[Candidate]) {
         let mut state = self.state();
         if state.files.len() > files.len() {
@@ -112,7 +112,10 @@ impl ListCache {
         }
         if state.unsaved >= WORTH_SAVING {
             state.unsaved = 0;
-            save(&self.file, &state.files);
+            let files = Arc::clone(&state.files);
+            drop(state);
+            // Other lists can use the cache during the write.
+            save(&self.file, &files);
         }
     }
 
@@ -126,33 +129,35 @@ impl State {
         let listed: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
         let directories: HashSet<Option<&Path>> = listed.iter().map(|path| path.parent()).collect();
         let is_full = self.files.len() > files.len() + MAX_FILES;
-        self.files
-            .retain(|path, _| listed.contains(path.as_path()) || (!is_full && !directories.contains(&path.parent())));
+        let is_kept = |path: &Path| listed.contains(path) || (!is_full && !directories.contains(&path.parent()));
+        if !self.files.keys().all(|path| is_kept(path)) {
+            Arc::make_mut(&mut self.files).retain(|path, _| is_kept(path));
+        }
     }
 }
 
-/// The form of the file; files of other forms are passed over.
-const FORM: u32 = 1;
+/// The version of the file. Files of other versions are ignored.
+const FORM: u32 = 2;
 
-/// A file beyond this size is none of ours.
+/// A larger file is not a cache of this store.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is known by the file at `path`; nothing if it is missing, broken or of another form.
-pub(super) fn load(path: &Path) -> HashMap<PathBuf, KnownFile> {
+/// The cache in the file at `path`; empty if it is missing, broken or of another version.
+pub(super) fn load(path: &Path) -> HashMap<PathBuf, CachedFile> {
     read(path).unwrap_or_else(|error| {
         tracing::debug!(%error, path = %path.display(), "the cache of lists was not read");
         HashMap::new()
     })
 }
 
-/// Writes what is known to the file at `path`, whose directory is made if its parent is there.
-pub(super) fn save(path: &Path, files: &HashMap<PathBuf, KnownFile>) {
+/// Writes the cache to the file at `path`. Creates its directory if the parent exists.
+pub(super) fn save(path: &Path, files: &HashMap<PathBuf, CachedFile>) {
     if let Err(error) = write(path, files) {
         tracing::debug!(%error, path = %path.display(), "the cache of lists was not written");
     }
 }
 
-fn read(path: &Path) -> io::Result<HashMap<PathBuf, KnownFile>> {
+fn read(path: &Path) -> io::Result<HashMap<PathBuf, CachedFile>> {
     let bytes = match read_regular_file(path, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
         outcome => outcome?,
@@ -161,21 +166,18 @@ fn read(path: &Path) -> io::Result<HashMap<PathBuf, KnownFile>> {
     if stored.form != FORM {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(stored.files.into_iter().map(StoredFile::into_known).collect())
+    Ok(stored.files.into_iter().map(StoredFile::into_cached).collect())
 }
 
-fn write(path: &Path, files: &HashMap<PathBuf, KnownFile>) -> io::Result<()> {
+fn write(path: &Path, files: &HashMap<PathBuf, CachedFile>) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     match fs::create_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         outcome => outcome?,
     }
     let files = files.iter().filter_map(|(path, known)| StoredFile::of(path, known)).collect();
-    let temporary = tempfile::Builder::new().prefix(".compactd-").suffix(".tmp").tempfile_in(directory)?;
-    let mut out = BufWriter::with_capacity(1 << 16, temporary);
-    serde_json::to_writer(&mut out, &Stored { form: FORM, files })?;
-    out.flush()?;
-    let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let stored = Stored { form: FORM, files };
+    let temporary = write_beside(path, |out| Ok(serde_json::to_writer(out, &stored)?))?;
     temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
@@ -191,12 +193,12 @@ struct StoredFile {
     path: String,
     stamp: Stamp,
     is_settled: bool,
-    what: StoredWhat,
+    content: StoredContent,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum StoredWhat {
+enum StoredContent {
     NoSession,
     Elsewhere(String),
     Session(StoredSession),
@@ -217,24 +219,24 @@ struct StoredSession {
 }
 
 impl StoredFile {
-    /// `None` for a path that JSON cannot hold.
-    fn of(path: &Path, known: &KnownFile) -> Option<Self> {
-        let what = match &known.what {
-            What::NoSession => StoredWhat::NoSession,
-            What::Elsewhere { cwd } => StoredWhat::Elsewhere(cwd.to_string()),
-            What::Session { summary, resume } => StoredWhat::Session(StoredSession::of(summary, *resume)),
+    /// `None` for a path that is not UTF-8.
+    fn of(path: &Path, known: &CachedFile) -> Option<Self> {
+        let content = match &known.content {
+            FileContent::NoSession => StoredContent::NoSession,
+            FileContent::Elsewhere { cwd } => StoredContent::Elsewhere(cwd.to_string()),
+            FileContent::Session { summary, resume } => StoredContent::Session(StoredSession::of(summary, *resume)),
         };
-        Some(Self { path: path.to_str()?.to_owned(), stamp: known.stamp, is_settled: known.is_settled, what })
+        Some(Self { path: path.to_str()?.to_owned(), stamp: known.stamp, is_settled: known.is_settled, content })
     }
 
-    fn into_known(self) -> (PathBuf, KnownFile) {
+    fn into_cached(self) -> (PathBuf, CachedFile) {
         let path = PathBuf::from(self.path);
-        let what = match self.what {
-            StoredWhat::NoSession => What::NoSession,
-            StoredWhat::Elsewhere(cwd) => What::Elsewhere { cwd: cwd.into() },
-            StoredWhat::Session(session) => session.into_what(&path),
+        let content = match self.content {
+            StoredContent::NoSession => FileContent::NoSession,
+            StoredContent::Elsewhere(cwd) => FileContent::Elsewhere { cwd: cwd.into() },
+            StoredContent::Session(session) => session.into_content(&path),
         };
-        (path, KnownFile { stamp: self.stamp, is_settled: self.is_settled, what })
+        (path, CachedFile { stamp: self.stamp, is_settled: self.is_settled, content })
     }
 }
 
@@ -245,7 +247,7 @@ impl StoredSession {
         Self { session_id, cwd, name, parent_session, created, modified, message_count, first_message, resume }
     }
 
-    fn into_what(self, path: &Path) -> What {
+    fn into_content(self, path: &Path) -> FileContent {
         let summary = SessionSummary {
             locator: path.into(),
             session_id: self.session_id,
@@ -257,12 +259,12 @@ impl StoredSession {
             message_count: self.message_count,
             first_message: self.first_message,
         };
-        What::Session { summary: Arc::new(summary), resume: self.resume }
+        FileContent::Session { summary: Arc::new(summary), resume: self.resume }
     }
 }
 
-/// How old the last change of a file must be for its stamp to tell it from the next one: the coarsest
-/// clock of a file system that is still met ticks every two seconds.
+/// Minimum age of the last change of a file for its stamp to identify it: the coarsest clock of a file system in use
+/// ticks every two seconds.
 const CLOCK_TICK: u64 = 2_000_000_000;
 
 /// Length and times of a file, in bytes and in nanoseconds since 1970.
@@ -270,9 +272,9 @@ const CLOCK_TICK: u64 = 2_000_000_000;
 pub(super) struct Stamp {
     pub(super) length: u64,
     modified: u64,
-    /// When the file's metadata changed: a program can set `modified` back, but not this.
+    /// The time of the last change of metadata. A program can set back `modified`, but not this.
     changed: u64,
-    /// Tells a file from another one that was put in its place.
+    /// Distinguishes a file from another one in its place.
     inode: u64,
 }
 
@@ -283,8 +285,8 @@ impl Stamp {
         Self { length: metadata.len(), modified, changed, inode }
     }
 
-    /// Whether every later change will show: another write within the same tick of the file system's
-    /// clock leaves the times as they are.
+    /// Whether any later change will be visible. Another write within the same tick of the clock leaves the times
+    /// unchanged.
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
         self.modified.max(self.changed).saturating_add(CLOCK_TICK) < nanoseconds(now)
     }

@@ -1,4 +1,4 @@
-//! One file: what a list says of it.
+//! The summary of one file for a list.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,44 +14,44 @@ use compaction_core::json::{self, RawObject};
 use compaction_core::message::{Body, Message};
 
 use crate::file::list::Filter;
-use crate::file::list::list_cache::{KnownFile, Resume, Stamp, What};
-use crate::file::list::reading::LineReader;
-use crate::file::list::shallow::{Glance, MessageGlance};
+use crate::file::list_cache::{CachedFile, FileContent, Resume, Stamp};
+use crate::file::read::LineReader;
 use crate::file::regular;
 use crate::header::FoundHeader;
 use crate::index::HEADER_BYTES;
-use crate::index::labels::clean_name;
-use crate::index::line::LineHeader;
+use crate::index::clean_name;
+use crate::line::LineHeader;
+use crate::line::{ListedLine, ListedMessage, lossy};
 use crate::log::Line;
 use crate::store::SessionSummary;
 
-/// Characters of the first message that a list holds at most.
+/// Maximum characters of the first message in a list.
 const FIRST_MESSAGE_CHARACTERS: usize = 1000;
 
-/// The last time that a date of JavaScript can hold, in epoch milliseconds.
+/// The latest date of JavaScript, in epoch milliseconds.
 const LAST_DATE: f64 = 8.64e15;
 
-/// Bytes before the end of what was read that tell whether a longer file is its continuation.
+/// Number of bytes at the end of the part that was read, which show whether a longer file is its continuation.
 const MARK_BYTES: u64 = 256;
 
-/// Reads the file at `path`, or only what it has gained since it was `known`. Gives what is known of
-/// it now and how many bytes were read; `None` if it cannot be read.
+/// Reads the file at `path`, or only the part after `known`. Returns its facts and the number of bytes read; `None`
+/// if it cannot be read.
 pub(super) fn read(
     path: &Path,
-    known: Option<&KnownFile>,
+    known: Option<&CachedFile>,
     filter: &Filter<'_>,
     reader: &mut LineReader,
-) -> Option<(KnownFile, u64)> {
+) -> Option<(CachedFile, u64)> {
     let outcome = read_file(path, known, filter, reader);
     outcome.inspect_err(|error| tracing::debug!(%error, path = %path.display(), "left out of the list")).ok()
 }
 
 fn read_file(
     path: &Path,
-    known: Option<&KnownFile>,
+    known: Option<&CachedFile>,
     filter: &Filter<'_>,
     reader: &mut LineReader,
-) -> io::Result<(KnownFile, u64)> {
+) -> io::Result<(CachedFile, u64)> {
     let file = regular::open(path, File::options().read(true))?;
     let now = SystemTime::now();
     let stamp = Stamp::of(&file.metadata()?);
@@ -61,19 +61,19 @@ fn read_file(
     };
     let (start, reader_limit) = (scan.end, reader.limits.max_line);
     if start == 0 && stamp.length > HEADER_BYTES as u64 {
-        // Of what is no session nothing more is read.
+        // No more is read of a file that is not a session.
         let mut first = Scan::default();
         let hold = Cell::new(HEADER_BYTES);
         reader.visit(&file, 0..HEADER_BYTES as u64, &hold, |line| {
             let flow = first.add(path, line, filter);
-            if matches!(first.what, Found::Nothing) { flow } else { ControlFlow::Break(()) }
+            if matches!(first.content, Found::Nothing) { flow } else { ControlFlow::Break(()) }
         })?;
-        if !matches!(first.what, Found::Session(_)) {
+        if !matches!(first.content, Found::Session(_)) {
             let read = first.end;
-            return Ok((KnownFile { stamp, is_settled: stamp.is_settled(now), what: first.finish(&file)? }, read));
+            return Ok((CachedFile { stamp, is_settled: stamp.is_settled(now), content: first.finish(&file)? }, read));
         }
     }
-    // What is appended meanwhile belongs to another stamp.
+    // Bytes that are appended meanwhile belong to another stamp.
     let hold = Cell::new(scan.hold(reader_limit));
     reader.visit(&file, start..stamp.length, &hold, |line| {
         let flow = scan.add(path, line, filter);
@@ -81,14 +81,14 @@ fn read_file(
         flow
     })?;
     let read = scan.end - start;
-    Ok((KnownFile { stamp, is_settled: stamp.is_settled(now), what: scan.finish(&file)? }, read))
+    Ok((CachedFile { stamp, is_settled: stamp.is_settled(now), content: scan.finish(&file)? }, read))
 }
 
-/// What the lines so far tell.
+/// The state after the lines so far.
 #[derive(Debug, Default)]
 struct Scan {
-    what: Found,
-    /// The offset behind the last line.
+    content: Found,
+    /// The offset after the last line.
     end: u64,
     /// Whether the last line has no LF, so that it may get longer.
     is_open: bool,
@@ -104,57 +104,57 @@ enum Found {
 }
 
 impl Scan {
-    /// Goes on where `known` ended, if the file is the same with more at its end; else begins anew.
-    fn resume(file: &File, known: &KnownFile, stamp: &Stamp) -> io::Result<Self> {
-        let What::Session { summary, resume: Some(resume) } = &known.what else {
+    /// Continues where `known` ended, if the file is the same with more at its end; otherwise starts again.
+    fn resume(file: &File, known: &CachedFile, stamp: &Stamp) -> io::Result<Self> {
+        let FileContent::Session { summary, resume: Some(resume) } = &known.content else {
             return Ok(Self::default());
         };
         if !stamp.may_continue(&known.stamp) || mark(file, resume.end)? != resume.mark {
             return Ok(Self::default());
         }
         let summary = SessionSummary::clone(summary);
-        Ok(Self { what: Found::Session(Box::new(summary)), end: resume.end, is_open: false })
+        Ok(Self { content: Found::Session(Box::new(summary)), end: resume.end, is_open: false })
     }
 
-    /// Bytes of a line that are held. Where no header is found yet, the file may be anything.
+    /// Maximum bytes of a line. Before a header is found, the file may contain anything.
     fn hold(&self, max_line: usize) -> usize {
-        if matches!(self.what, Found::Session(_)) { max_line } else { HEADER_BYTES }
+        if matches!(self.content, Found::Session(_)) { max_line } else { HEADER_BYTES }
     }
 
     fn add(&mut self, path: &Path, line: Line<'_>, filter: &Filter<'_>) -> ControlFlow<()> {
         self.end = line.end();
         self.is_open = !line.is_terminated;
-        if let Found::Session(summary) = &mut self.what {
+        if let Found::Session(summary) = &mut self.content {
             if !line.is_cut {
                 add_line(summary, line.bytes);
             }
             return ControlFlow::Continue(());
         }
         if line.span.end() > HEADER_BYTES as u64 {
-            self.what = Found::NoSession;
+            self.content = Found::NoSession;
             return ControlFlow::Break(());
         }
         let Some(found) = begin(path, line.bytes, filter) else {
             return ControlFlow::Continue(());
         };
-        self.what = found;
-        if matches!(self.what, Found::Session(_)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.content = found;
+        if matches!(self.content, Found::Session(_)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    fn finish(self, file: &File) -> io::Result<What> {
-        Ok(match self.what {
-            Found::Nothing | Found::NoSession => What::NoSession,
-            Found::Elsewhere(cwd) => What::Elsewhere { cwd: cwd.into() },
+    fn finish(self, file: &File) -> io::Result<FileContent> {
+        Ok(match self.content {
+            Found::Nothing | Found::NoSession => FileContent::NoSession,
+            Found::Elsewhere(cwd) => FileContent::Elsewhere { cwd: cwd.into() },
             Found::Session(summary) => {
                 let mark = || Ok::<_, io::Error>(Resume { end: self.end, mark: mark(file, self.end)? });
                 let resume = if self.is_open { None } else { Some(mark()?) };
-                What::Session { summary: Arc::from(summary), resume }
+                FileContent::Session { summary: Arc::from(summary), resume }
             }
         })
     }
 }
 
-/// What tells the bytes before `end` from others.
+/// A hash of the last bytes before `end`.
 fn mark(mut file: &File, end: u64) -> io::Result<u64> {
     let length = end.min(MARK_BYTES);
     file.seek(SeekFrom::Start(end - length))?;
@@ -165,10 +165,9 @@ fn mark(mut file: &File, end: u64) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// What the first line that is a JSON object says; `None` for a line that is none, which the header
-/// may follow.
+/// The result of the first line that is a JSON object; `None` for other lines, which may precede the header.
 fn begin(path: &Path, line: &[u8], filter: &Filter<'_>) -> Option<Found> {
-    let text = String::from_utf8_lossy(line);
+    let text = lossy(line);
     LineHeader::read(&text)?;
     let Ok(FoundHeader { header, .. }) = FoundHeader::read(&text) else {
         return Some(Found::NoSession);
@@ -189,27 +188,27 @@ fn begin(path: &Path, line: &[u8], filter: &Filter<'_>) -> Option<Found> {
     })))
 }
 
-/// Adds what an entry says of the session. Bodies are passed over, but for the first message.
+/// Adds an entry to the summary. Bodies are skipped, except that of the first message.
 fn add_line(summary: &mut SessionSummary, line: &[u8]) {
-    let added = Glance::of(line).and_then(|glance| add_glance(summary, &glance));
+    let added = ListedLine::of(line).and_then(|listed| add_listed(summary, &listed));
     if added.is_none() {
         add_slowly(summary, line);
     }
 }
 
 /// `None` if the line has to be read by the JSON reader.
-fn add_glance(summary: &mut SessionSummary, glance: &Glance<'_>) -> Option<()> {
-    match EntryKind::from_name(glance.kind.map_or(Some(""), name)?) {
-        EntryKind::SessionInfo => summary.name = glance.name.and_then(decode).and_then(|name| clean_name(&name)),
+fn add_listed(summary: &mut SessionSummary, listed: &ListedLine<'_>) -> Option<()> {
+    match EntryKind::from_name(listed.kind.map_or(Some(""), name)?) {
+        EntryKind::SessionInfo => summary.name = listed.name.and_then(decode).and_then(|name| clean_name(&name)),
         EntryKind::Message => {
-            let message = glance.message.unwrap_or_default();
+            let message = listed.message.unwrap_or_default();
             let role = Role::from_name(message.role.map_or(Some(""), name)?);
             if role == Role::User && summary.first_message.is_empty() {
                 return None;
             }
             summary.message_count += 1;
             if matches!(role, Role::User | Role::Assistant) {
-                note_time(summary, time(glance, &message));
+                note_time(summary, time(listed, &message));
             }
         }
         _ => {}
@@ -217,7 +216,7 @@ fn add_glance(summary: &mut SessionSummary, glance: &Glance<'_>) -> Option<()> {
     Some(())
 }
 
-/// The text of a string without escapes, empty for what is no string. `None` if there are escapes.
+/// The text of a string without escapes; empty for other values. `None` if there are escapes.
 fn name(json: &[u8]) -> Option<&str> {
     let Some(text) = json.strip_prefix(b"\"").and_then(|json| json.strip_suffix(b"\"")) else {
         return Some("");
@@ -226,18 +225,18 @@ fn name(json: &[u8]) -> Option<&str> {
 }
 
 fn decode(json: &[u8]) -> Option<String> {
-    json::decode_string(&String::from_utf8_lossy(json))
+    json::decode_string(&lossy(json))
 }
 
-fn time(glance: &Glance<'_>, message: &MessageGlance<'_>) -> Option<i64> {
+fn time(listed: &ListedLine<'_>, message: &ListedMessage<'_>) -> Option<i64> {
     let stored = message.timestamp.and_then(|time| std::str::from_utf8(time).ok()).and_then(milliseconds);
-    stored.or_else(|| epoch_milliseconds(&decode(glance.timestamp?)?))
+    stored.or_else(|| epoch_milliseconds(&decode(listed.timestamp?)?))
 }
 
-/// A JSON number as an integer; `None` for other values, and for what lies beyond the dates that
-/// JavaScript knows, so that no broken time puts its session first for ever.
+/// A JSON number as an integer; `None` for other values, and for times beyond the dates of JavaScript, so that a
+/// broken time does not put its session first forever.
 fn milliseconds(json: &str) -> Option<i64> {
-    // Numbers of up to 15 digits are the same in floating point.
+    // Numbers of up to 15 digits are exact in floating point.
     let is_short = json.len() <= 15 && json.bytes().all(|byte| byte.is_ascii_digit());
     if is_short {
         return json.parse().ok();
@@ -249,9 +248,9 @@ fn note_time(summary: &mut SessionSummary, time: Option<i64>) {
     summary.modified = summary.modified.max(time.unwrap_or(i64::MIN));
 }
 
-/// Adds what an entry says by the JSON reader, which decides what a line is.
+/// Adds an entry with the JSON reader, which decides what a line is.
 fn add_slowly(summary: &mut SessionSummary, line: &[u8]) {
-    let text = String::from_utf8_lossy(line);
+    let text = lossy(line);
     let Ok(object) = RawObject::parse(&text) else {
         return;
     };
@@ -322,7 +321,7 @@ mod tests {
             add_slowly(&mut slow, line);
             assert_eq!(quick, slow, "{}", String::from_utf8_lossy(line));
         }
-        Glance::of(line).is_some()
+        ListedLine::of(line).is_some()
     }
 
     #[test]
@@ -378,7 +377,7 @@ mod tests {
         }
     }
 
-    /// What lines are made of.
+    /// Pieces of lines.
     const PIECES: &[&[u8]] = &[
         b"{",
         b"}",
