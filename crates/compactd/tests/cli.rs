@@ -8,7 +8,11 @@ mod demo;
 mod harness;
 #[path = "cli/looking.rs"]
 mod looking;
+#[path = "cli/mcp.rs"]
+mod mcp;
 #[path = "cli/oddities.rs"]
 mod oddities;
+#[path = "cli/shell.rs"]
+mod shell;
 #[path = "cli/usage.rs"]
 mod usage;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Bytes that a message may have by default: 64 MiB (protocol, Framing).
 pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
@@ -33,6 +33,11 @@ impl Invocation {
         let arguments = Arguments::try_parse_from(arguments)?;
         Ok(arguments.command.map_or(Self::Serve(arguments.server), Self::Run))
     }
+}
+
+/// The definition of the command line, from which completions and manual pages are made.
+pub(crate) fn definition() -> clap::Command {
+    Arguments::command()
 }
 
 const AFTER_HELP: &str = "\
@@ -154,13 +159,19 @@ pub(crate) enum Command {
     Recall(RecallOptions),
     /// Draw the tree of a session file
     Tree(TreeOptions),
+    /// Serve recall, search and compaction as MCP tools on stdin and stdout
+    Mcp(McpOptions),
+    /// Print the completions for a shell
+    Completions(CompletionsOptions),
+    /// Print the manual page of the program or of a command
+    Man(ManOptions),
 }
 
 impl Command {
     /// Whether the output is for programs, so that a failure is JSON as well.
     pub(crate) fn is_for_programs(&self) -> bool {
         match self {
-            Self::Demo(_) => false,
+            Self::Demo(_) | Self::Mcp(_) | Self::Completions(_) | Self::Man(_) => false,
             Self::Compact(options) => options.json,
             Self::Undo(options) => options.json,
             Self::Show(options) => options.json,
@@ -327,6 +338,45 @@ pub(crate) struct TreeOptions {
     pub(crate) json: bool,
 }
 
+/// Options of `mcp`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Serves the Model Context Protocol on standard input and output, for agents that take tools from other\n\
+                  programs: recall, search, list_sessions, show_context, compact and undo.",
+    after_help = "Example:\n  claude mcp add compactd -- compactd mcp"
+)]
+pub(crate) struct McpOptions {
+    /// The session of tools that name none, instead of the most recent one of the directory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session: Option<PathBuf>,
+    /// The directory whose sessions and settings count, instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = "Examples:\n  \
+                  compactd completions bash > ~/.local/share/bash-completion/completions/compactd\n  \
+                  compactd completions fish > ~/.config/fish/completions/compactd.fish\n  \
+                  compactd completions zsh > ~/.zfunc/_compactd")]
+pub(crate) struct CompletionsOptions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = "Examples:\n  \
+                  compactd man | man -l -\n  \
+                  compactd man compact > ~/.local/share/man/man1/compactd-compact.1")]
+pub(crate) struct ManOptions {
+    /// The command, instead of the program
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+}
+
 /// Reads a number of bytes: `4096`, `64KiB`, `64MiB`, `1GiB`.
 fn parse_bytes(text: &str) -> Result<usize, String> {
     let (digits, unit) = text.split_at(text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len()));
@@ -359,8 +409,7 @@ mod tests {
 
     #[test]
     fn the_definition_holds_together() {
-        use clap::CommandFactory;
-        Arguments::command().debug_assert();
+        definition().debug_assert();
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub(super) async fn run(options: &CompactOptions, terminal: Terminal, output: &m
     ended.map(|_| ())
 }
 
-async fn report(
+/// Compacts the open session, or plans it for a dry run, and gives the report.
+pub(super) async fn report(
     connection: &Connection,
     session: &Value,
     name: &Path,

@@ -36,6 +36,11 @@ impl Connection {
         Ok(Self { server, frames, file: file.to_owned() })
     }
 
+    /// Errors will be told as being about `file`.
+    pub(super) fn names(&mut self, file: &Path) {
+        file.clone_into(&mut self.file);
+    }
+
     /// Says hello; `more` are further members of the parameters.
     pub(super) async fn initialize(&self, more: Value) -> Result<Value, Failure> {
         self.call("initialize", &initialize_params(more)).await

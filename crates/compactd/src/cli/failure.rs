@@ -34,6 +34,9 @@ pub(super) enum Failure {
     /// What was asked for cannot be done; the text says why and what to do.
     #[error("{0}")]
     Refused(String),
+    /// A tool was called with arguments that it does not take.
+    #[error("{0}")]
+    Arguments(String),
     /// The server refused a call.
     #[error("{text}")]
     Answered {
@@ -91,10 +94,27 @@ impl Failure {
         }
     }
 
+    /// What kind of failure it is: the server's name for it if it has one.
+    pub(super) fn kind(&self) -> &str {
+        match self {
+            Self::Output(_) => "output",
+            Self::System { .. } => "system",
+            Self::File { .. } => "file",
+            Self::Refused(_) => "refused",
+            Self::Arguments(_) => "invalidArguments",
+            Self::Call { .. } => "serverGone",
+            Self::Answered { data, .. } | Self::NothingToDo { data, .. } => {
+                ["kind", "reason"].iter().find_map(|name| data[*name].as_str()).unwrap_or("nothingToDo")
+            }
+        }
+    }
+
     /// The failure for programs.
     pub(super) fn to_json(&self) -> Value {
         let mut error = json!({ "message": self.to_string() });
-        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } = self {
+        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } = self
+            && !data.is_null()
+        {
             error["data"] = data.clone();
         }
         if let Self::Answered { code, .. } = self {
@@ -119,7 +139,7 @@ pub(super) fn explain(method: &str, error: &RpcError, file: &Path) -> String {
         "summarizerFailed" => format!("the summarizer failed: {message}. The session is unchanged; {}", retry(data)),
         "summaryRejected" => format!("the summary was rejected: {message}. The session is unchanged; try again"),
         "writeFailed" => format!("{file} could not be written: {message}. Nothing was changed"),
-        "invalidParams" => format!("{message}. See compactd {method} --help"),
+        "invalidParams" => message,
         "invalidSettings" => format!("a setting is wrong: {message}"),
         _ => format!("{method}: {message} (code {})", error.code),
     }
@@ -142,7 +162,7 @@ pub(super) fn nothing_to_compact(data: &Value) -> String {
         let (tokens, keep) = (thousands(tokens), thousands(keep));
         text += &format!(": the context has {tokens} tokens, and the {keep} most recent ones are always kept");
     }
-    text + ". A smaller --keep-recent would compact more"
+    text + ". Keeping fewer recent tokens (--keep-recent) would compact more"
 }
 
 /// Says which compaction is the last one.
@@ -162,7 +182,7 @@ fn retry(data: &Value) -> String {
     let attempts = data["attempts"].as_u64().map(|attempts| format!(" after {}", count(attempts, "attempt")));
     match data["retryable"].as_bool() {
         Some(true) => format!("gave up{}, a later try may work", attempts.unwrap_or_default()),
-        _ => "check its settings, or take another one with --summarizer".to_owned(),
+        _ => "check its settings, or choose another one (--summarizer)".to_owned(),
     }
 }
 
@@ -193,7 +213,7 @@ mod tests {
         check(
             json!({"kind": "nothingToCompact", "contextTokens": 1200, "keepRecentTokens": 20000, "messages": 8}),
             expect![
-                "nothing to compact: the context has 1,200 tokens, and the 20,000 most recent ones are always kept. A smaller --keep-recent would compact more"
+                "nothing to compact: the context has 1,200 tokens, and the 20,000 most recent ones are always kept. Keeping fewer recent tokens (--keep-recent) would compact more"
             ],
         );
         check(

@@ -36,16 +36,24 @@ async fn look(connection: &Connection, session: &Value, options: &ShowOptions) -
             let entry = options.entry.as_deref().unwrap_or_default();
             connection.call("getEntry", &json!({ "sessionId": id, "entryId": entry })).await
         }
-        Shown::Summary => {
-            let branch = connection.call("getBranch", &json!({ "sessionId": id })).await?;
-            let entries = branch["entries"].as_array().into_iter().flatten();
-            let last = entries.rev().find(|entry| entry["type"] == "compaction").cloned();
-            last.ok_or_else(|| Failure::nothing("no compaction is on the current branch, so there is no summary"))
-        }
+        Shown::Summary => last_summary(connection, id).await,
     }
 }
 
-fn context(context: &Value, terminal: Terminal) -> String {
+/// The compaction with the last summary of the current branch.
+pub(super) async fn last_summary(connection: &Connection, session_id: &Value) -> Result<Value, Failure> {
+    let last = last_compaction(connection, session_id).await?;
+    last.ok_or_else(|| Failure::nothing("no compaction is on the current branch, so there is no summary"))
+}
+
+async fn last_compaction(connection: &Connection, session_id: &Value) -> Result<Option<Value>, Failure> {
+    let branch = connection.call("getBranch", &json!({ "sessionId": session_id })).await?;
+    let entries = branch["entries"].as_array().into_iter().flatten();
+    Ok(entries.rev().find(|entry| entry["type"] == "compaction").cloned())
+}
+
+/// The messages of a context, with their number and their tokens.
+pub(super) fn context(context: &Value, terminal: Terminal) -> String {
     let messages = context["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let tokens = thousands(context["tokens"]["tokens"].as_u64().unwrap_or_default());
     let title = format!("{}, {tokens} tokens", count(messages.len() as u64, "message"));
@@ -105,10 +113,19 @@ pub(super) async fn list(options: &ListOptions, terminal: Terminal, output: &mut
     if options.json {
         return print(&found.to_string(), output, ended);
     }
-    let sessions = found["sessions"].as_array().map_or(&[][..], Vec::as_slice);
-    if sessions.is_empty() {
+    if found["sessions"].as_array().is_none_or(Vec::is_empty) {
         return Err(Failure::nothing("no session of this directory was found; --all lists those of all directories"));
     }
+    let mut text = session_list(&found, terminal);
+    if found["nextCursor"].is_string() {
+        text += &format!("\n{}", terminal.dim("There are more: --limit shows them."));
+    }
+    print(&text, output, ended)
+}
+
+/// Two lines for each session that `listSessions` found.
+pub(super) fn session_list(found: &Value, terminal: Terminal) -> String {
+    let sessions = found["sessions"].as_array().map_or(&[][..], Vec::as_slice);
     let line = |session: &Value| {
         let member = |name: &str| one_line(session[name].as_str().unwrap_or_default());
         let title = session["name"].as_str().map_or_else(|| member("firstMessage"), one_line);
@@ -116,11 +133,7 @@ pub(super) async fn list(options: &ListOptions, terminal: Terminal, output: &mut
         let about = cut(&format!("{}  {messages}  {title}", member("modified")), terminal.columns());
         format!("{}\n  {}", terminal.bold(&about), member("path"))
     };
-    let mut text = sessions.iter().map(line).collect::<Vec<_>>().join("\n");
-    if found["nextCursor"].is_string() {
-        text += &format!("\n{}", terminal.dim("There are more: --limit shows them."));
-    }
-    print(&text, output, ended)
+    sessions.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Finds entries by their words.
@@ -188,44 +201,42 @@ pub(super) async fn recall(options: &RecallOptions, terminal: Terminal, output: 
 pub(super) async fn undo(options: &UndoOptions, terminal: Terminal, output: &mut dyn Write) -> Result<(), Failure> {
     let source = Source::of(&options.file, true)?;
     let (connection, session) = source.open(false).await?;
-    let mut params = json!({ "sessionId": session["sessionId"] });
-    if let Some(entry) = &options.entry {
-        params["entryId"] = json!(entry);
-    }
-    let outcome = undone(&connection, &session, &params, options).await;
+    let outcome = undo_compaction(&connection, &session, options.entry.as_deref()).await;
     let ended = connection.shutdown().await;
     let result = outcome?;
     if options.json {
         return print(&result.to_string(), output, ended);
     }
+    print(&undone_text(&result, terminal), output, ended)
+}
+
+/// What undoing a compaction did.
+pub(super) fn undone_text(result: &Value, terminal: Terminal) -> String {
     let member = |name: &str| one_line(result[name].as_str().unwrap_or_default());
     let copied = count(result["replayed"].as_array().map_or(0, Vec::len) as u64, "entry");
-    let text = format!(
+    format!(
         "{}\n{}",
         terminal.bold(&format!("Compaction {} is undone: the model sees all messages again", member("undoneEntryId"))),
         terminal.dim(&format!(
             "{copied} that came later went along. The old branch is still there: {}",
             member("oldLeafId")
         )),
-    );
-    print(&text, output, ended)
+    )
 }
 
-/// The result; there is nothing to undo on a branch without a compaction.
-async fn undone(
+/// Undoes the compaction `entry`, or the last one of the branch.
+pub(super) async fn undo_compaction(
     connection: &Connection,
     session: &Value,
-    params: &Value,
-    options: &UndoOptions,
+    entry: Option<&str>,
 ) -> Result<Value, Failure> {
-    if options.entry.is_none() {
-        let branch = connection.call("getBranch", &json!({ "sessionId": session["sessionId"] })).await?;
-        let mut entries = branch["entries"].as_array().into_iter().flatten();
-        if !entries.any(|entry| entry["type"] == "compaction") {
-            return Err(Failure::nothing("no compaction is on the current branch, so there is nothing to undo"));
-        }
+    let mut params = json!({ "sessionId": session["sessionId"] });
+    if let Some(entry) = entry {
+        params["entryId"] = json!(entry);
+    } else if last_compaction(connection, &session["sessionId"]).await?.is_none() {
+        return Err(Failure::nothing("no compaction is on the current branch, so there is nothing to undo"));
     }
-    connection.call("undoCompaction", params).await
+    connection.call("undoCompaction", &params).await
 }
 
 async fn ask(connection: &Connection, method: &'static str, params: &Value) -> Result<Value, Failure> {

@@ -10,8 +10,10 @@ mod demo;
 mod failure;
 mod line_numbers;
 mod looking;
+mod mcp;
 mod progress;
 mod report;
+mod shell;
 mod source;
 mod terminal;
 mod text;
@@ -28,7 +30,8 @@ use terminal::Terminal;
 
 /// Runs a command to its end: output on standard output, failures on standard error.
 pub(crate) fn run(command: &Command) -> ExitCode {
-    let mut output = io::stdout().lock();
+    // Without the lock, which another thread of `mcp` may need for its messages.
+    let mut output = io::stdout();
     let outcome = execute(command, &mut output).and_then(|()| output.flush().map_err(Failure::Output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,7 +54,7 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
     let terminal = Terminal::of_stdout();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::System { doing: "start the runtime", source })?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         match command {
             Command::Demo(options) => demo::run(options, terminal, output).await,
             Command::Compact(options) => compact::run(options, terminal, output).await,
@@ -61,6 +64,12 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
             Command::Search(options) => looking::search(options, terminal, output).await,
             Command::Recall(options) => looking::recall(options, terminal, output).await,
             Command::Tree(options) => tree::run(options, terminal, output).await,
+            Command::Mcp(options) => mcp::run(options).await,
+            Command::Completions(options) => shell::completions(options, output),
+            Command::Man(options) => shell::manual(options, output),
         }
-    })
+    });
+    // A thread that reads standard input would not end.
+    runtime.shutdown_background();
+    outcome
 }

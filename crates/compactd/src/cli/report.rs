@@ -114,7 +114,7 @@ pub(super) fn planned(plan: &Plan, terminal: Terminal) -> String {
     report
         .line("ask", &format!("{} to the summarizer, {} tokens in all", count(requests, "request"), thousands(input)));
     report.oddities(&plan.oddities);
-    report.closing("Nothing was changed. Without --dry-run it is done.");
+    report.closing("Nothing was changed: this was a dry run.");
     report.text
 }
 

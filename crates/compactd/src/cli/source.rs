@@ -28,13 +28,7 @@ impl Source {
     /// When the input cannot be read, or `writes` and it is standard input.
     pub(super) fn of(file: &Path, writes: bool) -> Result<Self, Failure> {
         if file != Path::new(STANDARD_INPUT) {
-            let path = std::path::absolute(file);
-            let path = path.map_err(|source| Failure::File { path: file.to_owned(), source })?;
-            if path.to_str().is_none() {
-                let text = format!("{}: the protocol takes names of files in UTF-8 alone", file.display());
-                return Err(Failure::Refused(text));
-            }
-            return Ok(Self { path, name: file.to_owned(), _directory: None });
+            return Self::file(file);
         }
         if writes {
             let text = "standard input can only be read: name a file, or add --dry-run to compact";
@@ -46,6 +40,20 @@ impl Source {
         let mut copy = std::fs::File::create(&path).map_err(system("keep standard input"))?;
         io::copy(&mut io::stdin().lock(), &mut copy).map_err(system("read standard input"))?;
         Ok(Self { path, name: PathBuf::from("standard input"), _directory: Some(directory) })
+    }
+
+    /// The file with this name; `-` is a name as any other.
+    ///
+    /// # Errors
+    /// When the name is not UTF-8, which the protocol needs.
+    pub(super) fn file(file: &Path) -> Result<Self, Failure> {
+        let path = std::path::absolute(file);
+        let path = path.map_err(|source| Failure::File { path: file.to_owned(), source })?;
+        if path.to_str().is_none() {
+            let text = format!("{}: the protocol takes only file names in UTF-8", file.display());
+            return Err(Failure::Refused(text));
+        }
+        Ok(Self { path, name: file.to_owned(), _directory: None })
     }
 
     /// Where the bytes lie.

@@ -27,7 +27,6 @@ impl Terminal {
     }
 
     /// A terminal without colours.
-    #[cfg(test)]
     pub(super) fn plain(columns: usize) -> Self {
         Self { colours: false, columns }
     }

@@ -31,7 +31,13 @@ pub(super) async fn run(options: &TreeOptions, terminal: Terminal, output: &mut 
 }
 
 /// Draws the result of `getTree`, with a title and what was odd about the file.
-fn draw(session: &Value, tree: &Value, all: bool, terminal: Terminal, output: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn draw(
+    session: &Value,
+    tree: &Value,
+    all: bool,
+    terminal: Terminal,
+    output: &mut dyn Write,
+) -> std::io::Result<()> {
     let outline = Outline::read(tree, all);
     writeln!(output, "{}", terminal.bold(&title(session, &outline)))?;
     for line in outline.lines() {

@@ -24,7 +24,7 @@ fn a_dry_run_changes_nothing() {
     let file = sample(&place);
     let report = place.run(&["compact", &file, "--dry-run"]).ok();
     assert_eq!(names(&report), ["summarise", "keep", "read", "modified", "ask"]);
-    assert!(report.ends_with("Nothing was changed. Without --dry-run it is done.\n"));
+    assert!(report.ends_with("Nothing was changed: this was a dry run.\n"));
     assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
     assert_eq!(place.names(), ["work.jsonl"]);
 }

@@ -7,8 +7,19 @@ use crate::harness::Place;
 #[test]
 fn help_names_every_command_and_option() {
     let help = Place::new().run(&["--help"]).ok();
-    let named =
-        ["demo", "compact", "tree", "--framing", "--max-message-bytes", "--log-file", "--log-level", "Exit codes:"];
+    let named = [
+        "demo",
+        "compact",
+        "tree",
+        "mcp",
+        "completions",
+        "man",
+        "--framing",
+        "--max-message-bytes",
+        "--log-file",
+        "--log-level",
+        "Exit codes:",
+    ];
     for name in named {
         assert!(help.contains(name), "{name} in\n{help}");
     }
@@ -16,7 +27,7 @@ fn help_names_every_command_and_option() {
 
 #[test]
 fn every_command_has_help() {
-    for command in ["demo", "compact", "tree"] {
+    for command in crate::shell::COMMANDS {
         let help = Place::new().run(&[command, "--help"]).ok();
         assert!(help.contains(&format!("Usage: compactd {command}")), "{help}");
     }

@@ -48,7 +48,7 @@ fn a_dry_run_says_what_would_happen() {
               read        1 file: a.md
               modified    2 files: b.rs, c.rs
               ask         2 requests to the summarizer, 22,500 tokens in all
-            Nothing was changed. Without --dry-run it is done.
+            Nothing was changed: this was a dry run.
         "#]],
     );
 }
