@@ -6,8 +6,8 @@ mod commands;
 mod demo;
 #[path = "cli/harness.rs"]
 mod harness;
-#[path = "cli/looking.rs"]
-mod looking;
+#[path = "cli/inspect.rs"]
+mod inspect;
 #[path = "cli/mcp.rs"]
 mod mcp;
 #[path = "cli/oddities.rs"]

@@ -1,7 +1,7 @@
-//! `compactd mcp`: the commands as tools of the Model Context Protocol, on standard input and output.
+//! `mcp`: the commands as tools of the Model Context Protocol, on standard input and output.
 //!
-//! Every call of a tool starts a server and opens the session anew, as the commands do. So a call sees what other
-//! programs have written meanwhile, no lock outlives it, and calls cannot disturb each other.
+//! Every call of a tool starts a server and opens the session again, as the commands do. A call therefore sees what
+//! other programs have written since, its lock ends with it, and calls do not disturb each other.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,16 +20,14 @@ use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
 use super::arguments::{CompactOptions, McpOptions};
-use super::connection::Connection;
+use super::connection::{ALL_SESSIONS, Connection, Source, length, list, number, utf8};
 use super::failure::Failure;
-use super::source::Source;
-use super::terminal::Terminal;
-use super::text::{count, thousands};
-use super::{compact, looking, tree};
+use super::terminal::{Terminal, count, line_of_member, thousands};
+use super::{compact, inspect, tree};
 
-/// Time that running calls have to end once the client is gone.
+/// Maximum time to wait for running calls after the client has gone.
 const GRACE: Duration = Duration::from_secs(5);
-/// Columns of drawings and lists.
+/// Columns of a line in drawings and lists.
 const COLUMNS: usize = 160;
 
 const INSTRUCTIONS: &str = "\
@@ -43,22 +41,22 @@ pub(super) async fn run(options: &McpOptions) -> Result<(), Failure> {
     let tools = Tools { options: options.clone(), running: Arc::clone(&running) };
     let service = match tools.serve(stdio_pipes()).await {
         Ok(service) => service,
-        // A client that leaves before it has said hello is no failure.
+        // A client may leave before it initializes the server.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(Failure::Refused(format!("the MCP client could not be served: {error}"))),
     };
     let ended = service.waiting().await;
-    // The SDK has given running calls some seconds to end, and then cancelled them. Their servers still have to end
-    // an operation and to free its lock.
+    // The SDK has waited some seconds for running calls and then cancelled them. Their servers still end the operation
+    // and release the lock.
     let _late = tokio::time::timeout(GRACE, running.write()).await;
     ended.map(|_| ()).map_err(|error| Failure::Refused(format!("the MCP service failed: {error}")))
 }
 
-/// The tools, and what they need of the command line.
+/// The tools with the options of the command line.
 #[derive(Debug)]
 struct Tools {
     options: McpOptions,
-    /// Held for reading by each running call.
+    /// Each running call holds this lock for reading.
     running: Arc<RwLock<()>>,
 }
 
@@ -144,7 +142,7 @@ struct Compact {
     /// Whether to say what would be done and change nothing.
     #[serde(default)]
     dry_run: bool,
-    /// What the summary should look at in particular.
+    /// What the summary should pay attention to.
     instructions: Option<String>,
     /// Name of the summarizer instead of the configured one; `extractive` needs no model.
     summarizer: Option<String>,
@@ -200,17 +198,17 @@ impl ServerHandler for Tools {
     }
 }
 
-/// A failure is a result as well, so that the model reads it: what happened, and the ids and numbers behind it.
+/// The result for the client. A failure is a result too, so that the model reads it: its kind, a sentence, and the ids
+/// and numbers behind it.
 fn result(outcome: Result<String, Failure>) -> CallToolResult {
     match outcome {
         Ok(text) => CallToolResult::success(vec![ContentBlock::text(text.trim_end())]),
         Err(failure) => {
             let mut error = failure.to_json()["error"].take();
             error["kind"] = json!(failure.kind());
-            // What it is about: ids and numbers.
-            let facts = if error["data"].is_object() { format!("\n{}", error["data"]) } else { String::new() };
-            let mut result =
-                CallToolResult::error(vec![ContentBlock::text(format!("{}: {failure}{facts}", failure.kind()))]);
+            let data = if error["data"].is_object() { format!("\n{}", error["data"]) } else { String::new() };
+            let text = format!("{}: {failure}{data}", failure.kind());
+            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
             result.structured_content = Some(error);
             result
         }
@@ -218,22 +216,21 @@ fn result(outcome: Result<String, Failure>) -> CallToolResult {
 }
 
 impl Tools {
-    /// The text that answers a call. When `cancelled` is done, the operation is ended first.
+    /// The text that answers a call. `cancelled` ends the operation of the call.
     async fn answer(&self, call: &Call, cancelled: impl Future<Output = ()>) -> Result<String, Failure> {
-        let mut connection = Connection::start(Path::new("sessions"))?;
+        let directory = match &self.options.cwd {
+            Some(cwd) => json!({ "cwd": utf8(&std::path::absolute(cwd).unwrap_or_else(|_| cwd.clone()))? }),
+            None => json!({}),
+        };
+        let mut connection = Connection::start(Path::new(ALL_SESSIONS), directory).await?;
         let outcome = tokio::select! {
             outcome = self.answer_over(&mut connection, call) => outcome,
             () = cancelled => Err(Failure::Refused("the call was cancelled".to_owned())),
         };
-        // After a failure as well: a server that is killed leaves its lock behind.
-        let ended = connection.shutdown().await;
-        let text = outcome?;
-        ended.map(|_| text)
+        connection.finish(outcome).await
     }
 
     async fn answer_over(&self, connection: &mut Connection, call: &Call) -> Result<String, Failure> {
-        let cwd = self.options.cwd.as_deref();
-        connection.initialize(cwd.map_or(json!({}), |cwd| json!({ "cwd": cwd }))).await?;
         match call {
             Call::Recall(call) => {
                 let session = self.open(connection, call.session.as_deref(), true).await?;
@@ -243,14 +240,9 @@ impl Tools {
             Call::ListSessions(call) => {
                 let params = json!({ "all": call.all, "limit": call.limit.unwrap_or(20) });
                 let found = connection.call("listSessions", &params).await?;
-                Ok(match looking::session_list(&found, terminal()) {
-                    list if list.is_empty() => {
-                        "No session was found; with `all` those of other directories are.".to_owned()
-                    }
-                    list if found["nextCursor"].is_string() => {
-                        format!("{list}\n\nThere are more: a larger limit gives them.")
-                    }
-                    list => list,
+                Ok(match inspect::session_list(&found, terminal()) {
+                    lines if lines.is_empty() => "No session was found; `all` lists other directories too.".to_owned(),
+                    lines => with_more(lines, &found),
                 })
             }
             Call::ShowContext(call) => {
@@ -263,13 +255,13 @@ impl Tools {
             }
             Call::Undo(call) => {
                 let session = self.open(connection, call.session.as_deref(), false).await?;
-                let undone = looking::undo_compaction(connection, &session.opened, call.entry_id.as_deref()).await?;
-                Ok(session.titled(&looking::undone_text(&undone, terminal())))
+                let undone = compact::undo_compaction(connection, &session.opened, call.entry_id.as_deref()).await?;
+                Ok(session.titled(&compact::undone_text(&undone, terminal())))
             }
         }
     }
 
-    /// Opens the session that a call names, or the default one.
+    /// Opens the session that a call names, or the default session.
     async fn open(
         &self,
         connection: &mut Connection,
@@ -280,8 +272,7 @@ impl Tools {
             Some(file) => Source::file(file)?.path().to_owned(),
             None => latest(connection).await?,
         };
-        connection.names(&file);
-        let opened = connection.call("openSession", &json!({ "path": file, "readOnly": read_only })).await?;
+        let opened = connection.open_session(&file, read_only).await?;
         Ok(Session { file, opened })
     }
 }
@@ -308,7 +299,7 @@ impl Session {
         &self.opened["sessionId"]
     }
 
-    /// A text that says first which session it is about.
+    /// The text under a title that names the session.
     fn titled(&self, text: &str) -> String {
         format!("Session {}\n\n{text}", self.file.display())
     }
@@ -323,24 +314,19 @@ async fn recall(connection: &Connection, session: &Session, call: &Recall) -> Re
         params["entryIds"] = json!(ids);
     }
     let found = connection.call("recall", &params).await?;
-    let entries = found["entries"].as_array().map_or(&[][..], Vec::as_slice);
-    let omitted = found["omitted"].as_u64().unwrap_or_default();
-    let mut text = match entries.len() as u64 {
+    let omitted = number(&found["omitted"]);
+    let mut text = match length(&found["entries"]) {
         0 if omitted == 0 => "Nothing that a compaction took out of the context answers this. `search` finds words in \
                               every entry, also in those that are still in the context."
             .to_owned(),
-        entries => {
-            format!("{}, {}", count(entries, "entry"), count(found["tokens"].as_u64().unwrap_or_default(), "token"))
-        }
+        entries => format!("{}, {}", count(entries, "entry"), count(number(&found["tokens"]), "token")),
     };
     if omitted > 0 {
         text += &format!("; {} more did not fit: a larger maxTokens gives them", thousands(omitted));
     }
-    for entry in entries {
-        let member = |name: &str| entry[name].as_str().unwrap_or_default();
-        let role = entry["role"].as_str().unwrap_or(member("type"));
+    for entry in list(&found["entries"]) {
         let part = if entry["truncated"] == true { ", in part" } else { "" };
-        text += &format!("\n\n[{} {role}, {}{part}]\n{}", member("entryId"), member("timestamp"), member("text"));
+        text += &format!("\n\n[{}{part}]\n{}", heading(entry), entry["text"].as_str().unwrap_or_default());
     }
     Ok(session.titled(&text))
 }
@@ -349,58 +335,50 @@ async fn search(connection: &mut Connection, call: &Search) -> Result<String, Fa
     let mut params = json!({ "query": call.query, "limit": call.limit.unwrap_or(20) });
     match &call.session {
         Some(file) => {
-            let file = Source::file(Path::new(file))?.path().to_owned();
-            connection.names(&file);
-            let opened = connection.call("openSession", &json!({ "path": file, "readOnly": true })).await?;
+            let opened = connection.open_session(Source::file(Path::new(file))?.path(), true).await?;
             params["sessionId"] = opened["sessionId"].clone();
         }
         None => params["all"] = json!(true),
     }
     let found = connection.call("searchSession", &params).await?;
-    let hits = found["hits"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut text = format!("{} of {}", count(hits.len() as u64, "hit"), call.query);
-    for hit in hits {
-        let member = |name: &str| hit[name].as_str().unwrap_or_default();
-        let role = hit["role"].as_str().unwrap_or(member("type"));
-        text += &format!(
-            "\n\n[{} {role}, {}] {}\n{}",
-            member("entryId"),
-            member("timestamp"),
-            member("path"),
-            member("preview")
-        );
+    let mut text = format!("{} of {}", count(length(&found["hits"]), "hit"), call.query);
+    for hit in list(&found["hits"]) {
+        let (path, preview) = (line_of_member(hit, "path"), line_of_member(hit, "preview"));
+        text += &format!("\n\n[{}] {path}\n{preview}", heading(hit));
     }
-    if found["nextCursor"].is_string() {
-        text += "\n\nThere are more: a larger limit gives them.";
-    }
-    Ok(text)
+    Ok(with_more(text, &found))
+}
+
+/// The id, the role and the time of an entry.
+fn heading(entry: &Value) -> String {
+    let (id, time) = (line_of_member(entry, "entryId"), line_of_member(entry, "timestamp"));
+    format!("{id} {}, {time}", inspect::role_or_type(entry))
+}
+
+/// The text with a note if the result goes on.
+fn with_more(text: String, found: &Value) -> String {
+    if found["nextCursor"].is_string() { text + "\n\nThere are more: a larger limit gives them." } else { text }
 }
 
 async fn show(connection: &Connection, session: &Session, call: &ShowContext) -> Result<String, Failure> {
     let params = json!({ "sessionId": session.id() });
     let text = match call.what {
-        View::Context => looking::context(&connection.call("getContext", &params).await?, terminal()),
+        View::Context => inspect::context_text(&connection.call("getContext", &params).await?, terminal()),
         View::Summary => {
-            let compaction = looking::last_summary(connection, session.id()).await?;
+            let compaction = inspect::compaction_of_summary(connection, session.id()).await?;
             compaction["summary"].as_str().unwrap_or_default().to_owned()
         }
-        View::Tree => {
-            let nodes = connection.call("getTree", &params).await?;
-            let mut drawing = Vec::new();
-            tree::draw(&session.opened, &nodes, false, terminal(), &mut drawing).map_err(Failure::Output)?;
-            String::from_utf8_lossy(&drawing).into_owned()
-        }
+        View::Tree => tree::drawing(&session.opened, &connection.call("getTree", &params).await?, false, terminal()),
     };
     Ok(session.titled(&part(&text, call.offset, call.max_bytes.unwrap_or(20_000))))
 }
 
-/// The part of a text from `offset` on, with where it goes on.
+/// At most `max_bytes` of a text from `offset` on, but at least one character, so that repeated calls reach the end. A
+/// note says where the rest begins.
 fn part(text: &str, offset: usize, max_bytes: usize) -> String {
     let start = text.floor_char_boundary(offset);
-    // At least one character, so that a reader gets on.
-    let end = text
-        .floor_char_boundary(start.saturating_add(max_bytes))
-        .max(text.ceil_char_boundary(start + 1).min(text.len()));
+    let least = text.ceil_char_boundary((start + 1).min(text.len()));
+    let end = text.floor_char_boundary(start.saturating_add(max_bytes)).max(least);
     let rest = match text.len() - end {
         0 => String::new(),
         more => format!("\n\n[{more} more bytes: offset {end} shows them]"),

@@ -1,24 +1,19 @@
 //! The command line: commands for people, and the options of the server.
 //!
-//! Every command starts this program as a server and talks to it over its pipes, as any other
-//! client would; none reaches past the protocol. Output goes to a writer that is passed around.
+//! Every command starts this program as a server and talks to it over its pipes, as any other client does. Output goes
+//! to a writer that is passed around.
 
 mod arguments;
 mod compact;
 mod connection;
 mod demo;
 mod failure;
-mod line_numbers;
-mod looking;
+mod inspect;
 mod mcp;
-mod progress;
 mod report;
 mod shell;
-mod source;
 mod terminal;
-mod text;
 mod tree;
-mod wrapped;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -28,23 +23,21 @@ pub(crate) use arguments::{FramingOption, Invocation, ServerOptions};
 use failure::Failure;
 use terminal::Terminal;
 
-/// Runs a command to its end: output on standard output, failures on standard error.
+/// Runs a command. Its output goes to standard output, a failure to standard error.
 pub(crate) fn run(command: &Command) -> ExitCode {
-    // Without the lock, which another thread of `mcp` may need for its messages.
+    // `mcp` writes from another thread, which would wait for a lock of standard output.
     let mut output = io::stdout();
     let outcome = execute(command, &mut output).and_then(|()| output.flush().map_err(Failure::Output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Who pipes into `head` has read what they wanted.
+        // A reader such as `head` that closes the pipe has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(failure) if command.is_for_programs() => {
-            // Who reads no output has only the exit code.
-            let _told = writeln!(output, "{}", failure.to_json()).and_then(|()| output.flush());
-            ExitCode::from(failure.exit_code())
-        }
         Err(failure) => {
-            // Without standard error there is only the exit code.
-            let _told = writeln!(io::stderr(), "compactd: {failure}");
+            // If the failure cannot be written, the exit code still reports it.
+            let _written = match command.is_for_programs() {
+                true => writeln!(output, "{}", failure.to_json()).and_then(|()| output.flush()),
+                false => writeln!(io::stderr(), "compactd: {failure}"),
+            };
             ExitCode::from(failure.exit_code())
         }
     }
@@ -58,18 +51,18 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
         match command {
             Command::Demo(options) => demo::run(options, terminal, output).await,
             Command::Compact(options) => compact::run(options, terminal, output).await,
-            Command::Undo(options) => looking::undo(options, terminal, output).await,
-            Command::Show(options) => looking::show(options, terminal, output).await,
-            Command::List(options) => looking::list(options, terminal, output).await,
-            Command::Search(options) => looking::search(options, terminal, output).await,
-            Command::Recall(options) => looking::recall(options, terminal, output).await,
+            Command::Undo(options) => compact::undo(options, terminal, output).await,
+            Command::Show(options) => inspect::show(options, terminal, output).await,
+            Command::List(options) => inspect::list(options, terminal, output).await,
+            Command::Search(options) => inspect::search(options, terminal, output).await,
+            Command::Recall(options) => inspect::recall(options, terminal, output).await,
             Command::Tree(options) => tree::run(options, terminal, output).await,
             Command::Mcp(options) => mcp::run(options).await,
             Command::Completions(options) => shell::completions(options, output),
             Command::Man(options) => shell::manual(options, output),
         }
     });
-    // A thread that reads standard input would not end.
+    // Dropping the runtime would wait for a thread that reads standard input.
     runtime.shutdown_background();
     outcome
 }

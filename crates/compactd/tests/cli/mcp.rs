@@ -5,20 +5,20 @@ use std::time::Duration;
 use compactd_client::{Framing, RawServer};
 use serde_json::{Value, json};
 
-use crate::harness::{Place, SAMPLE, wait_for};
+use crate::harness::{SAMPLE, Sandbox, wait_for};
 
 /// Longer than any call takes, on a busy machine too.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// A client of `compactd mcp` that has said hello.
+/// A client of `compactd mcp` that has stderr hello.
 struct Client {
     server: RawServer,
     last_id: u64,
 }
 
 impl Client {
-    fn new(place: &Place, options: &[&str]) -> Self {
-        let command = place.command(&[&["mcp"], options].concat());
+    fn new(sandbox: &Sandbox, options: &[&str]) -> Self {
+        let command = sandbox.command(&[&["mcp"], options].concat());
         let server = RawServer::spawn(command, Framing::Lines).expect("the program starts");
         let mut client = Self { server, last_id: 0 };
         let hello = json!({
@@ -80,7 +80,7 @@ impl Client {
 
 #[test]
 fn the_tools_are_listed() {
-    let mut client = Client::new(&Place::new(), &[]);
+    let mut client = Client::new(&Sandbox::new(), &[]);
     let reply = client.request("tools/list", &json!({}));
     let tools = reply["result"]["tools"].as_array().expect("a list");
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
@@ -94,9 +94,9 @@ fn the_tools_are_listed() {
 
 #[test]
 fn a_session_is_compacted_recalled_from_and_restored() {
-    let place = Place::new();
-    let file = place.file("work.jsonl", SAMPLE);
-    let mut client = Client::new(&place, &["--session", "work.jsonl"]);
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("work.jsonl", SAMPLE);
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
 
     let plan = client.text("compact", &json!({ "dryRun": true }));
     assert!(plan.contains("messages") && plan.contains("Nothing was changed"), "{plan}");
@@ -106,7 +106,7 @@ fn a_session_is_compacted_recalled_from_and_restored() {
     assert!(report.contains("## Goal"), "{report}");
     let after = std::fs::read(&file).expect("readable");
     assert!(after.starts_with(SAMPLE) && after.len() > SAMPLE.len());
-    assert_eq!(place.names(), ["work.jsonl"], "no lock outlives a call");
+    assert_eq!(sandbox.names(), ["work.jsonl"], "no lock outlives a call");
 
     let summary = client.text("show_context", &json!({ "what": "summary" }));
     assert!(summary.contains("## Goal"), "{summary}");
@@ -127,18 +127,18 @@ fn a_session_is_compacted_recalled_from_and_restored() {
 
 #[test]
 fn the_most_recent_session_of_the_directory_is_the_default() {
-    let place = Place::new();
-    let mut client = Client::new(&place, &[]);
+    let sandbox = Sandbox::new();
+    let mut client = Client::new(&sandbox, &[]);
     let (_, text) = client.failure("show_context", &json!({ "what": "context" }));
     assert!(text.contains("list_sessions"), "{text}");
 
     // Sessions lie in a directory that is named after their working directory, which is in their header.
-    let name = place.path().display().to_string().replace('/', "-");
-    let sessions = place.path().join(".pi/agent/sessions").join(format!("-{name}--"));
+    let name = sandbox.path().display().to_string().replace('/', "-");
+    let sessions = sandbox.path().join(".pi/agent/sessions").join(format!("-{name}--"));
     std::fs::create_dir_all(&sessions).expect("directories can be made");
     let header = SAMPLE.iter().position(|byte| *byte == b'\n').expect("a line");
     let mut first: Value = serde_json::from_slice(&SAMPLE[..header]).expect("JSON");
-    first["cwd"] = json!(place.path());
+    first["cwd"] = json!(sandbox.path());
     let session = [first.to_string().as_bytes(), &SAMPLE[header..]].concat();
     std::fs::write(sessions.join("2026-02-16T08-00-00-000Z_work.jsonl"), session).expect("it can be written");
 
@@ -154,10 +154,10 @@ fn the_most_recent_session_of_the_directory_is_the_default() {
 
 #[test]
 fn failures_are_results_with_a_kind_and_the_numbers() {
-    let place = Place::new();
-    place.file("work.jsonl", SAMPLE);
-    place.file("notes.txt", b"dear diary\n");
-    let mut client = Client::new(&place, &[]);
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    sandbox.file("notes.txt", b"dear diary\n");
+    let mut client = Client::new(&sandbox, &[]);
     let mut check = |tool: &str, arguments: Value, kind: &str, part: &str| {
         let (found, text) = client.failure(tool, &arguments);
         assert_eq!(found, kind, "{text}");
@@ -182,42 +182,42 @@ fn failures_are_results_with_a_kind_and_the_numbers() {
 }
 
 /// A directory with the sample and a summarizer that takes a minute and says that it runs by making a file.
-fn place_with_a_slow_summarizer() -> Place {
-    let place = Place::new();
-    place.file("work.jsonl", SAMPLE);
-    std::fs::create_dir_all(place.path().join(".pi/agent")).expect("directories can be made");
-    let script = format!("touch '{}'; exec sleep 60", place.path().join("running").display());
+fn sandbox_with_a_slow_summarizer() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("directories can be made");
+    let script = format!("touch '{}'; exec sleep 60", sandbox.path().join("running").display());
     let settings = json!({ "compactd": {
         "summarizer": "command", "summarizers": { "command": { "command": ["/bin/sh", "-c", script] } },
     } });
-    place.file(".pi/agent/settings.json", settings.to_string().as_bytes());
-    place
+    sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+    sandbox
 }
 
-fn check_that_the_session_is_free(place: &Place) {
-    wait_for("the lock to go", || place.names().iter().all(|name| !name.contains("lock")).then_some(()));
-    assert_eq!(std::fs::read(place.path().join("work.jsonl")).expect("readable"), SAMPLE);
+fn check_that_the_session_is_free(sandbox: &Sandbox) {
+    wait_for("the lock to go", || sandbox.names().iter().all(|name| !name.contains("lock")).then_some(()));
+    assert_eq!(std::fs::read(sandbox.path().join("work.jsonl")).expect("readable"), SAMPLE);
 }
 
 #[test]
 fn a_client_that_leaves_ends_a_running_compaction() {
-    let place = place_with_a_slow_summarizer();
-    let mut client = Client::new(&place, &["--session", "work.jsonl"]);
+    let sandbox = sandbox_with_a_slow_summarizer();
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
     client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
-    wait_for("the summarizer", || place.path().join("running").exists().then_some(()));
+    wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
     client.end();
-    check_that_the_session_is_free(&place);
+    check_that_the_session_is_free(&sandbox);
 }
 
 #[test]
 fn a_call_that_is_cancelled_ends_its_compaction_and_the_server_goes_on() {
-    let place = place_with_a_slow_summarizer();
-    let mut client = Client::new(&place, &["--session", "work.jsonl"]);
+    let sandbox = sandbox_with_a_slow_summarizer();
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
     client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
-    wait_for("the summarizer", || place.path().join("running").exists().then_some(()));
+    wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
     let params = json!({ "requestId": client.last_id });
     client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
-    check_that_the_session_is_free(&place);
+    check_that_the_session_is_free(&sandbox);
     client.text("show_context", &json!({ "what": "tree" }));
     client.end();
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
 pub(crate) const COMMANDS: [&str; 11] =
     ["demo", "compact", "undo", "show", "list", "search", "recall", "tree", "mcp", "completions", "man"];
@@ -21,8 +21,8 @@ fn read_by(program: &str, arguments: &[&str], input: &str) -> Option<String> {
     pipe.write_all(input.as_bytes()).expect("the program reads its input");
     drop(pipe);
     let output = child.wait_with_output().expect("the program ends");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{program} {arguments:?}: {}: {said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{program} {arguments:?}: {}: {stderr}", output.status);
     Some(String::from_utf8(output.stdout).expect("output is UTF-8"))
 }
 
@@ -35,7 +35,7 @@ fn every_shell_gets_completions_that_it_can_read() {
         ("powershell", None),
         ("elvish", Some(("elvish", &["-compileonly"]))),
     ] {
-        let script = Place::new().run(&["completions", shell]).ok();
+        let script = Sandbox::new().run(&["completions", shell]).ok();
         for name in COMMANDS.iter().chain(&["--framing", "--keep-recent"]) {
             // fish lists long options without their dashes.
             assert!(script.contains(name.trim_start_matches('-')), "{name} for {shell}");
@@ -48,7 +48,7 @@ fn every_shell_gets_completions_that_it_can_read() {
 
 #[test]
 fn bash_completes_commands_and_options() {
-    let script = Place::new().run(&["completions", "bash"]).ok();
+    let script = Sandbox::new().run(&["completions", "bash"]).ok();
     let check = |words: &str, expected: &[&str]| {
         let last = words.split(' ').count() - 1;
         let ask = format!(
@@ -65,19 +65,19 @@ fn bash_completes_commands_and_options() {
 
 #[test]
 fn a_shell_that_is_unknown_is_wrong_usage() {
-    let said = Place::new().run(&["completions", "tcsh"]).failed(2);
-    assert!(said.contains("powershell"), "{said}");
+    let stderr = Sandbox::new().run(&["completions", "tcsh"]).failed(2);
+    assert!(stderr.contains("powershell"), "{stderr}");
 }
 
 #[test]
 fn the_manual_has_a_page_for_the_program_and_for_every_command() {
-    let program = Place::new().run(&["man"]).ok();
+    let program = Sandbox::new().run(&["man"]).ok();
     for command in COMMANDS {
         assert!(program.contains(&format!("compactd\\-{command}(1)")), "{command} in\n{program}");
-        let page = Place::new().run(&["man", command]).ok();
+        let page = Sandbox::new().run(&["man", command]).ok();
         assert!(page.contains(&format!(".TH compactd-{command} 1")), "{page}");
     }
-    for (page, words) in [(program, "Exit codes"), (Place::new().run(&["man", "compact"]).ok(), "--keep-recent")] {
+    for (page, words) in [(program, "Exit codes"), (Sandbox::new().run(&["man", "compact"]).ok(), "--keep-recent")] {
         if let Some(shown) = read_by("groff", &["-man", "-ww", "-T", "ascii", "-P", "-cbou"], &page) {
             assert!(shown.contains(words), "{words} in\n{shown}");
         }
@@ -86,6 +86,6 @@ fn the_manual_has_a_page_for_the_program_and_for_every_command() {
 
 #[test]
 fn a_manual_page_of_no_command_is_refused_with_those_that_exist() {
-    let said = Place::new().run(&["man", "compress"]).failed(1);
-    assert!(said.contains("compress") && said.contains("compact, "), "{said}");
+    let stderr = Sandbox::new().run(&["man", "compress"]).failed(1);
+    assert!(stderr.contains("compress") && stderr.contains("compact, "), "{stderr}");
 }
