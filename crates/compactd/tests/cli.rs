@@ -6,6 +6,8 @@ mod commands;
 mod demo;
 #[path = "cli/harness.rs"]
 mod harness;
+#[path = "cli/hook.rs"]
+mod hook;
 #[path = "cli/inspect.rs"]
 mod inspect;
 #[path = "cli/mcp.rs"]

@@ -160,6 +160,8 @@ pub(crate) enum Command {
     Tree(TreeOptions),
     /// Serve recall, search and compaction as MCP tools on stdin and stdout
     Mcp(McpOptions),
+    /// Handle a hook of Claude Code, whose JSON is on standard input
+    Hook,
     /// Print the completions for a shell
     Completions(CompletionsOptions),
     /// Print the manual page of the program or of a command
@@ -170,7 +172,7 @@ impl Command {
     /// Whether programs read the output. A failure is JSON then too.
     pub(crate) fn is_for_programs(&self) -> bool {
         match self {
-            Self::Demo(_) | Self::Mcp(_) | Self::Completions(_) | Self::Man(_) => false,
+            Self::Demo(_) | Self::Mcp(_) | Self::Hook | Self::Completions(_) | Self::Man(_) => false,
             Self::Compact(options) => options.json,
             Self::Undo(options) => options.json,
             Self::Show(options) => options.json,

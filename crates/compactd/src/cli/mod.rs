@@ -8,6 +8,7 @@ mod compact;
 mod connection;
 mod demo;
 mod failure;
+mod hook;
 mod inspect;
 mod mcp;
 mod report;
@@ -58,6 +59,7 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
             Command::Recall(options) => inspect::recall(options, terminal, output).await,
             Command::Tree(options) => tree::run(options, terminal, output).await,
             Command::Mcp(options) => mcp::run(options).await,
+            Command::Hook => hook::run(output).await,
             Command::Completions(options) => shell::completions(options, output),
             Command::Man(options) => shell::manual(options, output),
         }
