@@ -6,26 +6,28 @@ import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { text as read } from "node:stream/consumers";
 
 const FACT = "the password of the heron is blue-17";
+const RESULT = '"type":"tool_result"';
 const SUMMARY = "<summary>We talked about birds.</summary>";
 
 // The model. It asks for `recall` when it is told to, and answers everything else with a sentence.
 const requests = [];
 const model = createServer(async (request, response) => {
-  const text = Buffer.concat(await Array.fromAsync(request)).toString();
+  const text = await read(request);
   if (request.method !== "POST") return response.writeHead(200).end("{}");
   const body = JSON.parse(text);
   if (request.url.includes("count_tokens")) return response.writeHead(200).end(JSON.stringify({ input_tokens: 100 }));
   requests.push(body);
-  const last = JSON.stringify(body.messages.at(-1));
+  const last = JSON.stringify(body.messages.findLast(({ role }) => role === "user"));
   const tool = body.tools?.find(({ name }) => name.endsWith("recall"))?.name;
   let block = { type: "text", text: "I will remember that." };
   if (last.includes("<summary> block")) block = { type: "text", text: SUMMARY };
-  else if (last.includes("tool_result")) block = { type: "text", text: "Here it is." };
+  else if (last.includes(RESULT)) block = { type: "text", text: "Here it is." };
   else if (last.includes("Recall it") && tool) block = { type: "tool_use", id: "toolu_1", name: tool, input: { query: "password heron" } };
   const usage = { input_tokens: 1000, output_tokens: 20 };
-  const message = { id: "msg_1", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, stop_sequence: null, usage };
+  const message = { id: `msg_${requests.length}`, type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, stop_sequence: null, usage };
   const stop_reason = block.type === "tool_use" ? "tool_use" : "end_turn";
   if (!body.stream) return response.writeHead(200).end(JSON.stringify({ ...message, content: [block], stop_reason }));
   const empty = block.type === "text" ? { type: "text", text: "" } : { ...block, input: {} };
@@ -52,7 +54,7 @@ async function claude(prompt, ...options) {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   };
   const child = spawn("claude", ["-p", prompt, "--output-format", "json", ...options], { env, stdio: ["ignore", "pipe", "inherit"], timeout: 120_000 });
-  const output = Buffer.concat(await Array.fromAsync(child.stdout)).toString();
+  const output = await read(child.stdout);
   const result = JSON.parse(output);
   assert.equal(result.is_error, false, output);
   return result;
@@ -74,8 +76,10 @@ assert.ok(readFileSync(session, "utf8").includes(FACT), "the session has what wa
 console.log("archived before the compaction");
 
 await claude("Recall it: which password has the bird?", "--resume", session_id, "--allowedTools", "mcp__plugin_compactd_compactd__recall");
-const [asked, answered] = requests.slice(-2).map(({ messages }) => JSON.stringify(messages));
-assert.ok(asked.includes("We talked about birds."), "the context was compacted");
+const texts = requests.map(({ messages }) => JSON.stringify(messages));
+const asked = texts.findLast((text) => text.includes("Recall it") && !text.includes(RESULT)) ?? "";
+const answered = texts.findLast((text) => text.includes(RESULT)) ?? "";
+assert.ok(asked.includes("We talked about birds."), `the context was compacted: ${asked.slice(-2000)}`);
 assert.ok(!asked.includes(FACT), "the summary lost the fact");
 assert.ok(asked.includes(session), "the reminder names the session");
 console.log("reminded after it");

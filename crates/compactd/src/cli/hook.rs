@@ -1,5 +1,5 @@
-//! `hook`: the hooks of Claude Code. It archives a conversation as a session before Claude Code compacts it, and says
-//! afterwards where the session is.
+//! `hook`: the hooks of Claude Code. It archives a conversation as a session before Claude Code compacts it and before
+//! a tool reads the archive, and says after a compaction where the session is.
 
 use std::io::{Read as _, Write};
 use std::process::Stdio;
@@ -26,11 +26,12 @@ struct Input {
 /// Reads the input of a hook from standard input, and does what its event asks for.
 ///
 /// Nothing goes to `output` before a compaction: Claude Code would take it as an instruction for the summary. A failure
-/// never blocks the compaction, because the exit code of a failure is 1.
+/// blocks neither the compaction nor the tool, because its exit code is 1.
 pub(super) async fn run(output: &mut dyn Write) -> Result<(), Failure> {
     let input = read_input()?;
     match (input.hook_event_name.as_str(), input.source.as_deref()) {
-        ("PreCompact", _) => archive(&input).await.map(|_| ()),
+        // The tools read the archive. Claude Code writes the compaction to its transcript after the session start.
+        ("PreCompact" | "PreToolUse", _) => archive(&input).await.map(|_| ()),
         ("SessionStart", Some("compact")) => {
             let session = archive(&input).await?;
             let specific = json!({ "hookEventName": "SessionStart", "additionalContext": reminder(&session) });
