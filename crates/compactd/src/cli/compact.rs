@@ -69,6 +69,7 @@ fn migration_notice(session: &Value, name: &Path) -> Option<String> {
 async fn prepare(connection: &Connection, session: &Value, options: &CompactOptions) -> Result<Value, Failure> {
     let mut params = call_params(session, options);
     params["include"] = if options.dry_run { json!(["requests"]) } else { json!([]) };
+    params["checkSummarizer"] = json!(options.dry_run);
     let prepared = connection.call("prepareCompaction", &params).await?;
     match prepared["reason"].as_str() {
         None => Ok(prepared),

@@ -1,7 +1,7 @@
 //! `compact` and `tree` on the sample session.
 
 use expect_test::expect;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{SAMPLE, Sandbox, masked};
 
@@ -27,6 +27,51 @@ fn a_dry_run_changes_nothing() {
     assert!(report.ends_with("Nothing was changed: this was a dry run.\n"));
     assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
     assert_eq!(sandbox.names(), ["work.jsonl"]);
+}
+
+/// A dry run asks no model, and fails as the compaction itself would if the summarizer lacks something.
+#[test]
+fn a_dry_run_checks_the_summarizer() {
+    let check = |name: &str, model: Value, expected: &str| {
+        let sandbox = Sandbox::new();
+        let file = sample(&sandbox);
+        std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("the directory can be made");
+        let settings = json!({ "retry": { "enabled": false }, "compactd": { "summarizers": { name: model } } });
+        sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+        let failure = |options: &[&str]| {
+            let arguments = [&["compact", &file, "--summarizer", name], options].concat();
+            sandbox.run(&arguments).failed(1)
+        };
+        let planned = failure(&["--dry-run"]);
+        assert!(planned.contains(expected), "{expected} in {planned}");
+        assert_eq!(failure(&[]), planned);
+        assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
+    };
+    check("anthropic", json!({ "model": "claude-haiku-4-5" }), "ANTHROPIC_API_KEY holds no key");
+    check("anthropic", json!({ "model": "claude-haiku-4-5", "apiKeyCommand": ["no-such-keys"] }), "no-such-keys");
+    check("anthropic", json!({}), "compactd.summarizers.anthropic.model");
+    check(
+        "command",
+        json!({ "command": ["no-such-program", "-m", "x"] }),
+        "no-such-program: failed to start: No such file",
+    );
+    check("command", json!({ "command": ["./work.jsonl"] }), "work.jsonl: failed to start: Permission denied");
+    check("command", json!({ "command": ["/"] }), "failed to start: Permission denied");
+}
+
+#[test]
+fn a_dry_run_asks_no_model() {
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("the directory can be made");
+    let command = json!({ "command": ["/bin/sh", "-c", format!("touch '{}/asked'", sandbox.path().display())] });
+    let settings = json!({ "compactd": { "summarizer": ["anthropic", "command"], "summarizers": {
+        "anthropic": { "model": "claude-haiku-4-5" }, "command": command,
+    } } });
+    sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+    // The first summarizer has no key; the second one would write.
+    sandbox.run(&["compact", &file, "--dry-run"]).ok();
+    assert_eq!(sandbox.names(), [".pi", "work.jsonl"]);
 }
 
 #[test]
