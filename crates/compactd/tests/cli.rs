@@ -16,5 +16,7 @@ mod mcp;
 mod oddities;
 #[path = "cli/shell.rs"]
 mod shell;
+#[path = "cli/transcripts.rs"]
+mod transcripts;
 #[path = "cli/usage.rs"]
 mod usage;

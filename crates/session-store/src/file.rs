@@ -12,4 +12,4 @@ mod seen;
 pub use file_log::{FileLog, OpenedFile};
 pub use file_store::FileStore;
 pub use paths::resolve as resolve_path;
-pub use regular::{append_to_regular_file, read_regular_file};
+pub use regular::{append_to_regular_file, open_regular_file, read_regular_file};

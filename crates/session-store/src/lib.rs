@@ -43,7 +43,9 @@ mod store;
 
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use error::StoreError;
-pub use file::{FileLog, FileStore, OpenedFile, append_to_regular_file, read_regular_file, resolve_path};
+pub use file::{
+    FileLog, FileStore, OpenedFile, append_to_regular_file, open_regular_file, read_regular_file, resolve_path,
+};
 pub use header::SessionHeader;
 pub use index::labels::Label;
 pub use locator::Locator;

@@ -46,6 +46,14 @@ pub(super) enum Failure {
         /// The data of the error.
         data: Value,
     },
+    /// A transcript that cannot be imported.
+    #[error("{text}")]
+    Transcript {
+        /// The text for a person.
+        text: String,
+        /// The kind of the failure, the file and the numbers.
+        data: Value,
+    },
     /// There was nothing to do.
     #[error("{text}")]
     NothingToDo {
@@ -102,7 +110,7 @@ impl Failure {
             Self::Refused(_) => "refused",
             Self::Arguments(_) => "invalidArguments",
             Self::Call { .. } => "serverGone",
-            Self::Answered { data, .. } | Self::NothingToDo { data, .. } => {
+            Self::Answered { data, .. } | Self::NothingToDo { data, .. } | Self::Transcript { data, .. } => {
                 ["kind", "reason"].iter().find_map(|name| data[*name].as_str()).unwrap_or("nothingToDo")
             }
         }
@@ -111,7 +119,7 @@ impl Failure {
     /// The failure as JSON.
     pub(super) fn to_json(&self) -> Value {
         let mut error = json!({ "message": self.to_string() });
-        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } = self
+        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } | Self::Transcript { data, .. } = self
             && !data.is_null()
         {
             error["data"] = data.clone();

@@ -7,8 +7,10 @@ mod arguments;
 mod compact;
 mod connection;
 mod demo;
+mod export;
 mod failure;
 mod hook;
+mod import;
 mod inspect;
 mod mcp;
 mod report;
@@ -57,6 +59,8 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
             Command::List(options) => inspect::list(options, terminal, output).await,
             Command::Search(options) => inspect::search(options, terminal, output).await,
             Command::Recall(options) => inspect::recall(options, terminal, output).await,
+            Command::Import(options) => import::run(options, terminal, output).await,
+            Command::Export(options) => export::run(options, output).await,
             Command::Tree(options) => tree::run(options, terminal, output).await,
             Command::Mcp(options) => mcp::run(options).await,
             Command::Hook => hook::run(output).await,

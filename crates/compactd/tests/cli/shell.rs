@@ -5,8 +5,22 @@ use std::process::{Command, Stdio};
 
 use crate::harness::Sandbox;
 
-pub(crate) const COMMANDS: [&str; 12] =
-    ["demo", "compact", "undo", "show", "list", "search", "recall", "tree", "mcp", "hook", "completions", "man"];
+pub(crate) const COMMANDS: [&str; 14] = [
+    "demo",
+    "compact",
+    "undo",
+    "show",
+    "list",
+    "search",
+    "recall",
+    "tree",
+    "import",
+    "export",
+    "mcp",
+    "hook",
+    "completions",
+    "man",
+];
 
 /// Gives `input` to a program and returns its output; `None` if it is not installed.
 #[expect(clippy::print_stderr, reason = "a check that is left out is named")]

@@ -48,6 +48,12 @@ pub(crate) fn open_itself(path: &Path, options: &OpenOptions) -> io::Result<File
     open_checked(path, options, no_follow())
 }
 
+/// Opens the regular file that `path` leads to for reading, without waiting. Fails with `InvalidInput` for
+/// what is no regular file, which is not opened.
+pub fn open_regular_file(path: &Path) -> io::Result<File> {
+    open(path, File::options().read(true))
+}
+
 /// The bytes of the regular file that `path` leads to. Nothing is read beyond the length that the file
 /// had when it was opened.
 ///
