@@ -100,6 +100,15 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
         newer_node: true,
         ..host("pi", "pi/README.md")
     },
+    // The official SDK of MCP drives the server.
+    Host { installs_in_home: true, ..host("mcp", "mcp/README.md") },
+    Host {
+        then: "claude plugin validate --strict ../compactd/clients/claude-code
+claude plugin validate --strict ../compactd
+node ../compactd/clients/claude-code/test/run.mjs",
+        installs_in_home: true,
+        ..host("claude-code", "claude-code/README.md")
+    },
     Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
     Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
     host("langchain", "adapters/langchain/README.md"),

@@ -1559,6 +1559,11 @@ class PrepareCompactionParams(TypedDict):
     # The session.
     sessionId: str
 
+    # Whether to fail as `compact` would if no summarizer can write: its settings are incomplete, or
+    # its key or
+    # program is missing. Nothing is asked or started.
+    checkSummarizer: NotRequired[bool]
+
     # What the summary should look at.
     customInstructions: NotRequired[str | None]
 
@@ -1573,6 +1578,9 @@ class PrepareCompactionParams(TypedDict):
 
     # Settings for this call: members of `compaction`, or the shape that `updateSettings` takes.
     settings: NotRequired[FreeObject | None]
+
+    # The summarizer whose requests are planned, instead of the configured one, or a list of them.
+    summarizer: NotRequired[SummarizerChoice | None]
 
 
 @final

@@ -1327,6 +1327,12 @@ export type PreparationPart =
 export interface PrepareCompactionParams {
   /** The session. */
   sessionId: string;
+  /**
+   * Whether to fail as `compact` would if no summarizer can write: its settings are incomplete, or
+   * its key or
+   * program is missing. Nothing is asked or started.
+   */
+  checkSummarizer?: boolean;
   /** What the summary should look at. */
   customInstructions?: string | null;
   /** The oldest entry that would stay verbatim, in place of the one that the settings give. */
@@ -1337,6 +1343,8 @@ export interface PrepareCompactionParams {
   leafId?: string | null;
   /** Settings for this call: members of `compaction`, or the shape that `updateSettings` takes. */
   settings?: FreeObject | null;
+  /** The summarizer whose requests are planned, instead of the configured one, or a list of them. */
+  summarizer?: SummarizerChoice | null;
 }
 
 /** Result of `prepareCompaction`. */

@@ -1,4 +1,4 @@
-//! The log: lines are written by a thread of their own, so that nothing waits for who reads them.
+//! The log. A separate thread writes its lines, so that the server never waits for the reader of the log.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait to be written; more are dropped.
-const MOST_WAITING: usize = 1024;
+/// Maximum number of lines that wait to be written. Further lines are dropped.
+const MAX_WAITING: usize = 1024;
 
-/// Where log lines go. Writing to it never waits and never fails: what finds no room is dropped, and the
-/// next line that is written tells how many were.
+/// The target of log lines. A write never waits and never fails. If the queue is full, the line is dropped, and the next
+/// written line reports how many were.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     lines: SyncSender<Line>,
@@ -22,27 +22,27 @@ pub(crate) struct Log {
 #[derive(Debug)]
 enum Line {
     Text(Vec<u8>),
-    /// All lines before are written: the sender is told.
+    /// A request to signal that all earlier lines are written.
     Flush(SyncSender<()>),
 }
 
 impl Log {
-    /// Starts the thread that writes to `output`. What it cannot write is lost.
+    /// Starts the thread that writes to `output`. Lines that it cannot write are lost.
     ///
-    /// Fails where the system gives no thread.
+    /// # Errors
+    /// The system starts no thread.
     pub(crate) fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
-        let (sender, receiver) = sync_channel(MOST_WAITING);
+        let (sender, receiver) = sync_channel(MAX_WAITING);
         let log = Self { lines: sender, dropped: Arc::default() };
         let dropped = Arc::clone(&log.dropped);
         std::thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(output, &receiver, &dropped))?;
         Ok(log)
     }
 
-    /// Waits until what was logged is written, for at most `limit`.
+    /// Waits until all logged lines are written, for at most `limit`.
     pub(crate) fn flush(&self, limit: Duration) {
         let (sender, receiver) = sync_channel(1);
         if self.lines.try_send(Line::Flush(sender)).is_ok() {
-            // Late or not, there is no more to do.
             let _ = receiver.recv_timeout(limit);
         }
     }
@@ -77,7 +77,6 @@ fn write_lines(mut output: impl Write, lines: &Receiver<Line>, dropped: &AtomicU
                 if lost > 0 {
                     let _ = writeln!(output, "{lost} lines of the log were dropped: nobody read them in time");
                 }
-                // Where the log is gone there is nobody to tell.
                 let _ = output.write_all(&text);
             }
             Line::Flush(sender) => drop(sender.send(())),
@@ -91,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// An output that takes a line when it is let.
+    /// An output that takes one line for each message on `lets`, and every line once that channel is closed.
     struct Gate {
         lets: mpsc::Receiver<()>,
         taken: Arc<Mutex<Vec<u8>>>,
@@ -99,7 +98,6 @@ mod tests {
 
     impl Write for Gate {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Once nobody lets any more, all is taken.
             let _ = self.lets.recv();
             self.taken.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -111,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_takes_are_dropped_and_counted() {
+    fn lines_that_do_not_fit_are_dropped_and_counted() {
         let (lets, gate) = mpsc::channel();
         let taken = Arc::new(Mutex::new(Vec::new()));
         let mut log = Log::spawn(Gate { lets: gate, taken: Arc::clone(&taken) }).unwrap();
-        for number in 0..3 * MOST_WAITING {
+        for number in 0..3 * MAX_WAITING {
             log.write_all(format!("line {number}\n").as_bytes()).unwrap();
         }
         log.flush(Duration::from_millis(10));
@@ -126,6 +124,6 @@ mod tests {
         log.flush(Duration::from_secs(60));
         let text = String::from_utf8(taken.lock().unwrap().clone()).unwrap();
         assert!(text.contains("lines of the log were dropped"), "{text}");
-        assert!(text.contains("line 0\n") && text.lines().count() >= MOST_WAITING, "{text}");
+        assert!(text.contains("line 0\n") && text.lines().count() >= MAX_WAITING, "{text}");
     }
 }

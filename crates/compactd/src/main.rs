@@ -1,4 +1,4 @@
-//! `compactd`: the server without arguments, a few commands for people with them.
+//! `compactd`: the server, and commands for people.
 
 mod cli;
 mod log;
@@ -16,25 +16,24 @@ use tracing_subscriber::filter::LevelFilter;
 use cli::{FramingOption, Invocation, ServerOptions};
 use log::Log;
 
-/// How long the last lines of the log may take to be read.
-const LAST_LINES: Duration = Duration::from_millis(200);
+/// Maximum time to wait for the last lines of the log.
+const LOG_FLUSH_LIMIT: Duration = Duration::from_millis(200);
 
-/// What a person reads who starts the server by hand.
-const AT_A_TERMINAL: &str = "compactd is a server and waits for JSON-RPC messages on standard input, one on a line. \
+/// The hint for a person who starts the server in a terminal.
+const TERMINAL_HINT: &str = "compactd is a server and waits for JSON-RPC messages on standard input, one on a line. \
                              End it with Ctrl-D; `compactd --help` shows the commands for people.";
 
 fn main() -> ExitCode {
     match Invocation::read(std::env::args_os()) {
         Ok(Invocation::Serve(options)) => {
             if stdin().is_terminal() && stderr().is_terminal() {
-                // Programs start the server over pipes; a person at a terminal would see nothing.
-                let _ = writeln!(stderr(), "{AT_A_TERMINAL}");
+                let _ = writeln!(stderr(), "{TERMINAL_HINT}");
             }
             run_server(&options)
         }
         Ok(Invocation::Run(command)) => cli::run(&command),
         Err(error) => {
-            // Where the terminal is gone there is nobody to tell.
+            // Without a terminal, the exit code reports the error.
             let _ = error.print();
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
@@ -45,7 +44,7 @@ fn run_server(options: &ServerOptions) -> ExitCode {
     let log = match start_log(options) {
         Ok(log) => log,
         Err(error) => {
-            // There is no log to tell it, and where standard error is gone there is nobody to tell.
+            // Without a log and standard error, the exit code reports the error.
             let _ = writeln!(stderr(), "error: {error:#}");
             return ExitCode::FAILURE;
         }
@@ -60,12 +59,12 @@ fn run_server(options: &ServerOptions) -> ExitCode {
         tracing::error!("{error:#}");
         ExitCode::FAILURE
     });
-    log.flush(LAST_LINES);
+    log.flush(LOG_FLUSH_LIMIT);
     code
 }
 
-/// Logs go to standard error or to a file: standard output is for the protocol alone. So do panics, whose
-/// usual report would wait for a standard error that nobody reads.
+/// Starts the log, which goes to standard error or a file because standard output carries only the protocol. Panics go
+/// to the log too: their default report would block if nobody reads standard error.
 fn start_log(options: &ServerOptions) -> anyhow::Result<Log> {
     let level: LevelFilter = options.log_level.name().parse()?;
     let log = match &options.log_file {

@@ -6,10 +6,16 @@ mod commands;
 mod demo;
 #[path = "cli/harness.rs"]
 mod harness;
-#[path = "cli/looking.rs"]
-mod looking;
+#[path = "cli/hook.rs"]
+mod hook;
+#[path = "cli/inspect.rs"]
+mod inspect;
+#[path = "cli/mcp.rs"]
+mod mcp;
 #[path = "cli/oddities.rs"]
 mod oddities;
+#[path = "cli/shell.rs"]
+mod shell;
 #[path = "cli/transcripts.rs"]
 mod transcripts;
 #[path = "cli/usage.rs"]

@@ -79,7 +79,7 @@ pub use engine::Engine;
 pub use error::{EngineError, ErrorKind, SummarizerFailure};
 pub use host::{Event, Host};
 pub use navigator::{BegunNavigation, NavigationOperation, NavigationRequest, Route};
-pub use operation::Begun;
+pub use operation::{Begun, check_summarizers};
 pub use operations::SessionTurn;
 pub use session::OpenSession;
 pub use settings::Settings;

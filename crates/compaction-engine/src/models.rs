@@ -41,6 +41,11 @@ pub trait Model: Send + Sync + Debug {
         true
     }
 
+    /// The failure of every request, as far as it is known without one: a key or a program is missing.
+    fn known_failure(&self) -> Option<ModelError> {
+        None
+    }
+
     /// Makes one request, without retries. `on_delta` gets every piece of the answer before its end; a model that
     /// answers in one piece need not call it. Dropping the future cancels the request and frees its connections and
     /// processes.

@@ -304,6 +304,24 @@ impl SummaryOperation {
     }
 }
 
+/// Fails like an operation whose summarizers all fail, if all of them are known to fail without a request.
+///
+/// # Errors
+/// The error of the only summarizer, or [`EngineError::EverySummarizerFailed`].
+pub fn check_summarizers(chain: &Chain) -> Result<(), EngineError> {
+    let failures: Option<Vec<_>> =
+        chain.iter().map(|summarizer| Some((summarizer, summarizer.known_failure()?))).collect();
+    match failures.unwrap_or_default() {
+        failures if failures.is_empty() => Ok(()),
+        mut failures if failures.len() == 1 => Err(failures.remove(0).1),
+        failures => {
+            let retryable = failures.last().is_some_and(|(_, error)| error.is_retryable());
+            let failures = failures.iter().map(|(summarizer, error)| failure(summarizer.name(), error, 1)).collect();
+            Err(EngineError::EverySummarizerFailed { failures, retryable })
+        }
+    }
+}
+
 /// The failure of a summarizer that made at least `requests` requests.
 fn failure(summarizer: &str, error: &EngineError, requests: u32) -> SummarizerFailure {
     SummarizerFailure {

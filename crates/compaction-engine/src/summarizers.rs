@@ -166,6 +166,11 @@ pub trait Summarizer: Send + Sync + Debug {
         false
     }
 
+    /// The failure of every summary, as far as it is known without a request: a key or a program is missing.
+    fn known_failure(&self) -> Option<EngineError> {
+        None
+    }
+
     /// Writes one summary. Dropping the future cancels the work.
     ///
     /// # Errors

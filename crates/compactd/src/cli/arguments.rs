@@ -1,15 +1,15 @@
-//! What can be asked of the program on its command line.
+//! The definition of the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use compaction_core::transcripts::Agent;
 
-/// Bytes that a message may have by default: 64 MiB (protocol, Framing).
+/// Default for the maximum bytes of a message: 64 MiB (protocol, Framing).
 pub(crate) const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// What the program is to do.
+/// The task of this process.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Invocation {
     /// Serve JSON-RPC on standard input and output.
@@ -19,13 +19,12 @@ pub(crate) enum Invocation {
 }
 
 impl Invocation {
-    /// Reads the arguments of this process, the program's name first.
+    /// Reads the arguments of this process. The first one is the name of the program.
     ///
-    /// Editors start the server without arguments and wait for it, so that this case does not pay
-    /// for building the parser.
+    /// Editors start the server without arguments and wait for it, so this case does not build the parser.
     ///
     /// # Errors
-    /// The text that belongs on the terminal and the exit code: also for `--help` and `--version`.
+    /// A text for the terminal with an exit code, also for `--help` and `--version`.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         if arguments.len() < 2 {
@@ -34,6 +33,11 @@ impl Invocation {
         let arguments = Arguments::try_parse_from(arguments)?;
         Ok(arguments.command.map_or(Self::Serve(arguments.server), Self::Run))
     }
+}
+
+/// The definition of the command line for generators of completions and manual pages.
+pub(crate) fn definition() -> clap::Command {
+    Arguments::command()
 }
 
 const AFTER_HELP: &str = "\
@@ -76,7 +80,7 @@ struct Arguments {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Server options")]
 pub(crate) struct ServerOptions {
-    /// How messages are told apart; auto goes by the first byte
+    /// How messages are separated; auto decides by the first byte
     #[arg(long, value_enum, default_value_t = FramingOption::Auto, value_name = "FRAMING")]
     pub(crate) framing: FramingOption,
     /// Refuse larger messages; takes KiB, MiB and GiB
@@ -101,18 +105,18 @@ impl Default for ServerOptions {
     }
 }
 
-/// How messages are told apart (protocol, Framing).
+/// How messages are separated (protocol, Framing).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FramingOption {
-    /// By the first byte that is not white space.
+    /// The first byte that is not white space decides.
     Auto,
     /// One JSON text per line.
     Lines,
-    /// `Content-Length` headers, as LSP has them.
+    /// `Content-Length` headers, as in LSP.
     Headers,
 }
 
-/// How much is logged.
+/// The least severe level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
     Off,
@@ -124,7 +128,7 @@ pub(crate) enum LogLevel {
 }
 
 impl LogLevel {
-    /// The level's name, as filters of `tracing-subscriber` take it.
+    /// The name of the level for a filter of `tracing-subscriber`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -137,14 +141,14 @@ impl LogLevel {
     }
 }
 
-/// Commands that a person runs.
+/// The commands for people.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub(crate) enum Command {
-    /// Walk a sample session: open, compact, navigate, and watch the exchange
+    /// Watch a sample session being opened, compacted and navigated
     Demo(DemoOptions),
     /// Compact a session file, or say what would happen
     Compact(CompactOptions),
-    /// Take the last compaction of a session file back
+    /// Take back the last compaction of a session file
     Undo(UndoOptions),
     /// Show the context, the last summary or an entry of a session file
     Show(ShowOptions),
@@ -152,21 +156,29 @@ pub(crate) enum Command {
     List(ListOptions),
     /// Find entries by their words, in one session file or in all sessions
     Search(SearchOptions),
-    /// Give back what compactions took out of the context
+    /// Find what compactions removed from the context
     Recall(RecallOptions),
     /// Draw the tree of a session file
     Tree(TreeOptions),
-    /// Make sessions of the transcripts of other agents
+    /// Import transcripts of other agents as sessions
     Import(ImportOptions),
     /// Print the messages of a session in the shape of a model interface
     Export(ExportOptions),
+    /// Serve recall, search and compaction as MCP tools on stdin and stdout
+    Mcp(McpOptions),
+    /// Handle a hook of Claude Code, whose JSON is on standard input
+    Hook,
+    /// Print the completions for a shell
+    Completions(CompletionsOptions),
+    /// Print the manual page of the program or of a command
+    Man(ManOptions),
 }
 
 impl Command {
-    /// Whether the output is for programs, so that a failure is JSON as well.
+    /// Whether programs read the output. A failure is JSON then too.
     pub(crate) fn is_for_programs(&self) -> bool {
         match self {
-            Self::Demo(_) => false,
+            Self::Demo(_) | Self::Mcp(_) | Self::Hook | Self::Completions(_) | Self::Man(_) => false,
             Self::Compact(options) => options.json,
             Self::Undo(options) => options.json,
             Self::Show(options) => options.json,
@@ -198,7 +210,7 @@ pub(crate) struct UndoOptions {
     pub(crate) json: bool,
 }
 
-/// What `show` shows.
+/// The parts of a session that `show` can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shown {
     /// What the model sees
@@ -232,7 +244,7 @@ pub(crate) struct ListOptions {
     /// List the sessions of all directories
     #[arg(long)]
     pub(crate) all: bool,
-    /// Sessions at most
+    /// Maximum number of sessions
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u64,
     /// Print the result as one JSON object
@@ -249,7 +261,7 @@ pub(crate) struct SearchOptions {
     /// The session file, or - for standard input; all sessions without it
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Hits at most
+    /// Maximum number of hits
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u64,
     /// Print the result as one JSON object
@@ -263,10 +275,10 @@ pub(crate) struct RecallOptions {
     /// The session file, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What is looked for
+    /// The question
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
-    /// Tokens that are given back at most
+    /// Maximum tokens of the passages
     #[arg(long, value_name = "TOKENS", default_value_t = 2000)]
     pub(crate) max_tokens: u64,
     /// Print the result as one JSON object
@@ -276,12 +288,10 @@ pub(crate) struct RecallOptions {
 
 /// Options of `demo`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(
-    long_about = "Starts this program as a server, copies a sample session to a temporary directory and walks it:\n\
-                        open, context, dry run, compaction, navigation with a branch summary. No key, no network."
-)]
+#[command(long_about = "Starts this program as a server and drives it with a copy of a sample session:\n\
+                        open, context, dry run, compaction, navigation with a branch summary. No key, no network.")]
 pub(crate) struct DemoOptions {
-    /// Print every message of the exchange whole
+    /// Print every message of the exchange in full
     #[arg(long)]
     pub(crate) full: bool,
 }
@@ -303,10 +313,10 @@ pub(crate) struct CompactOptions {
     /// Say what would be done and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// What the summary should look at in particular
+    /// What the summary should pay attention to
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
-    /// Who writes the summary, instead of the configured one: extractive
+    /// The summarizer, instead of the configured one; extractive needs no model
     #[arg(long, value_name = "NAME")]
     pub(crate) summarizer: Option<String>,
     /// Tokens of recent context that stay as they are
@@ -397,7 +407,7 @@ fn parse_agent(text: &str) -> Result<Agent, String> {
 /// Options of `tree`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(
-    long_about = "Draws the tree of a session file, which is opened for reading alone. Stretches without branches,\n\
+    long_about = "Draws the tree of a session file, which is opened for reading only. Stretches without branches,\n\
                         labels or summaries are folded into one line."
 )]
 pub(crate) struct TreeOptions {
@@ -412,7 +422,46 @@ pub(crate) struct TreeOptions {
     pub(crate) json: bool,
 }
 
-/// Reads a number of bytes: `4096`, `64KiB`, `64MiB`, `1GiB`.
+/// Options of `mcp`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(
+    long_about = "Serves the Model Context Protocol on standard input and output, for agents that take tools from other\n\
+                  programs: recall, search, list_sessions, show_context, compact and undo.",
+    after_help = "Example:\n  claude mcp add compactd -- compactd mcp"
+)]
+pub(crate) struct McpOptions {
+    /// The session of tools that name none, instead of the most recent one of the directory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session: Option<PathBuf>,
+    /// The directory whose sessions and settings count, instead of the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = "Examples:\n  \
+                  compactd completions bash > ~/.local/share/bash-completion/completions/compactd\n  \
+                  compactd completions fish > ~/.config/fish/completions/compactd.fish\n  \
+                  compactd completions zsh > ~/.zfunc/_compactd")]
+pub(crate) struct CompletionsOptions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = "Examples:\n  \
+                  compactd man | man -l -\n  \
+                  compactd man compact > ~/.local/share/man/man1/compactd-compact.1")]
+pub(crate) struct ManOptions {
+    /// The command, instead of the program
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+}
+
+/// Parses a number of bytes: `4096`, `64KiB`, `64MiB`, `1GiB`.
 fn parse_bytes(text: &str) -> Result<usize, String> {
     let (digits, unit) = text.split_at(text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len()));
     let shift = match unit.trim().to_ascii_lowercase().as_str() {
@@ -443,13 +492,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_holds_together() {
-        use clap::CommandFactory;
-        Arguments::command().debug_assert();
+    fn the_definition_is_consistent() {
+        definition().debug_assert();
     }
 
     #[test]
-    fn the_way_without_the_parser_gives_what_the_parser_would() {
+    fn no_arguments_give_what_the_parser_gives() {
         let parsed = Arguments::try_parse_from(["compactd"]).expect("no argument is right usage");
         assert_eq!(parsed.server, server(&[]));
         assert_eq!(parsed.command, None);

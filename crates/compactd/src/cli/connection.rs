@@ -1,54 +1,72 @@
-//! The server as a child process, as every client has it.
+//! The server that a command starts as its child process, and the session that it opens there.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::Command;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use compactd_client::{Direction, Notification, Server};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::failure::Failure;
 
-/// A message and the way it went.
+/// The file name that means standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// The name in errors that concern no single session file.
+pub(super) const ALL_SESSIONS: &str = "sessions";
+
+/// A message and its direction.
 pub(super) type Frame = (Direction, String);
 
 /// A server that was started for one command.
 #[derive(Debug)]
 pub(super) struct Connection {
     server: Server,
-    frames: Arc<Mutex<Vec<Frame>>>,
     file: PathBuf,
+    /// The messages of the exchange, if they are recorded.
+    frames: Option<Arc<Mutex<Vec<Frame>>>>,
 }
 
 impl Connection {
-    /// Starts this very program as a server; errors will be told as being about `file`.
-    pub(super) fn start(file: &Path) -> Result<Self, Failure> {
+    /// Starts this program as a server and initializes it. `more` holds further members of the parameters; errors name
+    /// `file`.
+    pub(super) async fn start(file: &Path, more: Value) -> Result<Self, Failure> {
+        let connection = Self::spawn(file, None)?;
+        connection.call("initialize", &initialize_params(more)).await?;
+        Ok(connection)
+    }
+
+    /// Starts this program as a server that is not initialized yet, and records every message.
+    pub(super) fn recording(file: &Path) -> Result<Self, Failure> {
+        Self::spawn(file, Some(Arc::default()))
+    }
+
+    fn spawn(file: &Path, frames: Option<Arc<Mutex<Vec<Frame>>>>) -> Result<Self, Failure> {
         let program =
             std::env::current_exe().map_err(|source| Failure::System { doing: "find this program", source })?;
         let mut command = Command::new(program);
         command.args(["--framing", "lines", "--log-level", "error"]);
-        let frames = Arc::<Mutex<Vec<Frame>>>::default();
-        let tapped = Arc::clone(&frames);
-        let tap = move |direction, message: &str| lock(&tapped).push((direction, message.to_owned()));
-        let server = Server::options().tap(tap).spawn(command);
-        let server = server.map_err(|source| Failure::of_call("initialize", source, file))?;
-        Ok(Self { server, frames, file: file.to_owned() })
+        let mut options = Server::options();
+        if let Some(frames) = frames.clone() {
+            options = options.tap(move |direction, message: &str| {
+                frames.lock().unwrap_or_else(PoisonError::into_inner).push((direction, message.to_owned()));
+            });
+        }
+        let server = options.spawn(command).map_err(|source| Failure::of_call("initialize", source, file))?;
+        Ok(Self { server, file: file.to_owned(), frames })
     }
 
-    /// Says hello; `more` are further members of the parameters.
-    pub(super) async fn initialize(&self, more: Value) -> Result<Value, Failure> {
-        self.call("initialize", &initialize_params(more)).await
-    }
-
-    /// Makes a call and gives its result.
+    /// Makes a call and returns its result.
     pub(super) async fn call(&self, method: &'static str, params: &Value) -> Result<Value, Failure> {
         self.call_watching(method, params, |_| ()).await
     }
 
-    /// Makes a call and reads its result as `R`: texts of messages stay as they are in raw values.
+    /// Makes a call and reads its result as `R`. Raw values keep the texts of messages unchanged.
     pub(super) async fn call_for<R: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -59,7 +77,7 @@ impl Connection {
         outcome.map_err(|source| Failure::of_call(method, source, &self.file))
     }
 
-    /// Makes a call and hands over the notifications that come before its reply.
+    /// Makes a call and passes the notifications that arrive before its reply to `watch`.
     pub(super) async fn call_watching(
         &self,
         method: &'static str,
@@ -74,38 +92,139 @@ impl Connection {
                 outcome = &mut reply => break outcome,
             }
         };
-        // Those that the server sent before its reply are here by now.
+        // All notifications that the server sent before its reply have arrived.
         while let Some(Ok(notification)) = self.server.try_next_notification() {
             watch(&notification);
         }
         outcome.map_err(|source| Failure::of_call(method, source, &self.file))
     }
 
-    /// The messages since the last time, in the order of the pipes.
-    pub(super) fn take_frames(&self) -> Vec<Frame> {
-        std::mem::take(&mut *lock(&self.frames))
+    /// Opens the session file `path`, which later errors name. Returns the result of `openSession`.
+    pub(super) async fn open_session(&mut self, path: &Path, read_only: bool) -> Result<Value, Failure> {
+        path.clone_into(&mut self.file);
+        self.call("openSession", &json!({ "path": utf8(path)?, "readOnly": read_only })).await
     }
 
-    /// Ends the server; true if it ended as it should.
+    /// Returns the recorded messages since the last call, in the order of the pipes.
+    pub(super) fn take_frames(&self) -> Vec<Frame> {
+        let take = |frames: &Arc<Mutex<Vec<Frame>>>| {
+            std::mem::take(&mut *frames.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        self.frames.as_ref().map(take).unwrap_or_default()
+    }
+
+    /// Ends the server and returns `outcome`. Call it after a failure too: a server that is killed leaves its lock
+    /// behind.
+    pub(super) async fn finish<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
+        let ended = self.shutdown().await;
+        let value = outcome?;
+        ended.map(|_| value)
+    }
+
+    /// Ends the server. Returns whether its exit code was 0.
     pub(super) async fn shutdown(&self) -> Result<bool, Failure> {
         let status = self.server.shutdown().await;
         Ok(status.map_err(|source| Failure::Call { method: "shutdown", source })?.success())
     }
 }
 
-/// Parameters of `initialize`, as the commands send them.
+/// The parameters of `initialize`, extended by the members of `more`.
 pub(super) fn initialize_params(more: Value) -> Value {
-    let mut params = json!({
+    let params = json!({
         "protocolVersion": 1,
         "clientInfo": { "name": "compactd-cli", "version": env!("CARGO_PKG_VERSION") },
         "processId": std::process::id(),
     });
-    if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
-        params.extend(more);
-    }
-    params
+    with_members(params, more)
 }
 
-fn lock(frames: &Mutex<Vec<Frame>>) -> MutexGuard<'_, Vec<Frame>> {
-    frames.lock().unwrap_or_else(PoisonError::into_inner)
+/// The object `value` with the members of the object `more`.
+pub(super) fn with_members(mut value: Value, more: Value) -> Value {
+    if let (Value::Object(members), Value::Object(more)) = (&mut value, more) {
+        members.extend(more);
+    }
+    value
+}
+
+/// The path as text. The protocol is JSON, which holds no other bytes than UTF-8.
+pub(super) fn utf8(path: &Path) -> Result<&str, Failure> {
+    let refused = || Failure::Refused(format!("{}: the protocol takes only file names in UTF-8", path.display()));
+    path.to_str().ok_or_else(refused)
+}
+
+/// The items of a JSON array; none if it is something else.
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The number of items of a JSON array.
+pub(super) fn length(value: &Value) -> u64 {
+    list(value).len() as u64
+}
+
+/// A JSON number; 0 if it is something else.
+pub(super) fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+/// The session file of a command, or a copy of what standard input holds.
+#[derive(Debug)]
+pub(super) struct Source {
+    path: PathBuf,
+    name: PathBuf,
+    /// Holds the copy of standard input.
+    _directory: Option<TempDir>,
+}
+
+impl Source {
+    /// The session file `file`, or standard input if it is `-`.
+    ///
+    /// # Errors
+    /// The input cannot be read, or the command `writes` and the source is standard input.
+    pub(super) fn of(file: &Path, writes: bool) -> Result<Self, Failure> {
+        if file != Path::new(STANDARD_INPUT) {
+            return Self::file(file);
+        }
+        if writes {
+            let text = "standard input can only be read: name a file, or add --dry-run to compact";
+            return Err(Failure::Refused(text.to_owned()));
+        }
+        let system = |doing| move |source| Failure::System { doing, source };
+        let directory = TempDir::with_prefix("compactd-").map_err(system("create a temporary directory"))?;
+        let path = directory.path().join("standard-input.jsonl");
+        let mut copy = std::fs::File::create(&path).map_err(system("copy standard input"))?;
+        io::copy(&mut io::stdin().lock(), &mut copy).map_err(system("read standard input"))?;
+        Ok(Self { path, name: PathBuf::from("standard input"), _directory: Some(directory) })
+    }
+
+    /// The session file `file`; `-` has no special meaning.
+    ///
+    /// # Errors
+    /// The name is not UTF-8.
+    pub(super) fn file(file: &Path) -> Result<Self, Failure> {
+        let path = std::path::absolute(file);
+        let path = path.map_err(|source| Failure::File { path: file.to_owned(), source })?;
+        utf8(&path)?;
+        Ok(Self { path, name: file.to_owned(), _directory: None })
+    }
+
+    /// The absolute path of the file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of the source in reports and errors.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Starts a server and opens the session there. Returns the result of `openSession` too.
+    pub(super) async fn open(&self, read_only: bool) -> Result<(Connection, Value), Failure> {
+        let connection = Connection::start(&self.name, json!({})).await?;
+        let params = json!({ "path": utf8(&self.path)?, "readOnly": read_only });
+        match connection.call("openSession", &params).await {
+            Ok(session) => Ok((connection, session)),
+            Err(failure) => connection.finish(Err(failure)).await,
+        }
+    }
 }

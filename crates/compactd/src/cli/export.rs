@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 use session_store::{Durability, FileStore, Locator, OpenOptions, SessionStore as _, StoreError};
 
 use super::arguments::{ExportFormat, ExportOptions};
-use super::connection::Connection;
+use super::connection::{Connection, Source};
 use super::failure::Failure;
-use super::source::Source;
 
 /// Messages of one call of `appendMessages`.
 const AT_ONCE: usize = 1000;

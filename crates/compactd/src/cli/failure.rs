@@ -1,4 +1,4 @@
-//! Why a command failed, in words that say what to do.
+//! Failures of commands. Each text says what happened and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,58 +6,60 @@ use std::path::{Path, PathBuf};
 use compactd_client::{ClientError, RpcError};
 use serde_json::{Value, json};
 
-use super::terminal::one_line;
-use super::text::{count, thousands};
+use super::terminal::{count, one_line, thousands};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The output could not be written; a reader that went away is no failure to report.
+    /// The output could not be written.
     #[error("write the output: {0}")]
     Output(io::Error),
     /// The runtime, the temporary directory or the program itself could not be used.
     #[error("{doing}: {source}")]
     System {
-        /// What was tried.
+        /// What the program tried to do.
         doing: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file that was named cannot be read.
+    /// A file cannot be read.
     #[error("{}: {source}", one_line(&path.display().to_string()))]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// What was asked for cannot be done; the text says why and what to do.
+    /// The command cannot do what it should. The text says why.
     #[error("{0}")]
     Refused(String),
+    /// A tool does not take these arguments.
+    #[error("{0}")]
+    Arguments(String),
     /// The server refused a call.
     #[error("{text}")]
     Answered {
-        /// Why, and what to do.
+        /// The text for a person.
         text: String,
-        /// The code of the error.
+        /// The JSON-RPC code of the error.
         code: i32,
-        /// Its data.
+        /// The data of the error.
         data: Value,
     },
     /// A transcript that cannot be imported.
     #[error("{text}")]
     Transcript {
-        /// Why, and what to do.
+        /// The text for a person.
         text: String,
-        /// The kind of the failure, the file, and the numbers.
+        /// The kind of the failure, the file and the numbers.
         data: Value,
     },
-    /// There was nothing to do; the text says why.
+    /// There was nothing to do.
     #[error("{text}")]
     NothingToDo {
-        /// What a person reads.
+        /// The text for a person.
         text: String,
-        /// The numbers and ids behind it.
+        /// The ids and numbers behind the text.
         data: Value,
     },
     /// The call got no answer.
@@ -65,13 +67,13 @@ pub(super) enum Failure {
     Call {
         /// The method.
         method: &'static str,
-        /// Why not.
+        /// The error of the client.
         source: ClientError,
     },
 }
 
 impl Failure {
-    /// A call that failed; refusals are explained with the file that they are about.
+    /// A failed call. An error of the server is explained for the session file `file`.
     pub(super) fn of_call(method: &'static str, source: ClientError, file: &Path) -> Self {
         match source.rpc() {
             Some(error) => {
@@ -86,12 +88,12 @@ impl Failure {
         }
     }
 
-    /// Nothing to do, for a reason that has no numbers.
+    /// Nothing to do, for a reason without numbers.
     pub(super) fn nothing(text: &str) -> Self {
         Self::NothingToDo { text: text.to_owned(), data: Value::Null }
     }
 
-    /// The exit code of a command that ends so.
+    /// The exit code of the command.
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::NothingToDo { .. } => 3,
@@ -99,10 +101,27 @@ impl Failure {
         }
     }
 
-    /// The failure for programs.
+    /// The kind of the failure, which is the server's name for it if there is one.
+    pub(super) fn kind(&self) -> &str {
+        match self {
+            Self::Output(_) => "output",
+            Self::System { .. } => "system",
+            Self::File { .. } => "file",
+            Self::Refused(_) => "refused",
+            Self::Arguments(_) => "invalidArguments",
+            Self::Call { .. } => "serverGone",
+            Self::Answered { data, .. } | Self::NothingToDo { data, .. } | Self::Transcript { data, .. } => {
+                ["kind", "reason"].iter().find_map(|name| data[*name].as_str()).unwrap_or("nothingToDo")
+            }
+        }
+    }
+
+    /// The failure as JSON.
     pub(super) fn to_json(&self) -> Value {
         let mut error = json!({ "message": self.to_string() });
-        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } | Self::Transcript { data, .. } = self {
+        if let Self::NothingToDo { data, .. } | Self::Answered { data, .. } | Self::Transcript { data, .. } = self
+            && !data.is_null()
+        {
             error["data"] = data.clone();
         }
         if let Self::Answered { code, .. } = self {
@@ -112,8 +131,8 @@ impl Failure {
     }
 }
 
-/// What the error means for the file, and what to do about it.
-pub(super) fn explain(method: &str, error: &RpcError, file: &Path) -> String {
+/// Explains an error of the server: what it means for the file, and what to do.
+fn explain(method: &str, error: &RpcError, file: &Path) -> String {
     let data = error.data.as_ref().unwrap_or(&Value::Null);
     let file = one_line(&file.display().to_string());
     let message = one_line(&error.message);
@@ -127,14 +146,13 @@ pub(super) fn explain(method: &str, error: &RpcError, file: &Path) -> String {
         "summarizerFailed" => format!("the summarizer failed: {message}. The session is unchanged; {}", retry(data)),
         "summaryRejected" => format!("the summary was rejected: {message}. The session is unchanged; try again"),
         "writeFailed" => format!("{file} could not be written: {message}. Nothing was changed"),
-        "invalidParams" => format!("{message}. See compactd {method} --help"),
+        "invalidParams" => message,
         "invalidSettings" => format!("a setting is wrong: {message}"),
         _ => format!("{method}: {message} (code {})", error.code),
     }
 }
 
-/// Why nothing would be compacted, with the numbers; also for `prepareCompaction`, which answers
-/// them as a result.
+/// Explains why nothing would be compacted. `data` is the data of the error, or the result of `prepareCompaction`.
 pub(super) fn nothing_to_compact(data: &Value) -> String {
     if data["contextTokens"] == 0 {
         return "nothing to compact: the session has no messages".to_owned();
@@ -150,10 +168,10 @@ pub(super) fn nothing_to_compact(data: &Value) -> String {
         let (tokens, keep) = (thousands(tokens), thousands(keep));
         text += &format!(": the context has {tokens} tokens, and the {keep} most recent ones are always kept");
     }
-    text + ". A smaller --keep-recent would compact more"
+    text + ". Keeping fewer recent tokens (--keep-recent) would compact more"
 }
 
-/// Says which compaction is the last one.
+/// Explains that nothing follows the last compaction, and names it.
 pub(super) fn already_compacted(data: &Value) -> String {
     let compaction = data["compactionId"].as_str().map(one_line);
     let id = compaction.map(|id| format!(" ({id})")).unwrap_or_default();
@@ -170,7 +188,7 @@ fn retry(data: &Value) -> String {
     let attempts = data["attempts"].as_u64().map(|attempts| format!(" after {}", count(attempts, "attempt")));
     match data["retryable"].as_bool() {
         Some(true) => format!("gave up{}, a later try may work", attempts.unwrap_or_default()),
-        _ => "check its settings, or take another one with --summarizer".to_owned(),
+        _ => "check its settings, or choose another one (--summarizer)".to_owned(),
     }
 }
 
@@ -187,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_says_what_to_do() {
+    fn every_error_of_the_server_is_explained() {
         check(
             json!({"kind": "sessionLocked", "pid": 4711, "host": "box"}),
             expect![
@@ -201,7 +219,7 @@ mod tests {
         check(
             json!({"kind": "nothingToCompact", "contextTokens": 1200, "keepRecentTokens": 20000, "messages": 8}),
             expect![
-                "nothing to compact: the context has 1,200 tokens, and the 20,000 most recent ones are always kept. A smaller --keep-recent would compact more"
+                "nothing to compact: the context has 1,200 tokens, and the 20,000 most recent ones are always kept. Keeping fewer recent tokens (--keep-recent) would compact more"
             ],
         );
         check(

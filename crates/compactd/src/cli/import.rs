@@ -27,8 +27,7 @@ use self::sources::{Transcript, transcript_at, transcripts_in};
 use super::arguments::ImportOptions;
 use super::connection::Connection;
 use super::failure::Failure;
-use super::terminal::{Terminal, one_line};
-use super::text::count;
+use super::terminal::{Terminal, count, one_line};
 
 /// Bytes of one read.
 const CHUNK: usize = 256 << 10;
@@ -45,7 +44,7 @@ pub(super) async fn run(options: &ImportOptions, terminal: Terminal, output: &mu
     let path = path.map_err(|source| Failure::File { path: options.path.clone(), source })?;
     let metadata = std::fs::metadata(&path).map_err(|source| Failure::File { path: path.clone(), source })?;
     let (found, skipped) = if metadata.is_dir() { transcripts_in(&path)? } else { (vec![transcript_at(&path)], 0) };
-    let connection = Connection::start(&options.path)?;
+    let connection = Connection::start(&options.path, json!({})).await?;
     let outcome = import_all(&connection, &found, options, metadata.is_dir()).await;
     // A killed server leaves its locks behind, so it is shut down after a failure too.
     let ended = connection.shutdown().await;
@@ -83,7 +82,6 @@ async fn import_all(
     options: &ImportOptions,
     is_directory: bool,
 ) -> Result<Vec<Value>, Failure> {
-    connection.initialize(json!({})).await?;
     let mut outcomes = Vec::new();
     for transcript in found {
         match import_one(connection, transcript, options).await {

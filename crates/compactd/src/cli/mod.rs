@@ -1,7 +1,7 @@
 //! The command line: commands for people, and the options of the server.
 //!
-//! Every command starts this program as a server and talks to it over its pipes, as any other
-//! client would; none reaches past the protocol. Output goes to a writer that is passed around.
+//! Every command starts this program as a server and talks to it over its pipes, as any other client does. Output goes
+//! to a writer that is passed around.
 
 mod arguments;
 mod compact;
@@ -9,16 +9,14 @@ mod connection;
 mod demo;
 mod export;
 mod failure;
+mod hook;
 mod import;
-mod line_numbers;
-mod looking;
-mod progress;
+mod inspect;
+mod mcp;
 mod report;
-mod source;
+mod shell;
 mod terminal;
-mod text;
 mod tree;
-mod wrapped;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -28,22 +26,21 @@ pub(crate) use arguments::{FramingOption, Invocation, ServerOptions};
 use failure::Failure;
 use terminal::Terminal;
 
-/// Runs a command to its end: output on standard output, failures on standard error.
+/// Runs a command. Its output goes to standard output, a failure to standard error.
 pub(crate) fn run(command: &Command) -> ExitCode {
-    let mut output = io::stdout().lock();
+    // `mcp` writes from another thread, which would wait for a lock of standard output.
+    let mut output = io::stdout();
     let outcome = execute(command, &mut output).and_then(|()| output.flush().map_err(Failure::Output));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Who pipes into `head` has read what they wanted.
+        // A reader such as `head` that closes the pipe has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(failure) if command.is_for_programs() => {
-            // Who reads no output has only the exit code.
-            let _told = writeln!(output, "{}", failure.to_json()).and_then(|()| output.flush());
-            ExitCode::from(failure.exit_code())
-        }
         Err(failure) => {
-            // Without standard error there is only the exit code.
-            let _told = writeln!(io::stderr(), "compactd: {failure}");
+            // If the failure cannot be written, the exit code still reports it.
+            let _written = match command.is_for_programs() {
+                true => writeln!(output, "{}", failure.to_json()).and_then(|()| output.flush()),
+                false => writeln!(io::stderr(), "compactd: {failure}"),
+            };
             ExitCode::from(failure.exit_code())
         }
     }
@@ -53,18 +50,25 @@ fn execute(command: &Command, output: &mut dyn Write) -> Result<(), Failure> {
     let terminal = Terminal::of_stdout();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::System { doing: "start the runtime", source })?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         match command {
             Command::Demo(options) => demo::run(options, terminal, output).await,
             Command::Compact(options) => compact::run(options, terminal, output).await,
-            Command::Undo(options) => looking::undo(options, terminal, output).await,
-            Command::Show(options) => looking::show(options, terminal, output).await,
-            Command::List(options) => looking::list(options, terminal, output).await,
-            Command::Search(options) => looking::search(options, terminal, output).await,
-            Command::Recall(options) => looking::recall(options, terminal, output).await,
+            Command::Undo(options) => compact::undo(options, terminal, output).await,
+            Command::Show(options) => inspect::show(options, terminal, output).await,
+            Command::List(options) => inspect::list(options, terminal, output).await,
+            Command::Search(options) => inspect::search(options, terminal, output).await,
+            Command::Recall(options) => inspect::recall(options, terminal, output).await,
             Command::Import(options) => import::run(options, terminal, output).await,
             Command::Export(options) => export::run(options, output).await,
             Command::Tree(options) => tree::run(options, terminal, output).await,
+            Command::Mcp(options) => mcp::run(options).await,
+            Command::Hook => hook::run(output).await,
+            Command::Completions(options) => shell::completions(options, output),
+            Command::Man(options) => shell::manual(options, output),
         }
-    })
+    });
+    // Dropping the runtime would wait for a thread that reads standard input.
+    runtime.shutdown_background();
+    outcome
 }

@@ -1,18 +1,17 @@
-//! What a compaction would do, and what it did.
+//! The reports of a dry run and of a compaction.
 
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::terminal::{Terminal, cut, one_line};
-use super::text::{change, count, thousands, time};
-use super::wrapped::wrapped;
+use super::connection::{length, list, number};
+use super::terminal::{Terminal, change, count, cut, one_line, thousands, time, wrapped};
 
-/// Files of each kind that a report names; more are counted.
+/// Maximum number of files, and of diagnostics, that a report names. The rest is counted.
 const SHOWN_FILES: usize = 6;
 
-/// What a compaction would do, with the numbers that a report names.
+/// What a compaction would do, in numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     file: String,
@@ -23,7 +22,7 @@ pub(super) struct Plan {
     kept: u64,
     /// Estimated tokens of the messages that are kept.
     pub(super) kept_tokens: u64,
-    /// The oldest entry that stays verbatim.
+    /// The id of the oldest entry that stays verbatim.
     pub(super) first_kept_entry: String,
     /// Its line in the file.
     pub(super) first_kept_line: Option<u64>,
@@ -31,12 +30,12 @@ pub(super) struct Plan {
     read: Vec<String>,
     modified: Vec<String>,
     requests: Vec<u64>,
-    oddities: Vec<String>,
+    diagnostics: Vec<String>,
 }
 
 impl Plan {
-    /// Reads it from the results of `openSession`, `prepareCompaction` (without messages) and
-    /// `getContext`, which may be asked for what follows [`last_evicted`].
+    /// Reads a plan from the results of `openSession`, `prepareCompaction` (without messages) and `getContext` (which
+    /// may hold only what follows [`last_evicted`]).
     pub(super) fn new(session: &Value, prepared: &Value, context: &Value, file: &Path) -> Self {
         let preparation = &prepared["preparation"];
         let has_previous_summary = preparation["previousSummary"].is_string();
@@ -61,18 +60,18 @@ impl Plan {
             read,
             modified,
             requests: list(&prepared["requests"]).iter().map(|request| number(&request["estimatedTokens"])).collect(),
-            oddities: oddities(session, context),
+            diagnostics: diagnostics(session, context),
             ..Self::default()
         }
     }
 
-    /// The messages of the context that are kept: the last ones.
+    /// The kept messages of the context, which are its last ones.
     pub(super) fn kept_messages<'a>(&self, context: &'a Value) -> &'a [Value] {
         let messages = list(&context["messages"]);
         &messages[messages.len().saturating_sub(usize::try_from(self.kept).unwrap_or(usize::MAX))..]
     }
 
-    /// The plan for programs.
+    /// The plan as JSON.
     pub(super) fn to_json(&self) -> Value {
         json!({
             "dryRun": true,
@@ -92,7 +91,7 @@ impl Plan {
     }
 }
 
-/// The newest entry that a preparation (without messages) would compact away.
+/// The id of the newest entry that the compaction would remove from the context. `prepared` holds ids, no messages.
 pub(super) fn last_evicted(prepared: &Value) -> Option<&str> {
     let preparation = &prepared["preparation"];
     let parts = [&preparation["turnPrefixMessages"], &preparation["messagesToSummarize"]];
@@ -113,12 +112,12 @@ pub(super) fn planned(plan: &Plan, terminal: Terminal) -> String {
     let (requests, input) = (plan.requests.len() as u64, plan.requests.iter().sum());
     report
         .line("ask", &format!("{} to the summarizer, {} tokens in all", count(requests, "request"), thousands(input)));
-    report.oddities(&plan.oddities);
-    report.closing("Nothing was changed. Without --dry-run it is done.");
+    report.diagnostics(&plan.diagnostics);
+    report.closing("Nothing was changed: this was a dry run.");
     report.text
 }
 
-/// The report of a compaction: `result` is that of `compact`, with `line`, the line of its entry.
+/// The report of a compaction. `result` is the result of `compact` with the member `line`, the line of its entry.
 pub(super) fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: Terminal) -> String {
     let mut report = Report::new(terminal);
     report.title(&format!("Compacted {} in {}", plan.file, time(took)));
@@ -137,17 +136,17 @@ pub(super) fn compacted(plan: &Plan, result: &Value, took: Duration, terminal: T
     if let Some(retained) = retained(&result["retention"]) {
         report.line("holds on to", &retained);
     }
-    report.oddities(&plan.oddities);
+    report.diagnostics(&plan.diagnostics);
     report.closing("The summarised entries are still in the file; only the model does not see them any more.");
     report.text
 }
 
-/// Headings of the second level.
-pub(super) fn headings(summary: &str) -> Vec<String> {
+/// The second-level headings of a summary.
+fn headings(summary: &str) -> Vec<String> {
     summary.lines().filter_map(|line| line.strip_prefix("## ")).map(one_line).collect()
 }
 
-/// A report under construction: a title, then lines of a word and what it is about.
+/// A report under construction: a title, then lines that begin with a name.
 struct Report {
     terminal: Terminal,
     text: String,
@@ -175,9 +174,9 @@ impl Report {
         }
     }
 
-    fn oddities(&mut self, oddities: &[String]) {
-        for oddity in oddities {
-            self.line("odd", &self.terminal.yellow(oddity));
+    fn diagnostics(&mut self, diagnostics: &[String]) {
+        for diagnostic in diagnostics {
+            self.line("odd", &self.terminal.yellow(diagnostic));
         }
     }
 
@@ -205,7 +204,7 @@ fn author(result: &Value) -> String {
     }
 }
 
-/// How much of what was compacted away is still said, by class.
+/// The share of the removed facts that the summary keeps, by class.
 fn retained(retention: &Value) -> Option<String> {
     let class = |name: &str| Some(format!("{name} {:.0} %", retention[name].as_f64()? * 100.0));
     let classes = ["files", "requests", "errors", "identifiers", "constraints"].map(class);
@@ -229,19 +228,21 @@ fn file_list(files: &[String], columns: usize) -> String {
     format!("{number}: {names}{more}")
 }
 
-fn oddities(session: &Value, context: &Value) -> Vec<String> {
+fn diagnostics(session: &Value, context: &Value) -> Vec<String> {
     let all = list(&session["diagnostics"]).iter().chain(list(&context["diagnostics"]));
-    let said = |diagnostic: &Value| {
-        let line = diagnostic["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
-        format!("{line}{}", text(&diagnostic["message"]))
-    };
-    let mut said: Vec<String> = all.map(said).collect();
-    let more = said.len().saturating_sub(SHOWN_FILES);
-    said.truncate(SHOWN_FILES);
+    let mut lines: Vec<String> = all.map(diagnostic_line).collect();
+    let more = lines.len().saturating_sub(SHOWN_FILES);
+    lines.truncate(SHOWN_FILES);
     if more > 0 {
-        said.push(format!("and {more} more"));
+        lines.push(format!("and {more} more"));
     }
-    said
+    lines
+}
+
+/// A diagnostic of the server on one line, with the line of the file that it is about.
+pub(super) fn diagnostic_line(diagnostic: &Value) -> String {
+    let line = diagnostic["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
+    format!("{line}{}", text(&diagnostic["message"]))
 }
 
 fn union(left: &[String], right: &[String]) -> Vec<String> {
@@ -253,21 +254,9 @@ fn texts(value: &Value) -> Vec<String> {
     list(value).iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn length(value: &Value) -> u64 {
-    list(value).len() as u64
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_default()
-}
-
 fn text(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default();
-    // Summaries keep their lines; everything else is shown on one.
+    // A summary keeps its lines.
     if text.contains('\n') { text.to_owned() } else { one_line(text) }
 }
 

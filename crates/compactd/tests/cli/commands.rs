@@ -1,12 +1,12 @@
 //! `compact` and `tree` on the sample session.
 
 use expect_test::expect;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{Place, SAMPLE, masked};
+use crate::harness::{SAMPLE, Sandbox, masked};
 
-fn sample(place: &Place) -> String {
-    place.file("work.jsonl", SAMPLE).to_str().expect("UTF-8").to_owned()
+fn sample(sandbox: &Sandbox) -> String {
+    sandbox.file("work.jsonl", SAMPLE).to_str().expect("UTF-8").to_owned()
 }
 
 fn names(report: &str) -> Vec<&str> {
@@ -20,20 +20,65 @@ fn names(report: &str) -> Vec<&str> {
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let place = Place::new();
-    let file = sample(&place);
-    let report = place.run(&["compact", &file, "--dry-run"]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    let report = sandbox.run(&["compact", &file, "--dry-run"]).ok();
     assert_eq!(names(&report), ["summarise", "keep", "read", "modified", "ask"]);
-    assert!(report.ends_with("Nothing was changed. Without --dry-run it is done.\n"));
+    assert!(report.ends_with("Nothing was changed: this was a dry run.\n"));
     assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
-    assert_eq!(place.names(), ["work.jsonl"]);
+    assert_eq!(sandbox.names(), ["work.jsonl"]);
+}
+
+/// A dry run asks no model, and fails as the compaction itself would if the summarizer lacks something.
+#[test]
+fn a_dry_run_checks_the_summarizer() {
+    let check = |name: &str, model: Value, expected: &str| {
+        let sandbox = Sandbox::new();
+        let file = sample(&sandbox);
+        std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("the directory can be made");
+        let settings = json!({ "retry": { "enabled": false }, "compactd": { "summarizers": { name: model } } });
+        sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+        let failure = |options: &[&str]| {
+            let arguments = [&["compact", &file, "--summarizer", name], options].concat();
+            sandbox.run(&arguments).failed(1)
+        };
+        let planned = failure(&["--dry-run"]);
+        assert!(planned.contains(expected), "{expected} in {planned}");
+        assert_eq!(failure(&[]), planned);
+        assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
+    };
+    check("anthropic", json!({ "model": "claude-haiku-4-5" }), "ANTHROPIC_API_KEY holds no key");
+    check("anthropic", json!({ "model": "claude-haiku-4-5", "apiKeyCommand": ["no-such-keys"] }), "no-such-keys");
+    check("anthropic", json!({}), "compactd.summarizers.anthropic.model");
+    check(
+        "command",
+        json!({ "command": ["no-such-program", "-m", "x"] }),
+        "no-such-program: failed to start: No such file",
+    );
+    check("command", json!({ "command": ["./work.jsonl"] }), "work.jsonl: failed to start: Permission denied");
+    check("command", json!({ "command": ["/"] }), "failed to start: Permission denied");
+}
+
+#[test]
+fn a_dry_run_asks_no_model() {
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("the directory can be made");
+    let command = json!({ "command": ["/bin/sh", "-c", format!("touch '{}/asked'", sandbox.path().display())] });
+    let settings = json!({ "compactd": { "summarizer": ["anthropic", "command"], "summarizers": {
+        "anthropic": { "model": "claude-haiku-4-5" }, "command": command,
+    } } });
+    sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+    // The first summarizer has no key; the second one would write.
+    sandbox.run(&["compact", &file, "--dry-run"]).ok();
+    assert_eq!(sandbox.names(), [".pi", "work.jsonl"]);
 }
 
 #[test]
 fn a_compaction_adds_one_line_and_says_where() {
-    let place = Place::new();
-    let file = sample(&place);
-    let whole = place.run(&["compact", &file]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    let whole = sandbox.run(&["compact", &file]).ok();
     let (report, summary) = whole.split_once("any more.\n\n").expect("the report ends, and the summary follows");
     assert!(summary.starts_with("## Goal\n") && summary.contains("\n## Next Steps\n"), "{summary}");
     assert_eq!(
@@ -44,9 +89,9 @@ fn a_compaction_adds_one_line_and_says_where() {
     let added = after.as_bytes().strip_prefix(SAMPLE).expect("what was there is still there");
     let entry: Value = serde_json::from_slice(added).expect("one line was added");
     assert_eq!(entry["type"], "compaction");
-    let place_of_summary = format!("entry {} (line {})", entry["id"].as_str().expect("an id"), after.lines().count());
-    assert!(report.contains(&place_of_summary), "{place_of_summary} in\n{report}");
-    assert_eq!(place.names(), ["work.jsonl"], "the lock is gone");
+    let summary_line = format!("entry {} (line {})", entry["id"].as_str().expect("an id"), after.lines().count());
+    assert!(report.contains(&summary_line), "{summary_line} in\n{report}");
+    assert_eq!(sandbox.names(), ["work.jsonl"], "the lock is gone");
     let kept = entry["firstKeptEntryId"].as_str().expect("an id");
     let line = 1 + after.lines().position(|line| line.contains(&format!("\"id\":\"{kept}\""))).expect("it exists");
     assert!(report.contains(&format!("{kept} (line {line})")), "{report}");
@@ -54,11 +99,11 @@ fn a_compaction_adds_one_line_and_says_where() {
 
 #[test]
 fn the_report_for_programs_is_one_json_object() {
-    let place = Place::new();
-    let file = sample(&place);
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
     let read = |output: String| serde_json::from_str::<Value>(&output).expect("JSON");
-    let plan = read(place.run(&["compact", &file, "--dry-run", "--json"]).ok());
-    let done = read(place.run(&["compact", &file, "--json"]).ok());
+    let plan = read(sandbox.run(&["compact", &file, "--dry-run", "--json"]).ok());
+    let done = read(sandbox.run(&["compact", &file, "--json"]).ok());
     assert_eq!(plan["tokensBefore"], done["tokensBefore"]);
     assert_eq!(plan["firstKeptEntryId"], done["firstKeptEntryId"]);
     assert!(done["tokensAfter"].as_u64() < done["tokensBefore"].as_u64());
@@ -67,11 +112,11 @@ fn the_report_for_programs_is_one_json_object() {
 
 #[test]
 fn less_is_kept_if_asked() {
-    let place = Place::new();
-    let file = sample(&place);
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
     let kept = |more: &[&str]| {
         let arguments = [&["compact", &file, "--dry-run", "--json"], more].concat();
-        let plan: Value = serde_json::from_str(&place.run(&arguments).ok()).expect("JSON");
+        let plan: Value = serde_json::from_str(&sandbox.run(&arguments).ok()).expect("JSON");
         plan["tokensKept"].as_u64().expect("a number")
     };
     assert!(kept(&["--keep-recent", "5000"]) < kept(&[]));
@@ -79,22 +124,22 @@ fn less_is_kept_if_asked() {
 
 #[test]
 fn instructions_reach_the_summarizer() {
-    let place = Place::new();
-    let file = sample(&place);
-    place.run(&["compact", &file, "--instructions", "keep the numbers of the forecast"]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    sandbox.run(&["compact", &file, "--instructions", "keep the numbers of the forecast"]).ok();
 }
 
 #[test]
 fn a_second_compaction_says_that_there_is_nothing_to_do() {
-    let place = Place::new();
-    let file = sample(&place);
-    place.run(&["compact", &file]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    sandbox.run(&["compact", &file]).ok();
     let before = std::fs::read(&file).expect("readable");
-    let said = place.run(&["compact", &file]).failed(3);
+    let stderr = sandbox.run(&["compact", &file]).failed(3);
     expect![[r#"
         compactd: already compacted: nothing follows the last compaction (ID). Go on with the session first
     "#]]
-    .assert_eq(&said.replace(&format!("({}", id_of_last_line(&before)), "(ID"));
+    .assert_eq(&stderr.replace(&format!("({}", id_of_last_line(&before)), "(ID"));
     assert_eq!(std::fs::read(&file).expect("readable"), before);
 }
 
@@ -106,12 +151,12 @@ fn id_of_last_line(file: &[u8]) -> String {
 
 #[test]
 fn the_tree_of_the_sample() {
-    let place = Place::new();
-    let file = sample(&place);
-    let drawn = place.run(&["tree", &file]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    let drawn = sandbox.run(&["tree", &file]).ok();
     let marks = ["├─", "summary", "compaction", "[", "◀"];
     let marked = drawn.lines().filter(|line| marks.iter().any(|mark| line.contains(mark)));
-    let shape: Vec<String> = marked.map(|line| masked(line, &place).chars().take(46).collect()).collect();
+    let shape: Vec<String> = marked.map(|line| masked(line, &sandbox).chars().take(46).collect()).collect();
     expect![[r#"
         • ID assistant  Done and committed. A level is
         ├─• ID assistant  The alerts remember nothing 
@@ -130,21 +175,21 @@ fn the_tree_of_the_sample() {
 
 #[test]
 fn the_tree_shows_a_new_compaction_as_the_leaf() {
-    let place = Place::new();
-    let file = sample(&place);
-    place.run(&["compact", &file]).ok();
-    let drawn = place.run(&["tree", &file]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    sandbox.run(&["compact", &file]).ok();
+    let drawn = sandbox.run(&["tree", &file]).ok();
     let last = drawn.lines().rev().nth(1).expect("a line, and what was folded");
     assert!(last.contains("compaction") && last.ends_with("◀ leaf"), "{last}");
 }
 
 #[test]
 fn the_whole_tree_has_a_line_per_entry_and_nodes_for_programs() {
-    let place = Place::new();
-    let file = sample(&place);
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
     let entries = SAMPLE.iter().filter(|byte| **byte == b'\n').count() - 1;
-    assert_eq!(place.run(&["tree", &file, "--all"]).ok().lines().count(), entries + 1);
-    let tree: Value = serde_json::from_str(&place.run(&["tree", &file, "--json"]).ok()).expect("JSON");
+    assert_eq!(sandbox.run(&["tree", &file, "--all"]).ok().lines().count(), entries + 1);
+    let tree: Value = serde_json::from_str(&sandbox.run(&["tree", &file, "--json"]).ok()).expect("JSON");
     assert_eq!(tree["nodes"].as_array().map(Vec::len), Some(entries));
     assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
 }

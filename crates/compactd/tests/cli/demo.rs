@@ -1,11 +1,11 @@
-//! The demo, from its first line to its last.
+//! The whole demo.
 
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
-/// The steps: their titles and the names of what went over the pipes.
+/// The titles of the steps and the names of their notifications.
 fn skeleton(output: &str) -> String {
     let name = |line: &str| match line.get(..3).map(str::trim) {
         Some("→") => None,
@@ -24,7 +24,7 @@ fn skeleton(output: &str) -> String {
 
 #[test]
 fn it_shows_each_step_and_ends_well() {
-    let output = Place::new().run(&["demo"]).ok();
+    let output = Sandbox::new().run(&["demo"]).ok();
     expect![[r#"
         1. initialize: a host says hello
         2. openSession: a session of four days of work
@@ -53,7 +53,7 @@ fn it_shows_each_step_and_ends_well() {
 
 #[test]
 fn it_is_read_in_half_a_minute() {
-    let output = Place::new().run(&["demo"]).ok();
+    let output = Sandbox::new().run(&["demo"]).ok();
     assert!(output.lines().count() <= 80, "{} lines", output.lines().count());
     assert!(output.lines().all(|line| line.chars().count() <= 120));
     assert!(!output.contains('\u{1b}'), "no colours without a terminal");
@@ -61,7 +61,7 @@ fn it_is_read_in_half_a_minute() {
 
 #[test]
 fn the_compaction_makes_the_context_much_smaller() {
-    let output = Place::new().run(&["demo"]).ok();
+    let output = Sandbox::new().run(&["demo"]).ok();
     let line = output.lines().find(|line| line.trim_start().starts_with("tokens")).expect("the closing names tokens");
     let numbers: Vec<u64> = line.replace(',', "").split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let before = numbers[0];
@@ -72,7 +72,7 @@ fn the_compaction_makes_the_context_much_smaller() {
 
 #[test]
 fn in_full_every_message_is_whole() {
-    let output = Place::new().run(&["demo", "--full"]).ok();
+    let output = Sandbox::new().run(&["demo", "--full"]).ok();
     let arrows = [" → ", " ← "];
     let messages: Vec<&str> =
         output.lines().filter_map(|line| arrows.iter().find_map(|arrow| line.strip_prefix(arrow))).collect();
@@ -87,15 +87,15 @@ fn in_full_every_message_is_whole() {
 
 #[test]
 fn it_leaves_nothing_behind_and_ignores_settings() {
-    let place = Place::new();
-    std::fs::create_dir_all(place.path().join(".pi/agent")).expect("a directory");
-    place.file(
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("a directory");
+    sandbox.file(
         ".pi/agent/settings.json",
         br#"{"compaction": {"keepRecentTokens": 1}, "compactd": {"summarizer": "oracle"}}"#,
     );
-    let output = place.run(&["demo"]).ok();
+    let output = sandbox.run(&["demo"]).ok();
     assert!(output.contains("last 20,000 tokens"), "{output}");
-    assert_eq!(place.names(), [".pi"]);
+    assert_eq!(sandbox.names(), [".pi"]);
 }
 
 #[test]

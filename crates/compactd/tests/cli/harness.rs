@@ -1,4 +1,4 @@
-//! Running the program and masking what differs from run to run.
+//! Runs the program in a sandbox, and masks what differs from run to run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,23 +8,23 @@ use tempfile::TempDir;
 
 /// The sample session, as it is shipped.
 pub(crate) const SAMPLE: &[u8] = include_bytes!("../../demo/session.jsonl");
-/// Longer than any command takes, on a busy machine too.
+/// No command takes this long, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A directory that is home, agent directory and temporary directory of the commands run in it.
-pub(crate) struct Place {
+/// A temporary directory that is the working, home and temporary directory of its commands.
+pub(crate) struct Sandbox {
     directory: TempDir,
 }
 
-/// What a command left behind.
+/// The result of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         Self { directory: TempDir::new().expect("a temporary directory") }
     }
@@ -40,7 +40,7 @@ impl Place {
         path
     }
 
-    /// The program, with nothing of the environment that this test runs in.
+    /// The program with these arguments, without the environment of this test.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_compactd"));
         command.args(arguments).env_clear().current_dir(self.path());
@@ -49,19 +49,19 @@ impl Place {
     }
 
     /// Runs the program to its end, or kills it when it takes too long.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         let mut command = self.command(arguments);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let pid = child.id();
         let (done, ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || done.send(child.wait_with_output()));
         match ended.recv_timeout(DEADLINE) {
-            Ok(output) => Ran::new(&output.expect("the output can be read")),
+            Ok(output) => Finished::new(&output.expect("the output can be read")),
             Err(_) => panic!("{arguments:?} (process {pid}) did not end"),
         }
     }
 
-    /// Names of what lies in it, sorted.
+    /// The names of its files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).expect("the directory can be read");
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
@@ -71,20 +71,20 @@ impl Place {
     }
 }
 
-impl Ran {
-    fn new(output: &Output) -> Self {
+impl Finished {
+    pub(crate) fn new(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
         Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
     }
 
-    /// The output of a command that must have worked without a word on standard error.
+    /// The output of a command that must have worked, with nothing on standard error.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{}", self.stdout);
         self.stdout
     }
 
-    /// What a command said that must have failed without output.
+    /// The standard error of a command that must have failed, with no output.
     #[track_caller]
     pub(crate) fn failed(self, code: i32) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{}", self.stderr);
@@ -104,9 +104,9 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
-/// Replaces what differs from run to run: entry ids by ID, times by TIME, the place by PLACE.
-pub(crate) fn masked(text: &str, place: &Place) -> String {
-    let text = text.replace(&place.path().display().to_string(), "PLACE");
+/// Replaces what differs from run to run: entry ids by ID, times by TIME, the path of the sandbox by SANDBOX.
+pub(crate) fn masked(text: &str, sandbox: &Sandbox) -> String {
+    let text = text.replace(&sandbox.path().display().to_string(), "SANDBOX");
     let mut masked = String::new();
     let mut words = text.split_inclusive([' ', '\n']).peekable();
     while let Some(word) = words.next() {

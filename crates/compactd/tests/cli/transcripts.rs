@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, SAMPLE};
+use crate::harness::{SAMPLE, Sandbox};
 
 fn fixture(name: &str) -> Vec<u8> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compaction-core/fixtures/transcripts");
@@ -22,17 +22,17 @@ fn text(path: &Path) -> &str {
 
 /// Imports a file that must be imported; with its part of the report.
 #[track_caller]
-fn import(place: &Place, arguments: &[&str]) -> Value {
+fn import(sandbox: &Sandbox, arguments: &[&str]) -> Value {
     let arguments: Vec<&str> = ["import"].iter().chain(arguments).copied().chain(["--json"]).collect();
-    read(&place.run(&arguments).ok())["sessions"][0].clone()
+    read(&sandbox.run(&arguments).ok())["sessions"][0].clone()
 }
 
 /// The data of the error that a command for programs ends with.
 #[track_caller]
-fn refused(place: &Place, arguments: &[&str]) -> Value {
-    let ran = place.run(arguments);
-    assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
-    read(&ran.stdout)["error"]["data"].clone()
+fn refused(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    let finished = sandbox.run(arguments);
+    assert_eq!(finished.code, Some(1), "{} {}", finished.stdout, finished.stderr);
+    read(&finished.stdout)["error"]["data"].clone()
 }
 
 fn path_of(outcome: &Value) -> PathBuf {
@@ -41,45 +41,45 @@ fn path_of(outcome: &Value) -> PathBuf {
 
 #[test]
 fn a_transcript_becomes_a_session_beside_those_of_its_directory_and_comes_back() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (name, cwd) in [("claude-code", "--work-shop--"), ("codex", "--work-api--"), ("opencode", "--work-site--")] {
         let bytes = fixture(&format!("{name}.in"));
-        let file = place.file(&format!("{name}.transcript"), &bytes);
-        let outcome = import(&place, &[text(&file)]);
+        let file = sandbox.file(&format!("{name}.transcript"), &bytes);
+        let outcome = import(&sandbox, &[text(&file)]);
         let path = path_of(&outcome);
         assert_eq!((outcome["format"].as_str(), outcome["status"].as_str()), (Some(name), Some("imported")));
         assert_eq!(path.parent().and_then(Path::file_name).and_then(|name| name.to_str()), Some(cwd));
         assert_eq!(std::fs::read(&file).expect("readable"), bytes, "the source is not changed");
-        assert_eq!(place.run(&["export", text(&path), "--format", "transcript"]).ok().into_bytes(), bytes);
-        let checked = place.run(&["show", text(&path), "--json"]).ok();
+        assert_eq!(sandbox.run(&["export", text(&path), "--format", "transcript"]).ok().into_bytes(), bytes);
+        let checked = sandbox.run(&["show", text(&path), "--json"]).ok();
         assert_eq!(read(&checked)["diagnostics"], Value::Null, "{checked}");
     }
 }
 
 #[test]
 fn importing_twice_is_refused_and_an_update_adds_what_is_new() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let bytes = fixture("claude-code.in");
     let half = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(14).expect("lines").0 + 1;
-    let file = place.file("5f0d6c0e.jsonl", &bytes[..half]);
-    let first = import(&place, &[text(&file), "--update"]);
+    let file = sandbox.file("5f0d6c0e.jsonl", &bytes[..half]);
+    let first = import(&sandbox, &[text(&file), "--update"]);
     assert_eq!((first["status"].as_str(), first["records"].as_u64()), (Some("imported"), Some(15)));
-    let data = refused(&place, &["import", text(&file), "--json"]);
+    let data = refused(&sandbox, &["import", text(&file), "--json"]);
     assert_eq!((data["kind"].as_str(), &data["sessionId"]), (Some("alreadyImported"), &first["sessionId"]));
-    assert!(place.run(&["import", text(&file)]).failed(1).contains("--update"));
+    assert!(sandbox.run(&["import", text(&file)]).failed(1).contains("--update"));
 
     std::fs::write(&file, &bytes).expect("writable");
-    let second = import(&place, &[text(&file), "--update"]);
+    let second = import(&sandbox, &[text(&file), "--update"]);
     assert_eq!((second["status"].as_str(), &second["path"]), (Some("updated"), &first["path"]));
-    let third = import(&place, &[text(&file), "--update"]);
+    let third = import(&sandbox, &[text(&file), "--update"]);
     assert_eq!((third["status"].as_str(), third["entriesAdded"].as_u64()), (Some("unchanged"), Some(0)));
-    let whole = place.run(&["export", text(&path_of(&first)), "--format", "transcript"]).ok();
+    let whole = sandbox.run(&["export", text(&path_of(&first)), "--format", "transcript"]).ok();
     assert_eq!(whole.into_bytes(), bytes);
 
     let changed = String::from_utf8(bytes).expect("UTF-8").replacen("basket", "trolley", 1);
     std::fs::write(&file, changed).expect("writable");
     let before = std::fs::read(path_of(&first)).expect("readable");
-    let data = refused(&place, &["import", text(&file), "--update", "--json"]);
+    let data = refused(&sandbox, &["import", text(&file), "--update", "--json"]);
     assert_eq!((data["kind"].as_str(), data["records"].as_u64()), (Some("transcriptChanged"), Some(15)));
     assert_eq!(std::fs::read(path_of(&first)).expect("readable"), before, "nothing was written");
 }
@@ -87,7 +87,7 @@ fn importing_twice_is_refused_and_an_update_adds_what_is_new() {
 /// A hook imports before each compaction of the agent: what comes later follows what was appended here.
 #[test]
 fn what_is_added_follows_a_compaction_that_was_made_here() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = |number: usize| {
         let words = "The quick brown fox jumps over the lazy dog. ".repeat(60);
         let (kind, parent) =
@@ -103,23 +103,23 @@ fn what_is_added_follows_a_compaction_that_was_made_here() {
             + "\n"
     };
     let lines: Vec<String> = (0..40).map(line).collect();
-    let file = place.file("growing.jsonl", lines[..30].concat().as_bytes());
-    let session = path_of(&import(&place, &[text(&file)]));
-    place.run(&["compact", text(&session), "--keep-recent", "2000"]).ok();
+    let file = sandbox.file("growing.jsonl", lines[..30].concat().as_bytes());
+    let session = path_of(&import(&sandbox, &[text(&file)]));
+    sandbox.run(&["compact", text(&session), "--keep-recent", "2000"]).ok();
     std::fs::write(&file, lines.concat()).expect("writable");
-    import(&place, &[text(&file), "--update"]);
-    let exported = read(&place.run(&["export", text(&session), "--format", "anthropic"]).ok());
+    import(&sandbox, &[text(&file), "--update"]);
+    let exported = read(&sandbox.run(&["export", text(&session), "--format", "anthropic"]).ok());
     let messages = exported["messages"].as_array().expect("a list");
     assert!(messages[0].to_string().contains("<summary>"), "{}", messages[0]);
     assert!(messages.last().expect("messages").to_string().contains("39: The quick"));
-    let all = read(&place.run(&["export", text(&session), "--format", "openai", "--all"]).ok());
+    let all = read(&sandbox.run(&["export", text(&session), "--format", "openai", "--all"]).ok());
     assert_eq!(all["messages"].as_array().map(Vec::len), Some(40), "no compaction hides any of them");
 }
 
 #[test]
 fn a_directory_is_imported_with_all_that_is_in_it() {
-    let place = Place::new();
-    let at = place.path().join("agents");
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("agents");
     let write = |name: &str, bytes: &[u8]| {
         let path = at.join(name);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -137,10 +137,10 @@ fn a_directory_is_imported_with_all_that_is_in_it() {
             write(&format!("{root}/{file}"), content.as_bytes());
         }
     }
-    let out = place.path().join("out");
+    let out = sandbox.path().join("out");
     std::fs::create_dir(&out).expect("a directory");
     let arguments = ["import", text(&at), "--out", text(&out), "--json"];
-    let report = read(&place.run(&arguments).ok());
+    let report = read(&sandbox.run(&arguments).ok());
     let sessions = report["sessions"].as_array().expect("a list");
     let mut formats: Vec<(&str, &str)> = sessions
         .iter()
@@ -151,45 +151,45 @@ fn a_directory_is_imported_with_all_that_is_in_it() {
     assert_eq!(formats, agents);
     assert_eq!(report["skipped"], 2);
     assert_eq!(std::fs::read_dir(&out).expect("readable").count(), 5);
-    let again = read(&place.run(&arguments).ok());
+    let again = read(&sandbox.run(&arguments).ok());
     assert!(again["sessions"].as_array().expect("a list").iter().all(|session| session["status"] == "exists"));
 }
 
 #[test]
 fn a_session_of_pi_is_copied_and_continued() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let lines: Vec<&[u8]> = SAMPLE.split_inclusive(|byte| *byte == b'\n').collect();
-    let file = place.file("pi.jsonl", &lines[..20].concat());
-    let out = place.path().join("copy.jsonl");
+    let file = sandbox.file("pi.jsonl", &lines[..20].concat());
+    let out = sandbox.path().join("copy.jsonl");
     let arguments = [text(&file), "--out", text(&out), "--update"];
-    assert_eq!(import(&place, &arguments)["status"], "imported");
+    assert_eq!(import(&sandbox, &arguments)["status"], "imported");
     assert_eq!(std::fs::read(&out).expect("readable"), lines[..20].concat());
     std::fs::write(&file, SAMPLE).expect("writable");
-    let updated = import(&place, &arguments);
+    let updated = import(&sandbox, &arguments);
     assert_eq!(updated["entriesAdded"].as_u64(), Some(lines.len() as u64 - 20));
     assert_eq!(std::fs::read(&out).expect("readable"), SAMPLE);
     std::fs::write(&file, lines[..20].concat()).expect("writable");
-    let data = refused(&place, &["import", text(&file), "--out", text(&out), "--update", "--json"]);
+    let data = refused(&sandbox, &["import", text(&file), "--out", text(&out), "--update", "--json"]);
     assert_eq!(data["kind"], "transcriptChanged");
 }
 
 #[test]
 fn what_is_no_transcript_is_refused_with_a_reason() {
-    let place = Place::new();
-    let file = place.file("notes.txt", b"Buy milk.\n");
-    let data = refused(&place, &["import", text(&file), "--json"]);
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("notes.txt", b"Buy milk.\n");
+    let data = refused(&sandbox, &["import", text(&file), "--json"]);
     assert_eq!((data["kind"].as_str(), data["file"].as_str()), (Some("notATranscript"), file.to_str()));
-    assert!(place.run(&["import", "none.jsonl"]).failed(1).contains("none.jsonl"));
-    assert!(place.run(&["import", text(&file), "--format", "vi"]).failed(2).contains("claude-code"));
+    assert!(sandbox.run(&["import", "none.jsonl"]).failed(1).contains("none.jsonl"));
+    assert!(sandbox.run(&["import", text(&file), "--format", "vi"]).failed(2).contains("claude-code"));
     // A forced format keeps every line and tells that it could read none.
-    let forced = import(&place, &[text(&file), "--format", "codex", "--out", "forced.jsonl"]);
+    let forced = import(&sandbox, &[text(&file), "--format", "codex", "--out", "forced.jsonl"]);
     assert_eq!((forced["records"].as_u64(), forced["unreadableRecords"].as_u64()), (Some(1), Some(1)));
-    let exported = place.run(&["export", "forced.jsonl", "--format", "transcript"]).ok();
+    let exported = sandbox.run(&["export", "forced.jsonl", "--format", "transcript"]).ok();
     assert_eq!(exported, "Buy milk.\n");
-    let sample = place.file("work.jsonl", SAMPLE);
-    let said = place.run(&["export", text(&sample), "--format", "transcript"]).failed(1);
+    let sample = sandbox.file("work.jsonl", SAMPLE);
+    let said = sandbox.run(&["export", text(&sample), "--format", "transcript"]).failed(1);
     assert!(said.contains("was not imported"), "{said}");
-    let taken = place.run(&["export", text(&sample), "--format", "openai", "--out", text(&file)]).failed(1);
+    let taken = sandbox.run(&["export", text(&sample), "--format", "openai", "--out", text(&file)]).failed(1);
     assert!(taken.contains("notes.txt"), "{taken}");
     assert_eq!(std::fs::read(&file).expect("readable"), b"Buy milk.\n");
 }
@@ -197,9 +197,9 @@ fn what_is_no_transcript_is_refused_with_a_reason() {
 #[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_refused_without_waiting() {
-    let place = Place::new();
-    let pipe = place.path().join("pipe.jsonl");
+    let sandbox = Sandbox::new();
+    let pipe = sandbox.path().join("pipe.jsonl");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
-    assert!(place.run(&["import", text(&pipe)]).failed(1).contains("not a regular file"));
-    assert!(place.run(&["import", "/dev/zero"]).failed(1).contains("not a regular file"));
+    assert!(sandbox.run(&["import", text(&pipe)]).failed(1).contains("not a regular file"));
+    assert!(sandbox.run(&["import", "/dev/zero"]).failed(1).contains("not a regular file"));
 }

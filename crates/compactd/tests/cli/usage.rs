@@ -2,13 +2,24 @@
 
 use expect_test::expect;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
 #[test]
 fn help_names_every_command_and_option() {
-    let help = Place::new().run(&["--help"]).ok();
-    let named =
-        ["demo", "compact", "tree", "--framing", "--max-message-bytes", "--log-file", "--log-level", "Exit codes:"];
+    let help = Sandbox::new().run(&["--help"]).ok();
+    let named = [
+        "demo",
+        "compact",
+        "tree",
+        "mcp",
+        "completions",
+        "man",
+        "--framing",
+        "--max-message-bytes",
+        "--log-file",
+        "--log-level",
+        "Exit codes:",
+    ];
     for name in named {
         assert!(help.contains(name), "{name} in\n{help}");
     }
@@ -16,23 +27,23 @@ fn help_names_every_command_and_option() {
 
 #[test]
 fn every_command_has_help() {
-    for command in ["demo", "compact", "tree"] {
-        let help = Place::new().run(&[command, "--help"]).ok();
+    for command in crate::shell::COMMANDS {
+        let help = Sandbox::new().run(&[command, "--help"]).ok();
         assert!(help.contains(&format!("Usage: compactd {command}")), "{help}");
     }
 }
 
 #[test]
 fn the_version_is_that_of_the_package() {
-    let version = Place::new().run(&["--version"]).ok();
+    let version = Sandbox::new().run(&["--version"]).ok();
     assert_eq!(version, format!("compactd {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn wrong_usage_ends_with_2_and_a_hint() {
     let check = |arguments: &[&str], hint: &str| {
-        let said = Place::new().run(arguments).failed(2);
-        assert!(said.contains(hint), "{hint} in\n{said}");
+        let stderr = Sandbox::new().run(arguments).failed(2);
+        assert!(stderr.contains(hint), "{hint} in\n{stderr}");
     };
     check(&["comapct"], "'compact'");
     check(&["compact"], "<FILE>");
@@ -44,16 +55,16 @@ fn wrong_usage_ends_with_2_and_a_hint() {
 
 #[test]
 fn a_summarizer_that_does_not_exist_is_refused_with_those_that_do() {
-    let place = Place::new();
-    let file = place.file("work.jsonl", crate::harness::SAMPLE);
-    let said = place.run(&["compact", file.to_str().expect("UTF-8"), "--summarizer", "oracle"]).failed(1);
-    assert!(said.contains("summarizer") && said.contains("extractive"), "{said}");
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("work.jsonl", crate::harness::SAMPLE);
+    let stderr = sandbox.run(&["compact", file.to_str().expect("UTF-8"), "--summarizer", "oracle"]).failed(1);
+    assert!(stderr.contains("summarizer") && stderr.contains("extractive"), "{stderr}");
     assert_eq!(std::fs::read(&file).expect("readable"), crate::harness::SAMPLE);
 }
 
 #[test]
 fn help_of_compact() {
-    let help = Place::new().run(&["compact", "-h"]).ok();
+    let help = Sandbox::new().run(&["compact", "-h"]).ok();
     expect![[r#"
         Compact a session file, or say what would happen
 
@@ -64,8 +75,8 @@ fn help_of_compact() {
 
         Options:
               --dry-run               Say what would be done and change nothing
-              --instructions <TEXT>   What the summary should look at in particular
-              --summarizer <NAME>     Who writes the summary, instead of the configured one: extractive
+              --instructions <TEXT>   What the summary should pay attention to
+              --summarizer <NAME>     The summarizer, instead of the configured one; extractive needs no model
               --keep-recent <TOKENS>  Tokens of recent context that stay as they are
               --json                  Print the result as one JSON object
           -h, --help                  Print help

@@ -191,13 +191,20 @@ fn name(command: &KeyCommand) -> Command {
     (program.clone(), arguments.clone())
 }
 
+/// The failure of every run of the program, as far as it is known without one.
+pub(super) fn known_failure(command: &KeyCommand) -> Option<Failure> {
+    command::start_failure(&command.command).map(|error| no_key(&command.command.program, &error))
+}
+
+fn no_key(program: &str, text: &str) -> Failure {
+    Failure::new(FailureKind::Authentication, format!("the program {program} of apiKeyCommand gave no key: {text}"))
+}
+
 /// Runs the program. The first non-empty line of its output is the key. Failures are reported without anything that
 /// looks like a secret.
 async fn print(command: &KeyCommand) -> Result<Secret, Failure> {
     let program = &command.command.program;
-    let failed = |text: String| {
-        Failure::new(FailureKind::Authentication, format!("the program {program} of apiKeyCommand gave no key: {text}"))
-    };
+    let failed = |text: String| no_key(program, &text);
     let running = command::run(&command.command, &[], b"", &|_| {});
     let Ok(finished) = timeout(command.timeout, running).await else {
         let text = format!("the program {program} of apiKeyCommand took more than {} ms", command.timeout.as_millis());

@@ -70,6 +70,16 @@ impl Summarizer for ModelSummarizer {
         self.model.limits()
     }
 
+    fn known_failure(&self) -> Option<EngineError> {
+        let error = self.model.known_failure()?;
+        let cause = self.redactor.as_ref().map(|redactor| redactor.redact(&error.cause).text.into_owned());
+        Some(EngineError::SummarizerFailed {
+            cause: cause.unwrap_or(error.cause),
+            retryable: error.kind.is_retryable(),
+            attempts: 1,
+        })
+    }
+
     async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError> {
         let texts = self.redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
         let mut run = Run { summarizer: self, job_context, texts, cost: Cost::default() };

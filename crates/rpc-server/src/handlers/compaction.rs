@@ -9,7 +9,8 @@ use compaction_engine::context::project;
 use compaction_engine::host::Compaction;
 use compaction_engine::session::AgentModel;
 use compaction_engine::settings::layer_of_call;
-use compaction_engine::{EngineError, Preview, Settings};
+use compaction_engine::summarizers::Chain;
+use compaction_engine::{EngineError, Preview, Settings, check_summarizers};
 use tokio::task::JoinHandle;
 
 use super::compact_messages;
@@ -74,8 +75,12 @@ pub(crate) async fn prepare(
     params: PrepareCompactionParams,
 ) -> Result<PrepareCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
-    // Without a summarizer that this client can use there is still something to tell.
-    let chain = call.server.engine()?.summarizers(None, &settings).unwrap_or_default();
+    let named = params.summarizer.as_ref().map(SummarizerChoice::names);
+    let chain = match call.server.engine()?.summarizers(named.as_deref(), &settings) {
+        // Without a summarizer that this client can use, everything but its requests can still be prepared.
+        Err(_) if named.is_none() && !params.check_summarizer => Chain::new(),
+        chain => chain?,
+    };
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
@@ -84,6 +89,9 @@ pub(crate) async fn prepare(
             Ok(preview) => preview,
             Err(refusal) => return Ok(convert::refusal(&refusal)),
         };
+        if params.check_summarizer {
+            check_summarizers(&chain)?;
+        }
         let wants = |part| params.include.as_ref().is_none_or(|include| include.contains(&part));
         let focus = params.custom_instructions.as_deref();
         let requests =

@@ -150,6 +150,12 @@ pub struct PrepareCompactionParams {
     pub first_kept_entry_id: Option<String>,
     /// What the result holds; all parts by default.
     pub include: Option<Vec<PreparationPart>>,
+    /// The summarizer whose requests are planned, instead of the configured one, or a list of them.
+    pub summarizer: Option<SummarizerChoice>,
+    /// Whether to fail as `compact` would if no summarizer can write: its settings are incomplete, or its key or
+    /// program is missing. Nothing is asked or started.
+    #[serde(default)]
+    pub check_summarizer: bool,
 }
 
 /// Result of `prepareCompaction`.

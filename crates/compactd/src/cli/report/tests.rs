@@ -1,4 +1,4 @@
-//! Reports from replies.
+//! Reports of replies.
 
 use expect_test::{Expect, expect};
 
@@ -48,7 +48,7 @@ fn a_dry_run_says_what_would_happen() {
               read        1 file: a.md
               modified    2 files: b.rs, c.rs
               ask         2 requests to the summarizer, 22,500 tokens in all
-            Nothing was changed. Without --dry-run it is done.
+            Nothing was changed: this was a dry run.
         "#]],
     );
 }
@@ -108,11 +108,11 @@ fn replies_without_the_expected_members_are_no_panic() {
 }
 
 #[test]
-fn oddities_of_the_file_are_told_and_bounded() {
+fn diagnostics_of_the_file_are_reported_and_bounded() {
     let many: Vec<Value> =
         (0..8).map(|line| json!({ "kind": "brokenLine", "line": line, "message": "not JSON" })).collect();
-    let told = oddities(&json!({ "diagnostics": many }), &json!({}));
-    assert_eq!(told.len(), SHOWN_FILES + 1);
-    assert_eq!(told[0], "line 0: not JSON");
-    assert_eq!(told[SHOWN_FILES], "and 2 more");
+    let lines = diagnostics(&json!({ "diagnostics": many }), &json!({}));
+    assert_eq!(lines.len(), SHOWN_FILES + 1);
+    assert_eq!(lines[0], "line 0: not JSON");
+    assert_eq!(lines[SHOWN_FILES], "and 2 more");
 }

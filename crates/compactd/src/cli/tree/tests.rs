@@ -22,10 +22,7 @@ fn tree(leaf: &str, nodes: &str) -> Value {
 }
 
 fn drawn(tree: &Value, all: bool) -> String {
-    let mut output = Vec::new();
-    let session = json!({ "path": "/home/ines/work.jsonl" });
-    draw(&session, tree, all, Terminal::plain(60), &mut output).expect("memory takes everything");
-    String::from_utf8(output).expect("it is text")
+    drawing(&json!({ "path": "/home/ines/work.jsonl" }), tree, all, Terminal::plain(60)) + "\n"
 }
 
 fn check(leaf: &str, nodes: &str, expected: Expect) {
@@ -141,7 +138,7 @@ fn lines_fit_the_terminal_and_carry_no_control_characters() {
     let mut tree = tree("a", "a - user a-label-that-is-much-longer-than-any-terminal-would-ever-have-room-for");
     tree["nodes"][0]["preview"] = json!("\u{1b}[2J水位計 ".repeat(40));
     for line in drawn(&tree, true).lines() {
-        assert!(super::super::terminal::width(line) <= 60, "{line}");
+        assert!(width(line) <= 60, "{line}");
         assert!(!line.contains('\u{1b}'));
     }
 }
@@ -174,5 +171,5 @@ fn nested_branches_keep_room_for_text() {
     }
     let text = drawn(&tree("m1", &nodes), false);
     assert!(text.contains("(+"));
-    assert!(text.lines().all(|line| super::super::terminal::width(line) <= 60));
+    assert!(text.lines().all(|line| width(line) <= 60));
 }

@@ -10,6 +10,7 @@
 //! The program runs in a new process group. The whole group is killed when the program ends or when the summary is no
 //! longer wanted.
 
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -51,6 +52,11 @@ impl CommandModel {
     ) -> Self {
         let scrubber = Scrubber::new(environment.secrets());
         Self { name: name.to_owned(), limits, configuration: configuration.clone(), scrubber }
+    }
+
+    fn model_error(&self, kind: FailureKind, text: &str) -> ModelError {
+        let cause = format!("{}: {}: {text}", self.name, self.configuration.program);
+        ModelError { cause: self.scrubber.scrub(&cause), kind, retry_after: None }
     }
 
     fn answer(finished: Finished) -> Result<Answer, (FailureKind, String)> {
@@ -119,6 +125,11 @@ impl Model for CommandModel {
         self.limits
     }
 
+    fn known_failure(&self) -> Option<ModelError> {
+        let error = start_failure(&self.configuration)?;
+        Some(self.model_error(FailureKind::Refused, &error))
+    }
+
     async fn complete(
         &self,
         request: &SummaryRequest,
@@ -139,10 +150,7 @@ impl Model for CommandModel {
         };
         let running = run(&self.configuration, &variables, input.as_bytes(), &on_output);
         let outcome = running.await.map_err(|error| (FailureKind::Refused, error)).and_then(Self::answer);
-        outcome.map_err(|(kind, text)| {
-            let cause = format!("{}: {}: {text}", self.name, self.configuration.program);
-            ModelError { cause: self.scrubber.scrub(&cause), kind, retry_after: None }
-        })
+        outcome.map_err(|(kind, text)| self.model_error(kind, &text))
     }
 }
 
@@ -184,7 +192,7 @@ pub(in crate::models) async fn run(
     input: &[u8],
     on_delta: OnDelta<'_>,
 ) -> Result<Finished, String> {
-    let mut group = Group::spawn(configuration, variables).map_err(|error| format!("failed to start: {error}"))?;
+    let mut group = Group::spawn(configuration, variables).map_err(|error| not_started(&error))?;
     let (input_pipe, output_pipe, error_pipe) =
         (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
     let (mut output, mut errors) = (Output::default(), Vec::new());
@@ -214,6 +222,44 @@ pub(in crate::models) async fn run(
     drop(talking);
     let errors = end_of(&errors);
     Ok(Finished { ended, output: output.bytes, errors })
+}
+
+fn not_started(error: &std::io::Error) -> String {
+    format!("failed to start: {error}")
+}
+
+/// The error of a start of the program, if the program is missing or cannot be executed. Nothing is started.
+#[cfg(unix)]
+pub(in crate::models) fn start_failure(configuration: &CommandConfiguration) -> Option<String> {
+    use rustix::fs::{Access, access};
+    use rustix::io::Errno;
+
+    let program = Path::new(&configuration.program);
+    let own_path = configuration.variables.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path.into());
+    let path = own_path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    let candidates: Vec<PathBuf> = match configuration.program.contains('/') {
+        true => vec![program.to_owned()],
+        false => std::env::split_paths(&path).map(|directory| directory.join(program)).collect(),
+    };
+    let check = |candidate: PathBuf| match access(&candidate, Access::EXEC_OK) {
+        Ok(()) if candidate.is_dir() => Err(Errno::ACCESS),
+        outcome => outcome,
+    };
+    let mut failure = Errno::NOENT;
+    for candidate in candidates {
+        match check(candidate) {
+            Ok(()) => return None,
+            Err(Errno::ACCESS) => failure = Errno::ACCESS,
+            Err(_) => {}
+        }
+    }
+    Some(not_started(&failure.into()))
+}
+
+/// Only the system knows which files are programs here.
+#[cfg(not(unix))]
+pub(in crate::models) fn start_failure(_: &CommandConfiguration) -> Option<String> {
+    None
 }
 
 /// The program and the processes that it starts. They are killed together.

@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
 use super::{Environment, RequestBody, Wire};
 use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
-use crate::models::keys::{PrintedKey, PrintedKeys, Scrubber, Secret};
+use crate::models::keys::{self, PrintedKey, PrintedKeys, Scrubber, Secret};
 use crate::models::{
     Answer, ContinuedRequest, Continues, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext,
 };
@@ -322,6 +322,15 @@ impl Refusal {
 impl Model for HttpModel {
     fn limits(&self) -> ModelLimits {
         self.limits
+    }
+
+    fn known_failure(&self) -> Option<ModelError> {
+        let failure = match (&self.key_problem, &self.key_command) {
+            (Some(problem), _) => Failure::new(FailureKind::Authentication, problem.as_str()),
+            (None, Some((command, _))) => keys::known_failure(command)?,
+            (None, None) => return None,
+        };
+        Some(self.model_error(&failure, None))
     }
 
     async fn complete(

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, SAMPLE};
+use crate::harness::{SAMPLE, Sandbox};
 
-fn sample(place: &Place) -> String {
-    place.file("work.jsonl", SAMPLE).to_str().expect("UTF-8").to_owned()
+fn sample(sandbox: &Sandbox) -> String {
+    sandbox.file("work.jsonl", SAMPLE).to_str().expect("UTF-8").to_owned()
 }
 
 fn read(output: &str) -> Value {
@@ -29,61 +29,61 @@ fn with_input(mut command: Command) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_summary_is_shown_recalled_from_and_taken_back() {
-    let place = Place::new();
-    let file = sample(&place);
+fn a_summary_is_shown_recalled_from_and_undone() {
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
     let short = SAMPLE.split_inclusive(|byte| *byte == b'\n').take(6).collect::<Vec<_>>().concat();
-    let short = place.file("short.jsonl", &short).to_str().expect("UTF-8").to_owned();
-    let none = place.run(&["show", &short, "summary"]).failed(3);
+    let short = sandbox.file("short.jsonl", &short).to_str().expect("UTF-8").to_owned();
+    let none = sandbox.run(&["show", &short, "summary"]).failed(3);
     assert!(none.contains("no compaction is on the current branch"), "{none}");
-    let none = place.run(&["undo", &short]).failed(3);
+    let none = sandbox.run(&["undo", &short]).failed(3);
     assert!(none.contains("nothing to undo"), "{none}");
-    let compacted = read(&place.run(&["compact", &file, "--json"]).ok());
-    let entry = read(&place.run(&["show", &file, "summary", "--json"]).ok());
+    let compacted = read(&sandbox.run(&["compact", &file, "--json"]).ok());
+    let entry = read(&sandbox.run(&["show", &file, "summary", "--json"]).ok());
     assert_eq!(entry["id"], compacted["entryId"]);
-    assert!(place.run(&["show", &file, "summary"]).ok().starts_with("## Goal\n"));
-    let recalled = read(&place.run(&["recall", &file, "forecast", "--json"]).ok());
+    assert!(sandbox.run(&["show", &file, "summary"]).ok().starts_with("## Goal\n"));
+    let recalled = read(&sandbox.run(&["recall", &file, "forecast", "--json"]).ok());
     assert!(!recalled["entries"].as_array().expect("a list").is_empty());
-    assert!(place.run(&["recall", &file, "forecast"]).ok().to_lowercase().contains("forecast"));
-    let before = read(&place.run(&["show", &file, "--json"]).ok());
-    let undone = read(&place.run(&["undo", &file, "--json"]).ok());
+    assert!(sandbox.run(&["recall", &file, "forecast"]).ok().to_lowercase().contains("forecast"));
+    let before = read(&sandbox.run(&["show", &file, "--json"]).ok());
+    let undone = read(&sandbox.run(&["undo", &file, "--json"]).ok());
     assert_eq!(undone["undoneEntryId"], compacted["entryId"]);
-    let after = read(&place.run(&["show", &file, "--json"]).ok());
+    let after = read(&sandbox.run(&["show", &file, "--json"]).ok());
     let messages = |context: &Value| context["messages"].as_array().map_or(0, Vec::len);
     assert!(messages(&after) > messages(&before), "the model sees all messages again");
 }
 
 #[test]
 fn a_context_and_an_entry_are_shown() {
-    let place = Place::new();
-    let file = sample(&place);
-    let context = place.run(&["show", &file]).ok();
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
+    let context = sandbox.run(&["show", &file]).ok();
     assert!(context.contains(" messages, ") && context.contains("\nuser\n") && context.contains("\nassistant\n"));
-    let found = read(&place.run(&["search", "forecast", &file, "--json", "--limit", "1"]).ok());
+    let found = read(&sandbox.run(&["search", "forecast", &file, "--json", "--limit", "1"]).ok());
     let id = found["hits"][0]["entryId"].as_str().expect("a hit").to_owned();
-    assert!(place.run(&["search", "forecast", &file]).ok().contains(&id));
-    let entry = place.run(&["show", &file, "entry", &id]).ok();
+    assert!(sandbox.run(&["search", "forecast", &file]).ok().contains(&id));
+    let entry = sandbox.run(&["show", &file, "entry", &id]).ok();
     assert!(entry.starts_with(&format!("message {id}, ")), "{entry}");
-    let said = place.run(&["search", "xyzzyplugh", &file]).failed(3);
-    assert!(said.contains("no entry has these words"), "{said}");
+    let stderr = sandbox.run(&["search", "xyzzyplugh", &file]).failed(3);
+    assert!(stderr.contains("no entry has these words"), "{stderr}");
 }
 
 #[test]
 fn sessions_are_listed() {
-    let place = Place::new();
-    assert!(place.run(&["list"]).failed(3).contains("--all"));
-    let listed = place.run(&["list", "--json"]).ok();
+    let sandbox = Sandbox::new();
+    assert!(sandbox.run(&["list"]).failed(3).contains("--all"));
+    let listed = sandbox.run(&["list", "--json"]).ok();
     assert_eq!(read(&listed)["sessions"], json!([]));
 }
 
 #[test]
 fn failures_are_json_for_programs() {
-    let place = Place::new();
-    let file = sample(&place);
+    let sandbox = Sandbox::new();
+    let file = sample(&sandbox);
     let check = |arguments: &[&str], code: i32, kind: &str| {
-        let ran = place.run(arguments);
-        assert_eq!((ran.code, ran.stderr.as_str()), (Some(code), ""), "{arguments:?}");
-        let failure = read(&ran.stdout);
+        let finished = sandbox.run(arguments);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(code), ""), "{arguments:?}");
+        let failure = read(&finished.stdout);
         assert_eq!(failure["exitCode"], code);
         assert!(failure["error"]["message"].is_string());
         if !kind.is_empty() {
@@ -92,29 +92,29 @@ fn failures_are_json_for_programs() {
     };
     check(&["tree", "nobody.jsonl", "--json"], 1, "sessionNotFound");
     check(&["show", &file, "entry", "ffffffff", "--json"], 1, "entryNotFound");
-    place.run(&["compact", &file]).ok();
+    sandbox.run(&["compact", &file]).ok();
     check(&["compact", &file, "--json"], 3, "");
     check(&["compact", "-", "--json"], 1, "");
 }
 
 #[test]
 fn standard_input_is_read() {
-    let place = Place::new();
-    let (code, output, errors) = with_input(place.command(&["compact", "-", "--dry-run"]));
+    let sandbox = Sandbox::new();
+    let (code, output, errors) = with_input(sandbox.command(&["compact", "-", "--dry-run"]));
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(output.starts_with("A compaction of standard input "), "{output}");
-    let (code, output, _) = with_input(place.command(&["show", "-", "--json"]));
+    let (code, output, _) = with_input(sandbox.command(&["show", "-", "--json"]));
     assert_eq!(code, Some(0));
     assert!(read(&output)["messages"].is_array());
-    let (code, _, errors) = with_input(place.command(&["undo", "-"]));
+    let (code, _, errors) = with_input(sandbox.command(&["undo", "-"]));
     assert_eq!(code, Some(1));
     assert!(errors.contains("can only be read"), "{errors}");
-    assert!(place.names().is_empty(), "{:?}", place.names());
+    assert!(sandbox.names().is_empty(), "{:?}", sandbox.names());
 }
 
 #[test]
-fn a_file_of_an_old_version_is_told_of_before_it_is_rewritten() {
-    let place = Place::new();
+fn a_notice_precedes_the_rewrite_of_an_old_version() {
+    let sandbox = Sandbox::new();
     let message = |role: &str| {
         json!({ "type": "message", "timestamp": "2025-01-01T00:00:00.000Z",
         "message": { "role": role, "content": "word ".repeat(400), "timestamp": 1 } })
@@ -122,9 +122,13 @@ fn a_file_of_an_old_version_is_told_of_before_it_is_rewritten() {
     let header = json!({ "type": "session", "id": "old", "timestamp": "2025-01-01T00:00:00.000Z", "cwd": "/w" });
     let lines: Vec<String> =
         [header].into_iter().chain((0..8).map(|_| message("user"))).map(|line| format!("{line}\n")).collect();
-    let file = place.file("old.jsonl", lines.concat().as_bytes());
-    let ran = place.run(&["compact", file.to_str().expect("UTF-8"), "--keep-recent", "500"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("it is rewritten") && ran.stderr.contains("old.jsonl.v1.bak"), "{}", ran.stderr);
-    assert_eq!(place.names(), ["old.jsonl", "old.jsonl.v1.bak"]);
+    let file = sandbox.file("old.jsonl", lines.concat().as_bytes());
+    let finished = sandbox.run(&["compact", file.to_str().expect("UTF-8"), "--keep-recent", "500"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("it is rewritten") && finished.stderr.contains("old.jsonl.v1.bak"),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(sandbox.names(), ["old.jsonl", "old.jsonl.v1.bak"]);
 }

@@ -1,0 +1,223 @@
+//! `mcp`, spoken as lines of JSON over its pipes.
+
+use std::time::Duration;
+
+use compactd_client::{Framing, RawServer};
+use serde_json::{Value, json};
+
+use crate::harness::{SAMPLE, Sandbox, wait_for};
+
+/// Longer than any call takes, on a busy machine too.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// A client of `compactd mcp` that has stderr hello.
+struct Client {
+    server: RawServer,
+    last_id: u64,
+}
+
+impl Client {
+    fn new(sandbox: &Sandbox, options: &[&str]) -> Self {
+        let command = sandbox.command(&[&["mcp"], options].concat());
+        let server = RawServer::spawn(command, Framing::Lines).expect("the program starts");
+        let mut client = Self { server, last_id: 0 };
+        let hello = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let reply = client.request("initialize", &hello);
+        assert_eq!(reply["result"]["serverInfo"]["name"], "compactd", "{reply}");
+        client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn write(&mut self, message: &Value) {
+        self.server.send(message.to_string().as_bytes(), WITHIN).expect("the server reads");
+    }
+
+    fn start(&mut self, method: &str, params: &Value) {
+        self.last_id += 1;
+        self.write(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.start(method, params);
+        let line = self.server.read_frame(WITHIN).expect("a reply comes").expect("the server goes on");
+        let reply: Value = serde_json::from_slice(&line).expect("replies are JSON");
+        assert_eq!(reply["id"], self.last_id, "{reply}");
+        reply
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let reply = self.request("tools/call", &json!({ "name": tool, "arguments": arguments }));
+        reply["result"].clone()
+    }
+
+    /// The text of a call that works.
+    #[track_caller]
+    fn text(&mut self, tool: &str, arguments: &Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_ne!(result["isError"], true, "{result}");
+        result["content"][0]["text"].as_str().expect("a text").to_owned()
+    }
+
+    /// What kind of failure a call ends with, and what the model reads of it.
+    #[track_caller]
+    fn failure(&mut self, tool: &str, arguments: &Value) -> (String, String) {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        let text = result["content"][0]["text"].as_str().expect("a text").to_owned();
+        let kind = result["structuredContent"]["kind"].as_str().expect("a kind").to_owned();
+        assert!(text.starts_with(&format!("{kind}: ")), "{text}");
+        (kind, text)
+    }
+
+    fn end(mut self) {
+        self.server.close_input();
+        let status = self.server.wait(WITHIN).expect("the server ends with its input");
+        assert_eq!(status.code(), Some(0));
+    }
+}
+
+#[test]
+fn the_tools_are_listed() {
+    let mut client = Client::new(&Sandbox::new(), &[]);
+    let reply = client.request("tools/list", &json!({}));
+    let tools = reply["result"]["tools"].as_array().expect("a list");
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["recall", "search", "list_sessions", "show_context", "compact", "undo"]);
+    for tool in tools {
+        let writes = ["compact", "undo"].contains(&tool["name"].as_str().expect("a name"));
+        assert_eq!(tool["annotations"]["readOnlyHint"], !writes, "{tool}");
+    }
+    client.end();
+}
+
+#[test]
+fn a_session_is_compacted_recalled_from_and_restored() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("work.jsonl", SAMPLE);
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+
+    let plan = client.text("compact", &json!({ "dryRun": true }));
+    assert!(plan.contains("messages") && plan.contains("Nothing was changed"), "{plan}");
+    assert_eq!(std::fs::read(&file).expect("readable"), SAMPLE);
+
+    let report = client.text("compact", &json!({ "keepRecentTokens": 4000, "instructions": "keep the numbers" }));
+    assert!(report.contains("## Goal"), "{report}");
+    let after = std::fs::read(&file).expect("readable");
+    assert!(after.starts_with(SAMPLE) && after.len() > SAMPLE.len());
+    assert_eq!(sandbox.names(), ["work.jsonl"], "no lock outlives a call");
+
+    let summary = client.text("show_context", &json!({ "what": "summary" }));
+    assert!(summary.contains("## Goal"), "{summary}");
+    let tree = client.text("show_context", &json!({ "what": "tree" }));
+    assert!(tree.contains("compaction") && tree.contains("◀ leaf"), "{tree}");
+
+    let found = client.text("recall", &json!({ "query": "never send the same alert twice", "maxTokens": 500 }));
+    assert!(found.contains("never send the same alert twice within 30 minutes"), "{found}");
+    let id = found.split_once("\n[").and_then(|(_, rest)| rest.get(..8)).expect("an id");
+    let whole = client.text("recall", &json!({ "entryIds": [id] }));
+    assert!(whole.contains(&format!("[{id} ")), "{whole}");
+
+    let undone = client.text("undo", &json!({}));
+    assert!(undone.contains("is undone"), "{undone}");
+    assert!(std::fs::read(&file).expect("readable").starts_with(&after));
+    client.end();
+}
+
+#[test]
+fn the_most_recent_session_of_the_directory_is_the_default() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::new(&sandbox, &[]);
+    let (_, text) = client.failure("show_context", &json!({ "what": "context" }));
+    assert!(text.contains("list_sessions"), "{text}");
+
+    // Sessions lie in a directory that is named after their working directory, which is in their header.
+    let name = sandbox.path().display().to_string().replace('/', "-");
+    let sessions = sandbox.path().join(".pi/agent/sessions").join(format!("-{name}--"));
+    std::fs::create_dir_all(&sessions).expect("directories can be made");
+    let header = SAMPLE.iter().position(|byte| *byte == b'\n').expect("a line");
+    let mut first: Value = serde_json::from_slice(&SAMPLE[..header]).expect("JSON");
+    first["cwd"] = json!(sandbox.path());
+    let session = [first.to_string().as_bytes(), &SAMPLE[header..]].concat();
+    std::fs::write(sessions.join("2026-02-16T08-00-00-000Z_work.jsonl"), session).expect("it can be written");
+
+    let listed = client.text("list_sessions", &json!({}));
+    assert!(listed.contains("_work.jsonl"), "{listed}");
+    let context = client.text("show_context", &json!({ "what": "context", "maxBytes": 300 }));
+    assert!(context.contains("_work.jsonl\n\n"), "{context}");
+    assert!(context.contains("more bytes: offset "), "{context}");
+    let found = client.text("search", &json!({ "query": "hysteresis", "limit": 1 }));
+    assert!(found.contains("_work.jsonl") && found.contains("larger limit"), "{found}");
+    client.end();
+}
+
+#[test]
+fn failures_are_results_with_a_kind_and_the_numbers() {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    sandbox.file("notes.txt", b"dear diary\n");
+    let mut client = Client::new(&sandbox, &[]);
+    let mut check = |tool: &str, arguments: Value, kind: &str, part: &str| {
+        let (found, text) = client.failure(tool, &arguments);
+        assert_eq!(found, kind, "{text}");
+        assert!(text.contains(part), "{part} in {text}");
+    };
+    check("recall", json!({ "query": "x", "session": "gone.jsonl" }), "sessionNotFound", "gone.jsonl");
+    check("recall", json!({ "query": "x", "session": "notes.txt" }), "notASession", "notes.txt");
+    // The protocol runs on standard input, so that no session is read from there.
+    check("recall", json!({ "query": "x", "session": "-" }), "sessionNotFound", "/-");
+    check("recall", json!({ "entryIds": ["nope"], "session": "work.jsonl" }), "entryNotFound", "nope");
+    check("compact", json!({ "session": "work.jsonl", "summarizer": "oracle" }), "invalidParams", "extractive");
+    check("compact", json!({ "session": "work.jsonl", "keepRecentTokens": 900_000 }), "nothingToCompact", "900,000");
+    check("compact", json!({ "session": 7 }), "invalidArguments", "7");
+    check("search", json!({ "words": "x" }), "invalidArguments", "words");
+    check("undo", json!({ "session": "work.jsonl", "entryId": "nope" }), "entryNotFound", "nope");
+
+    let reply = client.request("tools/call", &json!({ "name": "fly", "arguments": {} }));
+    assert_eq!(reply["error"]["code"], -32602, "{reply}");
+    client.server.write(b"not JSON\n", WITHIN).expect("the server reads");
+    client.text("list_sessions", &json!({}));
+    client.end();
+}
+
+/// A directory with the sample and a summarizer that takes a minute and says that it runs by making a file.
+fn sandbox_with_a_slow_summarizer() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("work.jsonl", SAMPLE);
+    std::fs::create_dir_all(sandbox.path().join(".pi/agent")).expect("directories can be made");
+    let script = format!("touch '{}'; exec sleep 60", sandbox.path().join("running").display());
+    let settings = json!({ "compactd": {
+        "summarizer": "command", "summarizers": { "command": { "command": ["/bin/sh", "-c", script] } },
+    } });
+    sandbox.file(".pi/agent/settings.json", settings.to_string().as_bytes());
+    sandbox
+}
+
+fn check_that_the_session_is_free(sandbox: &Sandbox) {
+    wait_for("the lock to go", || sandbox.names().iter().all(|name| !name.contains("lock")).then_some(()));
+    assert_eq!(std::fs::read(sandbox.path().join("work.jsonl")).expect("readable"), SAMPLE);
+}
+
+#[test]
+fn a_client_that_leaves_ends_a_running_compaction() {
+    let sandbox = sandbox_with_a_slow_summarizer();
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+    client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
+    wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
+    client.end();
+    check_that_the_session_is_free(&sandbox);
+}
+
+#[test]
+fn a_call_that_is_cancelled_ends_its_compaction_and_the_server_goes_on() {
+    let sandbox = sandbox_with_a_slow_summarizer();
+    let mut client = Client::new(&sandbox, &["--session", "work.jsonl"]);
+    client.start("tools/call", &json!({ "name": "compact", "arguments": {} }));
+    wait_for("the summarizer", || sandbox.path().join("running").exists().then_some(()));
+    let params = json!({ "requestId": client.last_id });
+    client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
+    check_that_the_session_is_free(&sandbox);
+    client.text("show_context", &json!({ "what": "tree" }));
+    client.end();
+}
