@@ -8,6 +8,7 @@ mod document;
 mod examples;
 mod markdown;
 mod python;
+mod rust;
 mod schemas;
 mod shape;
 mod text;
@@ -25,6 +26,11 @@ pub fn typescript(openrpc: &Value) -> String {
 /// The module `protocol.py` of the Python client.
 pub fn python(openrpc: &Value) -> String {
     python::module(&Document::read(openrpc))
+}
+
+/// The module `protocol.rs` of the Rust client.
+pub fn rust(openrpc: &Value) -> String {
+    rust::module(&Document::read(openrpc))
 }
 
 /// The reference for people: every method, notification, type and error.

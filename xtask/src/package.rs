@@ -1,4 +1,4 @@
-//! Packages as they are published: for npm, for pip, and as an archive. They go to `target/packages`.
+//! Packages as they are published: for npm, for pip, for cargo, and as an archive. They go to `target/packages`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use crate::steps::Steps;
-use crate::workspace::{Server, build_server, npm_ci, root, run, server};
+use crate::workspace::{Server, build_server, cargo, npm_ci, root, run, server};
 
 /// Where the program runs: names of Node, and the target of Rust.
 struct Platform {
@@ -54,6 +54,7 @@ pub fn package(profile: &str) -> anyhow::Result<()> {
     let binary = steps.run("the server", || build_server(profile))?;
     steps.run("packages for npm", || npm_packages(&directory, &binary))?;
     steps.run("wheel", || wheel(&directory, profile, Path::new("maturin")))?;
+    steps.run("crate", || client_crate(&directory))?;
     steps.run("archive", || archive(&directory, &binary))?;
     steps.list();
     Ok(())
@@ -152,6 +153,14 @@ pub(crate) fn wheel(directory: &Path, profile: &str, maturin: &Path) -> anyhow::
     let mut build = Command::new(maturin);
     run(build.args(["build", "--locked", "--profile", profile, "--out"]).arg(directory).current_dir(client))
         .context("maturin is installed by `pip install maturin`")
+}
+
+/// The Rust client, as cargo would publish it; it is built alone.
+fn client_crate(directory: &Path) -> anyhow::Result<()> {
+    run(&mut cargo(&["package", "--package", "compactd-client", "--locked", "--allow-dirty"]))?;
+    let Server { version, target_directory, .. } = server()?;
+    let name = format!("compactd-client-{version}.crate");
+    copy(&target_directory.join("package").join(&name), &directory.join(&name))
 }
 
 /// The program with its licence, for those who install nothing.

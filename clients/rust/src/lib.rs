@@ -1,30 +1,33 @@
 //! Rust client of compactd.
 //!
-//! [`Server`] starts the program as a child and talks JSON-RPC with it over its pipes: requests
-//! through a jsonrpsee client, notifications in one ordered queue, requests of the server through
-//! [`Answers`]. `RawServer` (Unix) writes and reads the bytes themselves, for tests and benchmarks.
+//! [`Server`] starts the program as a child and talks JSON-RPC with it over its pipes. It has a function for each
+//! method, typed by [`protocol`], and gives notifications as [`protocol::Event`]s in one ordered queue. The requests
+//! of the server go to [`protocol::Hooks`]. `RawServer` (Unix) writes and reads the bytes themselves, for tests and
+//! benchmarks.
 //!
 //! ```no_run
+//! use compactd_client::protocol::{ClientInfo, CreateSessionParams, InitializeParams};
 //! use compactd_client::{ClientError, Server};
-//! use serde_json::{Value, json};
 //!
 //! # async fn walk() -> Result<(), ClientError> {
-//! let server = Server::spawn(std::process::Command::new("compactd"))?;
-//! let hello = json!({"protocolVersion": 1, "clientInfo": {"name": "example"}});
-//! let _: Value = server.request("initialize", &hello).await?;
-//! let session: Value = server.request("createSession", &json!({"ephemeral": true})).await?;
+//! let server = Server::start()?;
+//! server.initialize(&InitializeParams::new(1, ClientInfo::new("example"))).await?;
+//! let session = server.create_session(&CreateSessionParams::default()).await?;
+//! println!("the session {} is in {:?}", session.session_id, session.path);
 //! server.shutdown().await?;
 //! # Ok(())
 //! # }
 //! ```
 
 mod answers;
+mod binary;
 mod error;
 mod framing;
 mod incoming;
 mod notifications;
 mod options;
 mod process;
+pub mod protocol;
 #[cfg(unix)]
 mod raw;
 mod requests;
@@ -32,6 +35,7 @@ mod server;
 mod transport;
 
 pub use answers::{Answers, RpcError};
+pub use binary::find_binary;
 pub use error::ClientError;
 pub use framing::{FrameReader, Framing, FramingError};
 pub use notifications::Notification;

@@ -5,6 +5,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use futures_util::stream::{self, Stream};
 use jsonrpsee::async_client::{Client, ClientBuilder};
 use jsonrpsee::core::client::ClientT;
 use jsonrpsee::core::client::async_client::RpcService;
@@ -22,6 +23,7 @@ use crate::incoming::Incoming;
 use crate::notifications::{Notification, Queue};
 use crate::options::Options;
 use crate::process::Process;
+use crate::protocol::Event;
 use crate::requests::{Awaited, NoteIds, with_slot};
 use crate::transport::{Receiver, Sender, start_writing};
 
@@ -36,6 +38,14 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts the program that [`crate::find_binary`] finds, with the default [`Options`].
+    ///
+    /// # Errors
+    /// [`ClientError::NoBinary`] if there is none, [`ClientError::Process`] if it cannot be started.
+    pub fn start() -> Result<Self, ClientError> {
+        Options::default().start()
+    }
+
     /// Starts `command` with the default [`Options`].
     ///
     /// # Errors
@@ -49,7 +59,8 @@ impl Server {
         Options::default()
     }
 
-    /// Sends a request and waits for its result. Dropping the future cancels the request.
+    /// Sends a request and waits for its result. Dropping the future cancels the request. The functions that are
+    /// named after methods do the same with typed parameters and results.
     ///
     /// # Errors
     /// [`ClientError::Rpc`] if the server answers with an error, [`ClientError::Closed`] if it ends
@@ -90,6 +101,15 @@ impl Server {
         self.notifications.try_next()
     }
 
+    /// The notifications from here on, typed by their method. It ends when the server ends; those that were lost,
+    /// or are not of their type, are errors in their place. For one task at a time.
+    pub fn events(&self) -> impl Stream<Item = Result<Event, ClientError>> + '_ {
+        stream::unfold((), async |()| match self.next_notification().await {
+            Err(ClientError::Closed(_)) => None,
+            outcome => Some((outcome.and_then(Event::try_from), ())),
+        })
+    }
+
     /// Says `shutdown`, then `exit`, and waits; a server that takes longer than the grace time is
     /// killed.
     ///
@@ -127,7 +147,7 @@ impl Server {
         self.strays.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn start(mut command: Command, options: Options) -> Result<Self, ClientError> {
+    pub(crate) fn run(mut command: Command, options: Options) -> Result<Self, ClientError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         if options.own_process_group {
             separate(&mut command);

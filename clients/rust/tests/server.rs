@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use compactd_client::protocol::{ErrorKind, Event};
 use compactd_client::{Answers, ClientError, Direction, Framing, RpcError, Server};
+use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -59,7 +61,10 @@ async fn gives_code_message_and_data_of_errors() {
     let server = Server::spawn(script(text)).unwrap();
     let error = within(server.request::<_, Value>("a", &json!({}))).await.unwrap_err();
     let rpc = error.rpc().expect("the server answered");
-    assert_eq!((rpc.code, rpc.kind(), &rpc.data.as_ref().unwrap()["id"]), (1002, Some("entryNotFound"), &json!("x")));
+    assert_eq!(
+        (rpc.code, rpc.kind(), &rpc.data.as_ref().unwrap()["id"]),
+        (1002, Some(ErrorKind::EntryNotFound), &json!("x"))
+    );
 }
 
 #[tokio::test]
@@ -86,6 +91,20 @@ async fn errors_of_a_dead_server_say_why_in_one_sentence() {
     let error = within(server.next_notification()).await.unwrap_err();
     assert_eq!(error.to_string(), "server is gone: it closed its output");
     assert_eq!(within(server.notify("n", &json!({}))).await.unwrap_err().to_string(), error.to_string());
+}
+
+#[tokio::test]
+async fn what_a_newer_server_says_is_passed_on() {
+    let text = r#"printf '{"jsonrpc":"2.0","method":"entryAppended","params":{"sessionId":"s","entry":{"type":"new","id":"a","parentId":null,"timestamp":"t","more":1.5},"newer":true}}\n{"jsonrpc":"2.0","method":"newer","params":{}}\n{"jsonrpc":"2.0","method":"leafChanged","params":{"sessionId":1}}\n'"#;
+    let server = Server::spawn(script(text)).unwrap();
+    let events: Vec<_> = within(server.events().collect()).await;
+    let [Ok(Event::EntryAppended(appended)), Ok(Event::Other(newer)), Err(ClientError::Convert(_))] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    let entry = &appended.entry;
+    assert_eq!((entry.r#type.as_str(), &entry.parent_id, &entry.other["more"]), ("new", &None, &json!(1.5)));
+    assert_eq!(newer.method, "newer");
 }
 
 /// Everything that went to the server.
