@@ -49,7 +49,7 @@ pub fn client_openrpc(openrpc: &Value) -> Value {
 }
 
 /// File names and texts of standalone JSON Schemas: `<method>.params.json` and `<method>.result.json`, also for the
-/// requests of the server, and `<notification>.notification.json`.
+/// requests of the server, `<notification>.notification.json`, and `error.json`.
 pub fn json_schemas(openrpc: &Value) -> Vec<(String, String)> {
     schemas::files(&Document::read(openrpc))
 }

@@ -3632,19 +3632,22 @@ pub trait Hooks: Send + Sync {
     async fn session_before_compact(
         &self,
         params: SessionBeforeCompact,
-    ) -> Result<SessionBeforeCompactResult, RpcError> {
+    ) -> Result<Option<SessionBeforeCompactResult>, RpcError> {
         drop(params);
         Err(unanswered("sessionBeforeCompact"))
     }
 
     /// A hook before a navigation: cancel it, give summary, instructions or label, or let it go on.
-    async fn session_before_tree(&self, params: SessionBeforeTree) -> Result<SessionBeforeTreeResult, RpcError> {
+    async fn session_before_tree(
+        &self,
+        params: SessionBeforeTree,
+    ) -> Result<Option<SessionBeforeTreeResult>, RpcError> {
         drop(params);
         Err(unanswered("sessionBeforeTree"))
     }
 
     /// A hook before a fork: cancel it, or let it go on.
-    async fn session_before_fork(&self, params: SessionBeforeFork) -> Result<CancelResult, RpcError> {
+    async fn session_before_fork(&self, params: SessionBeforeFork) -> Result<Option<CancelResult>, RpcError> {
         drop(params);
         Err(unanswered("sessionBeforeFork"))
     }

@@ -219,9 +219,10 @@ impl Hooks for Host {
     async fn session_before_compact(
         &self,
         params: SessionBeforeCompact,
-    ) -> Result<SessionBeforeCompactResult, RpcError> {
+    ) -> Result<Option<SessionBeforeCompactResult>, RpcError> {
         self.note(format!("compact {}", params.session_id));
-        Ok(SessionBeforeCompactResult { cancel: Some(self.cancels), ..Default::default() })
+        // Without an answer it goes on.
+        Ok(self.cancels.then(|| SessionBeforeCompactResult { cancel: Some(true), ..Default::default() }))
     }
 }
 

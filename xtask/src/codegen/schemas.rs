@@ -15,7 +15,8 @@ pub(super) fn files(document: &Document<'_>) -> Vec<(String, String)> {
         [params, (format!("{}.result", method.name), method.result)]
     });
     let notifications = document.notifications.iter().map(|one| (format!("{}.notification", one.name), one.params));
-    methods.chain(notifications).map(|(title, schema)| file(document, &title, schema)).collect()
+    let error = document.types.get("ErrorBody").map(|schema| ("error".to_owned(), *schema));
+    methods.chain(notifications).chain(error).map(|(title, schema)| file(document, &title, schema)).collect()
 }
 
 fn file(document: &Document<'_>, title: &str, schema: &Value) -> (String, String) {
