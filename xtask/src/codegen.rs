@@ -54,5 +54,10 @@ pub fn json_schemas(openrpc: &Value) -> Vec<(String, String)> {
     schemas::files(&Document::read(openrpc))
 }
 
+/// One JSON Schema that holds all types, for generators of code.
+pub fn json_types(openrpc: &Value) -> String {
+    schemas::types(&Document::read(openrpc))
+}
+
 #[cfg(test)]
 mod tests;

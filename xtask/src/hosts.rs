@@ -53,6 +53,12 @@ END
 npx tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext --types node typed.ts
 grep '"version"' node_modules/ai/package.json"#;
 
+/// Each schema alone is input for a generator, too, and names are those of the protocol.
+const GENERATED: &str = r#"npx json2ts --input ../compactd/protocol/schemas --output each
+npx tsc
+test $(ls each | wc -l) -gt 90
+if grep -E '^(export (interface|type|enum)|class) \w*([0-9]|Purple|Fluffy)' types.ts quick.ts models.py; then exit 1; fi"#;
+
 const HOSTS: &[Host] = &[
     Host {
         // The TypeScript before the newest one, and what is said where the program is missing.
@@ -102,6 +108,7 @@ emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-fi
     },
     Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
     Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
+    Host { then: GENERATED, ..host("generators", "generators/README.md") },
     host("langchain", "adapters/langchain/README.md"),
     host("openai-agents", "adapters/openai-agents/README.md"),
     host("pydantic-ai", "adapters/pydantic-ai/README.md"),

@@ -19,6 +19,19 @@ pub(super) fn files(document: &Document<'_>) -> Vec<(String, String)> {
     methods.chain(notifications).chain(error).map(|(title, schema)| file(document, &title, schema)).collect()
 }
 
+/// All types in one schema, for generators of code: each by its name in `definitions`.
+pub(super) fn types(document: &Document<'_>) -> String {
+    let types: Map<String, Value> =
+        document.types.iter().map(|(name, schema)| ((*name).to_owned(), (*schema).clone())).collect();
+    let mut whole = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Protocol",
+        "definitions": types,
+    });
+    point_inside(&mut whole);
+    format!("{whole:#}\n")
+}
+
 fn file(document: &Document<'_>, title: &str, schema: &Value) -> (String, String) {
     let root = document.resolve(schema);
     let mut found = BTreeSet::new();

@@ -46,7 +46,7 @@ fn reference() {
 fn schemas() {
     let files = super::json_schemas(&document());
     let texts: String = files.iter().map(|(name, text)| format!("==> {name}\n{text}")).collect();
-    check("schemas.txt", &texts);
+    check("schemas.txt", &(texts + "==> types.json\n" + &super::json_types(&document())));
 }
 
 #[test]

@@ -147,13 +147,13 @@ pub enum NameOrNames {
 
 impl From<&str> for NameOrNames {
     fn from(text: &str) -> Self {
-        Self::Text(text.into())
+        Self::Text(text.to_owned())
     }
 }
 
 impl From<String> for NameOrNames {
     fn from(text: String) -> Self {
-        Self::Text(text.into())
+        Self::Text(text)
     }
 }
 
