@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use compactd_tests::programs::{available, command, install_npm, install_python, run};
+use compactd_tests::programs::{available, command, find, install_npm, install_python, run};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("habits")
@@ -18,23 +18,23 @@ fn python() -> Option<&'static Path> {
 
 /// Plays a session, which says `ok` at its end.
 #[track_caller]
-fn check(program: &Path, script: &str) {
-    let command = command(&directory(), program, &[script]).expect("the server is built");
+fn check(program: &Path, arguments: &[&str]) {
+    let command = command(&directory(), program, arguments).expect("the server is built");
     let output = run(command).unwrap_or_else(|why| panic!("{why:#}"));
-    assert!(output.trim_end().ends_with("ok"), "{output}");
+    assert!(output.lines().any(|line| line == "ok"), "{output}");
 }
 
 #[track_caller]
 fn check_python(script: &str) {
     if let Some(python) = python() {
-        check(python, script);
+        check(python, &[script]);
     }
 }
 
 #[test]
 fn vscode_jsonrpc() {
     if available(install_npm(&directory())).is_some() {
-        check(Path::new("node"), "vscode_jsonrpc.mjs");
+        check(Path::new("node"), &["vscode_jsonrpc.mjs"]);
     }
 }
 
@@ -46,4 +46,26 @@ fn python_lsp_jsonrpc() {
 #[test]
 fn pygls() {
     check_python("pygls_client.py");
+}
+
+#[test]
+fn pylspclient() {
+    check_python("pylspclient_session.py");
+}
+
+#[test]
+fn vim_lsp_rpc() {
+    if let Some(python) = python() {
+        let session = ["--headless", "--clean", "-l", "vim_lsp_rpc.lua"];
+        check(&python.with_file_name("nvim"), &session);
+    }
+}
+
+/// Where there is no Emacs, `cargo xtask hosts` installs it and plays the session.
+#[test]
+fn jsonrpc_el() {
+    match find("emacs") {
+        Ok(()) => check(Path::new("emacs"), &["--batch", "-Q", "-l", "jsonrpc_el.el"]),
+        Err(why) => eprintln!("skipped: {why:#}"),
+    }
 }

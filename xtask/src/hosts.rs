@@ -88,6 +88,7 @@ grep 'Install a wheel for this platform' missing.txt",
     },
     Host {
         tests: "emacs --batch -Q -L . -l test/run.el
+emacs --batch -Q -l ../../tests/habits/jsonrpc_el.el
 emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-file-function (lambda (_) (make-temp-file \"compactd\")))' \
     -f batch-byte-compile compactd.el",
         installs_in_home: true,
