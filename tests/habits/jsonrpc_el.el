@@ -63,7 +63,7 @@
       (setq aborts session)
       (jsonrpc-async-request connection :compact compact
                              :success-fn (lambda (_) (error "It was aborted"))
-                             :error-fn (lambda (told) (setq failure told)))
+                             :error-fn (lambda (error) (setq failure error)))
       (wait-for "the error" (lambda () failure))
       (cl-assert (= -32800 (plist-get failure :code)))
       (cl-assert (eq t (plist-get (car ends) :aborted)))

@@ -70,14 +70,14 @@ assert(done.summarizer == "host" and hooks == 1 and #ends == 1, vim.inspect(done
 call("appendMessage", { sessionId = session, message = { role = "user", content = ("More. "):rep(600) } })
 
 patient = true
-local told = false
-local _, id = connection.request("compact", compact, function() told = true end)
+local called = false
+local _, id = connection.request("compact", compact, function() called = true end)
 wait("the request for a summary", function() return asked ~= nil end)
 connection.notify("$/cancelRequest", { id = id })
 wait("the end of the compaction", function() return #ends == 2 and cancelled end)
 assert(ends[2].aborted)
 assert(call("ping") == nil)
-assert(not told, "the library does not tell of errors with code -32800")
+assert(not called, "the library does not report errors with code -32800")
 call("shutdown", vim.NIL)
 connection.notify("exit", vim.NIL)
 wait("the end of the server", function() return exit_code ~= nil end)

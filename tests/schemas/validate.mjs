@@ -1,16 +1,15 @@
-// Holds each frame of a file against its schema, by ajv: node validate.mjs SCHEMAS FRAMES
+// Validates each frame of a file against its schema with ajv: node validate.mjs SCHEMAS FRAMES
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
 
 const [schemas, frames] = process.argv.slice(2);
-// Members that start with x- say more than JSON Schema does.
 const ajv = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true, validateFormats: false });
 ajv.addVocabulary(["x-nullDiffers"]);
 const validators = new Map();
 
-// Requests and answers of the client may have members that the server passes over; the server sends none that its
-// schemas do not name, unless they say so.
+// The server ignores unknown members of requests and answers. What the server sends has no member that its schema
+// does not name, unless the schema allows additional members.
 const OF_CLIENT = /^(?!(summarize|sessionBefore).*).*\.params$|^(summarize|sessionBefore).*\.result$/;
 
 function closed(schema) {

@@ -1,4 +1,4 @@
-"""Holds each frame of a file against its schema, by jsonschema: python validate.py SCHEMAS FRAMES"""
+"""Validates each frame of a file against its schema with jsonschema: python validate.py SCHEMAS FRAMES"""
 
 import json
 import sys

@@ -41,7 +41,7 @@ pub struct Outcome {
     pub skipped: Vec<String>,
     /// Reports of the plays that went otherwise: where, what was expected, and the whole transcript.
     pub failures: Vec<String>,
-    /// What went over the pipes in plays that passed, with the schemas that it belongs to.
+    /// The parts of all messages in plays that passed.
     pub frames: Vec<Frame>,
 }
 

@@ -55,25 +55,25 @@ fn every_case_passes() {
     assert!(outcome.passed > 0, "no case was played");
 }
 
-/// Where the programs are that hold frames against schemas; see its README.
+/// The directory of the validators.
 fn validators() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
 }
 
-/// Holds all frames against the schemas of the protocol; every schema is needed at least once.
+/// Validates all frames against the schemas of the protocol. At least one frame must use each schema.
 #[track_caller]
 fn check_frames(program: &Path, script: &str) {
     let (outcome, frames) = played();
     let schemas = xtask::root().join("protocol/schemas");
     let mut command = programs::command(&validators(), program, &[script]).expect("the server is built");
     command.arg(&schemas).arg(frames);
-    let told = programs::run(command).unwrap_or_else(|why| panic!("{why:#}"));
+    let output = programs::run(command).unwrap_or_else(|why| panic!("{why:#}"));
     let held = outcome.frames.iter().map(|frame| format!("{}.json", frame.schema)).collect::<BTreeSet<_>>();
     let known = std::fs::read_dir(schemas).expect("there are schemas");
     let known = known.map(|item| item.expect("it can be listed").file_name().to_string_lossy().into_owned());
     let unused: Vec<String> = known.filter(|name| !held.contains(name)).collect();
     let is_whole = std::env::var_os("CONFORMANCE").is_none();
-    assert!(unused.is_empty() || !is_whole, "no case sends or gets {unused:?}; {told}");
+    assert!(unused.is_empty() || !is_whole, "no case sends or gets {unused:?}; {output}");
 }
 
 #[test]

@@ -20,26 +20,23 @@
 //! ```
 
 mod answers;
-mod binary;
 mod error;
 mod framing;
-mod incoming;
 mod notifications;
 mod options;
 mod process;
 pub mod protocol;
 #[cfg(unix)]
 mod raw;
-mod requests;
 mod server;
 mod transport;
 
 pub use answers::{Answers, RpcError};
-pub use binary::find_binary;
 pub use error::ClientError;
 pub use framing::{FrameReader, Framing, FramingError};
 pub use notifications::Notification;
 pub use options::{Direction, Options, Tap};
+pub use process::find_binary;
 #[cfg(unix)]
 pub use raw::{RawError, RawServer};
 pub use server::Server;

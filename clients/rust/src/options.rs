@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use crate::answers::{Answers, Hooked};
-use crate::binary::find_binary;
+use crate::process::find_binary;
 use crate::protocol::Hooks;
 use crate::{ClientError, Framing, Server};
 

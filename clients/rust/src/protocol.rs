@@ -1,8 +1,8 @@
 // Generated from the server's OpenRPC document by `cargo xtask protocol`. Do not edit.
 //! Types of the protocol, the calls of [`Server`], [`Event`] and [`Hooks`].
 //!
-//! Members and values that a newer server adds never fail a call: unknown members are passed over, and
-//! unknown values are `Other`. Objects whose members are up to the caller are [`Value`]s.
+//! Members and values that a newer server adds never fail a call: unknown members are ignored, and unknown
+//! values become `Other`. Objects whose members the caller chooses are [`Value`]s.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::answers::{RpcError, answered, parameters, unanswered};
 use crate::{ClientError, Notification, Server};
 
-/// Reads a member whose null is not the same as its absence.
+/// Reads a member for which null and absence differ.
 fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -49,7 +49,7 @@ pub struct AppendEntryParams {
 }
 
 impl AppendEntryParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, entry: NewEntry) -> Self {
         Self { session_id: session_id.into(), entry, expected_leaf_id: None }
@@ -73,7 +73,7 @@ pub struct AppendMessageParams {
 }
 
 impl AppendMessageParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, message: AnyMessage) -> Self {
         Self { session_id: session_id.into(), message, expected_leaf_id: None, format: None }
@@ -116,7 +116,7 @@ pub struct AppendMessagesParams {
 }
 
 impl AppendMessagesParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, messages: Vec<AnyMessage>) -> Self {
         Self { session_id: session_id.into(), messages, expected_leaf_id: None, format: None }
@@ -272,7 +272,7 @@ pub struct CheckCompactionParams {
 }
 
 impl CheckCompactionParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, model: Model) -> Self {
         Self { session_id: session_id.into(), model, message: None, settings: None }
@@ -381,7 +381,7 @@ pub struct ClientInfo {
 }
 
 impl ClientInfo {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), version: None }
@@ -432,7 +432,7 @@ pub struct CompactMessagesParams {
 }
 
 impl CompactMessagesParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(messages: Vec<AnyMessage>) -> Self {
         Self {
@@ -501,7 +501,7 @@ pub struct CompactParams {
 }
 
 impl CompactParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
@@ -537,7 +537,7 @@ pub enum CompactionAction {
     /// Compact.
     #[serde(rename = "compact")]
     Compact,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -597,7 +597,7 @@ pub enum CompactionReason {
     /// The model refused the context.
     #[serde(rename = "overflow")]
     Overflow,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -732,7 +732,7 @@ pub enum ContextFormat {
     /// Model messages of the AI SDK.
     #[serde(rename = "ai-sdk")]
     AiSdk,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -864,7 +864,7 @@ pub enum DiagnosticKind {
     /// A setting that does not exist.
     #[serde(rename = "unknownSetting")]
     UnknownSetting,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -1018,7 +1018,7 @@ pub enum ForkPosition {
     /// At the entry, which is part of the fork.
     #[serde(rename = "at")]
     At,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -1048,7 +1048,7 @@ pub struct ForkSessionParams {
 }
 
 impl ForkSessionParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, entry_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), entry_id: entry_id.into(), position: None }
@@ -1070,7 +1070,7 @@ pub struct GetBranchParams {
 }
 
 impl GetBranchParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), leaf_id: None }
@@ -1095,7 +1095,7 @@ pub struct GetContextParams {
 }
 
 impl GetContextParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), after: None, format: None, leaf_id: None }
@@ -1167,7 +1167,7 @@ pub struct GetEntriesParams {
 }
 
 impl GetEntriesParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), cursor: None, ids: None, limit: None, since: None }
@@ -1194,7 +1194,7 @@ pub struct GetPinsParams {
 }
 
 impl GetPinsParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), leaf_id: None }
@@ -1238,7 +1238,7 @@ pub struct GivenBranchSummary {
 }
 
 impl GivenBranchSummary {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), details: None, usage: None }
@@ -1266,7 +1266,7 @@ pub struct GivenSummary {
 }
 
 impl GivenSummary {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), details: None, first_kept_entry_id: None, tokens_before: None, usage: None }
@@ -1327,7 +1327,7 @@ pub struct InitializeParams {
 }
 
 impl InitializeParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(protocol_version: u64, client_info: ClientInfo) -> Self {
         Self {
@@ -1497,7 +1497,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(role: impl Into<String>) -> Self {
         Self { role: role.into(), content: None, timestamp: None, other: Map::new() }
@@ -1525,7 +1525,7 @@ pub enum MessageFormat {
     /// Model messages of the AI SDK (version 5 and 6); its UI messages are read too.
     #[serde(rename = "ai-sdk")]
     AiSdk,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -1584,7 +1584,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(provider: impl Into<String>, id: impl Into<String>, context_window: u64) -> Self {
         Self { provider: provider.into(), id: id.into(), context_window, max_output_tokens: None }
@@ -1633,7 +1633,7 @@ pub struct NavigateTreeParams {
 }
 
 impl NavigateTreeParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, target_id: impl Into<String>) -> Self {
         Self {
@@ -1761,7 +1761,7 @@ pub enum NotContinuedReason {
     /// The model stopped for a reason of its provider's.
     #[serde(rename = "stopped")]
     Stopped,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -1813,7 +1813,7 @@ pub struct OpenSessionParams {
 }
 
 impl OpenSessionParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), auto_compaction: None, read_only: None }
@@ -1875,7 +1875,7 @@ pub enum OperationPhase {
     /// The entry is being written.
     #[serde(rename = "committing")]
     Committing,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -1962,7 +1962,7 @@ pub enum PassagePart {
     /// A summary.
     #[serde(rename = "summary")]
     Summary,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -2064,7 +2064,7 @@ pub enum PreparationPart {
     /// What would be kept at least of what the compacted part holds.
     #[serde(rename = "forecast")]
     Forecast,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -2105,7 +2105,7 @@ pub struct PrepareCompactionParams {
 }
 
 impl PrepareCompactionParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
@@ -2165,7 +2165,7 @@ pub struct PrepareNavigationParams {
 }
 
 impl PrepareNavigationParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, target_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), target_id: target_id.into(), leaf_id: None }
@@ -2215,7 +2215,7 @@ pub struct RecallParams {
 }
 
 impl RecallParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), entry_ids: None, leaf_id: None, max_tokens: None, query: None }
@@ -2271,7 +2271,7 @@ pub enum RefusalReason {
     /// Everything would be kept.
     #[serde(rename = "nothingToCompact")]
     NothingToCompact,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -2339,7 +2339,7 @@ pub enum RequestKind {
     /// A branch that is left.
     #[serde(rename = "branch")]
     Branch,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -2445,7 +2445,7 @@ pub struct SearchSessionParams {
 }
 
 impl SearchSessionParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), all: None, cursor: None, limit: None, session_id: None }
@@ -2752,7 +2752,7 @@ pub enum SummarizeMode {
     /// has of that conversation in its cache costs a part of the price.
     #[serde(rename = "continue")]
     Continue,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -2810,7 +2810,7 @@ pub struct SummarizeResult {
 }
 
 impl SummarizeResult {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(text: impl Into<String>, stop_reason: impl Into<String>) -> Self {
         Self { text: text.into(), stop_reason: stop_reason.into(), usage: None }
@@ -2973,7 +2973,7 @@ pub struct UndoCompactionParams {
 }
 
 impl UndoCompactionParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>) -> Self {
         Self { session_id: session_id.into(), entry_id: None }
@@ -3147,7 +3147,7 @@ pub enum ErrorKind {
     /// A setting is wrong; `path` says which.
     #[serde(rename = "invalidSettings")]
     InvalidSettings,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -3187,7 +3187,7 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
-    /// The code of errors of this kind; none of one that is not known.
+    /// The code of errors of this kind; `None` for an unknown kind.
     pub fn code(&self) -> Option<i32> {
         Some(match self {
             Self::ParseError => -32700,
@@ -3593,7 +3593,7 @@ pub enum Event {
     BranchSummaryProgress(Box<OperationProgress>),
     /// A branch summary ended; exactly one for every start.
     BranchSummaryEnd(Box<BranchSummaryEnd>),
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     Other(Notification),
 }
 
@@ -3619,7 +3619,7 @@ impl TryFrom<Notification> for Event {
 
 /// Answers the requests of the server, typed by their method.
 ///
-/// The capabilities of `initialize` say which of them the client answers. The others need no function.
+/// The capabilities of `initialize` say which methods the client answers. The other functions can be left out.
 #[async_trait]
 pub trait Hooks: Send + Sync {
     /// The client's own model writes a summary; needs `capabilities.summarize`.

@@ -19,13 +19,11 @@ use tokio::process::Command;
 
 use crate::ClientError;
 use crate::answers::Answering;
-use crate::incoming::Incoming;
 use crate::notifications::{Notification, Queue};
 use crate::options::Options;
 use crate::process::Process;
 use crate::protocol::Event;
-use crate::requests::{Awaited, NoteIds, with_slot};
-use crate::transport::{Receiver, Sender, start_writing};
+use crate::transport::{Incoming, NoteIds, PendingIds, Receiver, Sender, start_writing, with_slot};
 
 /// A running compactd. Calls may be made from many tasks at once.
 ///
@@ -101,8 +99,8 @@ impl Server {
         self.notifications.try_next()
     }
 
-    /// The notifications from here on, typed by their method. It ends when the server ends; those that were lost,
-    /// or are not of their type, are errors in their place. For one task at a time.
+    /// The notifications from here on, typed by their method. The stream ends when the server ends. Notifications
+    /// that were lost or cannot be read are errors in the stream. Only one task may read at a time.
     pub fn events(&self) -> impl Stream<Item = Result<Event, ClientError>> + '_ {
         stream::unfold((), async |()| match self.next_notification().await {
             Err(ClientError::Closed(_)) => None,
@@ -110,20 +108,19 @@ impl Server {
         })
     }
 
-    /// Says `shutdown`, then `exit`, and waits; a server that takes longer than the grace time is
-    /// killed.
+    /// Sends `shutdown`, then `exit`, and waits. A server that takes longer than the grace time is killed.
     ///
     /// # Errors
-    /// [`ClientError::Process`] if the end cannot be awaited. A server that is gone already is none.
+    /// [`ClientError::Process`] if the wait fails. A server that has already ended is no error.
     pub async fn shutdown(&self) -> Result<ExitStatus, ClientError> {
         self.process.ask_to_end();
-        let farewell = async {
+        let both = async {
             let _result: Option<Box<RawValue>> = self.request("shutdown", &json!({})).await?;
             self.notify("exit", &json!({})).await
         };
         tokio::select! {
-            // The exit status tells whether the farewell was heard.
-            Ok(()) = farewell => {}
+            // The exit status shows whether the server read both messages.
+            Ok(()) = both => {}
             status = self.process.wait() => return Ok(status?),
         }
         self.wait().await
@@ -132,7 +129,7 @@ impl Server {
     /// Waits until the server has ended by itself.
     ///
     /// # Errors
-    /// [`ClientError::Process`] if the end cannot be awaited.
+    /// [`ClientError::Process`] if the wait fails.
     pub async fn wait(&self) -> Result<ExitStatus, ClientError> {
         Ok(self.process.wait().await?)
     }
@@ -157,16 +154,16 @@ impl Server {
         let process = Process::new(child, options.grace)?;
         let outgoing = start_writing(input, options.framing, options.tap.clone());
         let notifications = Arc::new(Queue::new(options.max_notifications, options.max_notification_bytes));
-        let (awaited, strays) = (Awaited::default(), Arc::default());
+        let (pending, strays) = (PendingIds::default(), Arc::default());
         let incoming = Incoming {
-            awaited: awaited.clone(),
+            pending: pending.clone(),
             notifications: Arc::clone(&notifications),
             answering: Answering::new(options.answers.clone(), outgoing.downgrade()),
             strays: Arc::clone(&strays),
         };
         let receiver = Receiver::new(output, options.framing, incoming, options.tap.clone());
         let layers =
-            RpcServiceBuilder::new().layer_fn(move |inner: RpcService| NoteIds { inner, awaited: awaited.clone() });
+            RpcServiceBuilder::new().layer_fn(move |inner: RpcService| NoteIds { inner, pending: pending.clone() });
         let builder = ClientBuilder::new().request_timeout(options.timeout).set_rpc_middleware(layers);
         let client = Arc::new(builder.build_with_tokio(Sender(outgoing), receiver));
         Ok(Self { client, process, notifications, strays })
@@ -187,7 +184,7 @@ fn separate(command: &mut Command) {
     command.creation_flags(0x200); // CREATE_NEW_PROCESS_GROUP
 }
 
-/// Parameters as they are; jsonrpsee would else build them member by member.
+/// Parameters that are already JSON text.
 struct Params(Box<RawValue>);
 
 impl ToRpcParams for Params {

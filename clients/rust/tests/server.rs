@@ -166,12 +166,12 @@ async fn answers_the_server_and_stops_when_it_cancels() {
     drop(server);
 }
 
-/// Never answers, and tells when it is asked and when it is dropped.
+/// Never answers; reports when it is asked and when it is dropped.
 struct Hanging(tokio::sync::mpsc::UnboundedSender<&'static str>);
 
-struct TellOnDrop(tokio::sync::mpsc::UnboundedSender<&'static str>);
+struct SendOnDrop(tokio::sync::mpsc::UnboundedSender<&'static str>);
 
-impl Drop for TellOnDrop {
+impl Drop for SendOnDrop {
     fn drop(&mut self) {
         let _test_is_over = self.0.send("dropped");
     }
@@ -180,7 +180,7 @@ impl Drop for TellOnDrop {
 #[async_trait]
 impl Answers for Hanging {
     async fn answer(&self, _: &str, _: &RawValue) -> Result<Value, RpcError> {
-        let _told = TellOnDrop(self.0.clone());
+        let _dropped = SendOnDrop(self.0.clone());
         self.0.send("asked").expect("the test listens");
         std::future::pending().await
     }
@@ -190,9 +190,9 @@ impl Answers for Hanging {
 async fn answers_end_with_the_server_and_with_the_client() {
     let ask = r#"printf '{"jsonrpc":"2.0","id":1,"method":"summarize","params":{}}\n'; read -r line"#;
     for the_server_ends in [true, false] {
-        let (teller, mut told) = tokio::sync::mpsc::unbounded_channel();
-        let server = Server::options().answers(Hanging(teller)).spawn(script(ask)).unwrap();
-        assert_eq!(within(told.recv()).await, Some("asked"));
+        let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::options().answers(Hanging(sender)).spawn(script(ask)).unwrap();
+        assert_eq!(within(events.recv()).await, Some("asked"));
         let server = if the_server_ends {
             server.notify("go", &json!({})).await.unwrap();
             Some(server)
@@ -200,7 +200,7 @@ async fn answers_end_with_the_server_and_with_the_client() {
             drop(server);
             None
         };
-        assert_eq!(within(told.recv()).await, Some("dropped"), "the server ends: {the_server_ends}");
+        assert_eq!(within(events.recv()).await, Some("dropped"), "the server ends: {the_server_ends}");
         drop(server);
     }
 }

@@ -1,4 +1,4 @@
-//! What the cases send and get, taken apart so that programs can hold it against the schemas of the protocol.
+//! The parts of the messages that cases send and receive, each with the schema that it must fit.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::case::Framing;
 use super::transcript::Exchanged;
 
-/// Codes of errors after which parameters need not fit their schema: the request is no request, has no such method or
-/// no such parameters, or came too early for anybody to read them; or its settings are no settings.
+/// Codes of errors after which parameters need not fit their schema: the request or its settings are invalid, or the
+/// server did not read the parameters.
 const UNREAD: [i64; 6] = [-32700, -32600, -32601, -32602, -32002, 1201];
-/// Codes of errors that say that the client's answer was wrong.
+/// Codes of errors that reject an answer of the client.
 const WRONG_ANSWER: [i64; 3] = [1104, 1105, 1107];
 
-/// Notifications of the client. Those that have an id are answered, but have no schema of a result.
+/// Notifications of the client. If they have an id, the server answers, but there is no schema for the answer.
 const NOTIFICATIONS: [&str; 2] = ["exit", "$/cancelRequest"];
 
 /// A value with the schema that it belongs to.
@@ -57,7 +57,7 @@ pub(super) fn frames(case: &str, framing: Framing, exchanges: &[Exchanged]) -> V
             let reader = sent.entry(&exchanged.server).or_insert_with(|| FrameReader::new(reading(framing)));
             reader.push(exchanged.text.as_bytes());
             while let Some(frame) = reader.next_frame() {
-                // What is no JSON is sent on purpose, and the cases say what comes of it.
+                // Some cases send invalid JSON; there is nothing to validate.
                 ours.extend(frame.ok().into_iter().flat_map(|frame| messages(&frame)));
             }
         } else {

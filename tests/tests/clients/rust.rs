@@ -109,7 +109,7 @@ async fn text_comes_back_as_it_went() {
     }
 }
 
-/// A model that never answers, and tells when it is asked and when it is no longer wanted.
+/// A model that never answers; it reports when it is asked and when its answer is dropped.
 #[derive(Clone, Default)]
 struct SlowModel {
     asked: Arc<Notify>,
@@ -119,15 +119,15 @@ struct SlowModel {
 #[async_trait]
 impl Answers for SlowModel {
     async fn answer(&self, _: &str, _: &RawValue) -> Result<Value, RpcError> {
-        let _told = TellOnDrop(Arc::clone(&self.dropped));
+        let _dropped = NotifyOnDrop(Arc::clone(&self.dropped));
         self.asked.notify_one();
         std::future::pending().await
     }
 }
 
-struct TellOnDrop(Arc<Notify>);
+struct NotifyOnDrop(Arc<Notify>);
 
-impl Drop for TellOnDrop {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         self.0.notify_one();
     }
@@ -194,7 +194,7 @@ async fn shutdown_ends_with_code_0() {
     assert_eq!(fixture.server.shutdown().await.expect("it ends").code(), Some(0));
 }
 
-/// A host that writes summaries and hears of compactions before they begin.
+/// A host that writes summaries and is asked before compactions.
 #[derive(Clone, Default)]
 struct Host {
     asked: Arc<std::sync::Mutex<Vec<String>>>,
@@ -310,7 +310,7 @@ fn the_example_of_the_page_does_what_the_page_says() {
     let output = example(&home, Some(binary().expect("the server is built")));
     let printed = String::from_utf8(output.stdout).expect("it prints text");
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    // Sizes of summaries may change with their rules; what is said may not.
+    // Token counts may change with the rules of summaries; the words may not.
     let words = |text: &str| text.replace(|letter: char| letter.is_ascii_digit(), "");
     assert_eq!(words(&printed), words(block(page, "text")));
 }
@@ -319,7 +319,7 @@ fn the_example_of_the_page_does_what_the_page_says() {
 fn without_the_program_it_says_what_to_do() {
     let home = tempfile::tempdir().expect("there is room for a temporary directory");
     let output = example(&home, None);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success());
-    assert!(told.contains("Install it by `cargo install compactd`, or set COMPACTD_BIN to its path"), "{told}");
+    assert!(errors.contains("Install it by `cargo install compactd`, or set COMPACTD_BIN to its path"), "{errors}");
 }

@@ -1,6 +1,6 @@
 //! The types of the Rust client, its calls, notifications and hooks.
 //!
-//! The text is laid out as rustfmt does it, so that the check of the formatting covers it, too.
+//! The text is formatted as by rustfmt, because `cargo fmt --check` covers generated files.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use super::text::{capitalised, quoted, wrap};
 const HEAD: &str = r#"// Generated from the server's OpenRPC document by `cargo xtask protocol`. Do not edit.
 //! Types of the protocol, the calls of [`Server`], [`Event`] and [`Hooks`].
 //!
-//! Members and values that a newer server adds never fail a call: unknown members are passed over, and
-//! unknown values are `Other`. Objects whose members are up to the caller are [`Value`]s.
+//! Members and values that a newer server adds never fail a call: unknown members are ignored, and unknown
+//! values become `Other`. Objects whose members the caller chooses are [`Value`]s.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 use crate::answers::{RpcError, answered, parameters, unanswered};
 use crate::{ClientError, Notification, Server};
 
-/// Reads a member whose null is not the same as its absence.
+/// Reads a member for which null and absence differ.
 fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -40,7 +40,7 @@ where
 const WIDTH: usize = 120;
 /// Columns of the text of a comment.
 const COMMENT: usize = 100;
-/// `Server` ends the server by a function of this name that is written by hand.
+/// Methods whose function on `Server` is written by hand.
 const BY_HAND: &[&str] = &["shutdown"];
 const KEYWORDS: &[&str] = &["type", "ref", "match", "move", "use", "where", "in", "box", "final", "override"];
 
@@ -56,7 +56,7 @@ pub(super) fn module(document: &Document<'_>) -> String {
     parts.join("\n")
 }
 
-/// Types that a client makes: of parameters, and of results of its hooks.
+/// Types that a client builds: those in parameters, and in results of its hooks.
 fn sent_types<'a>(document: &Document<'a>) -> BTreeSet<&'a str> {
     let roots = document.methods.iter().map(|method| method.params);
     let mut open: Vec<&Value> = roots.chain(document.client_methods.iter().map(|method| method.result)).collect();
@@ -84,7 +84,7 @@ fn definition(name: &str, schema: &Value, is_sent: bool) -> String {
     };
     let head = comment(&text, "");
     match Shape::read(schema) {
-        // The members are up to the caller: a message in the shape of an interface, settings.
+        // The caller chooses the members: messages in the shape of an interface, settings.
         Shape::Object(object) if object.open && object.members.len() < 2 => format!("{head}pub type {name} = Value;\n"),
         Shape::Object(object) => structure(name, &head, &object, is_sent),
         Shape::OneOf(shapes) if shapes.iter().all(is_literal) => literals(name, &head, schema),
@@ -156,7 +156,7 @@ fn constructor(name: &str, object: &Object) -> String {
         true => format!("        Self {{ {} }}\n", values.join(", ")),
         false => enclosed("        Self {", &values, "}", "        "),
     };
-    let what = if object.members.iter().all(|member| member.required) { "" } else { "; what is optional is left out" };
+    let what = if object.members.iter().all(|member| member.required) { "" } else { "; optional members are absent" };
     format!(
         "\nimpl {name} {{\n    /// Takes the required members{what}.\n    #[must_use]\n{signature}{body}    }}\n}}\n"
     )
@@ -181,7 +181,7 @@ fn enclosed(before: &str, items: &[String], after: &str, indent: &str) -> String
     format!("{before}\n{items}{indent}{after}\n")
 }
 
-/// An enumeration of texts. A text that is none of them is kept.
+/// An enumeration of texts. It keeps unknown texts.
 fn literals(name: &str, head: &str, schema: &Value) -> String {
     let described = list(&schema["oneOf"]).iter().filter_map(|choice| Some((choice["const"].as_str()?, choice)));
     let plain = list(&schema["enum"]).iter().filter_map(|text| Some((text.as_str()?, &Value::Null)));
@@ -199,8 +199,8 @@ fn enumeration(name: &str, texts: &[(&str, String)]) -> String {
     let names: String =
         texts.iter().map(|(text, _)| format!("            Self::{} => {},\n", pascal(text), quoted(text))).collect();
     format!(
-        "#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]\npub enum {name} {{\n{variants}    /// One that \
-         a newer server has.\n    #[serde(untagged)]\n    Other(String),\n}}\n\nimpl {name} {{\n    /// Its text in the \
+        "#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]\npub enum {name} {{\n{variants}    /// A value \
+         that only a newer server has.\n    #[serde(untagged)]\n    Other(String),\n}}\n\nimpl {name} {{\n    /// Its text in the \
          protocol.\n    pub fn as_str(&self) -> &str {{\n        match self {{\n{names}            Self::Other(text) => \
          text,\n        }}\n    }}\n}}\n"
     )
@@ -211,7 +211,7 @@ fn variant(text: &str, description: &str) -> String {
     format!("{}    #[serde(rename = {})]\n    {},\n", comment(&shown, "    "), quoted(text), pascal(text))
 }
 
-/// One of several types, told apart by their members.
+/// One of several types; their members distinguish them.
 fn union(name: &str, head: &str, schema: &Value) -> String {
     let choices = list(&schema["anyOf"]).iter().chain(list(&schema["oneOf"]));
     let (mut variants, mut has_text) = (String::new(), false);
@@ -259,7 +259,7 @@ fn expression(shape: &Shape) -> String {
     }
 }
 
-/// What may be null is optional; a choice without a name is any value.
+/// A nullable type is an option. A choice without a name is any value.
 fn one_of(shapes: &[Shape]) -> String {
     let others: Vec<&Shape> = shapes.iter().filter(|shape| **shape != Shape::Null).collect();
     let shown = match others[..] {
@@ -277,8 +277,8 @@ fn error_kinds(document: &Document<'_>) -> String {
     let codes: String = kinds.clone().map(|(code, kind)| format!("            Self::{kind} => {code},\n")).collect();
     let by_code: String = kinds.map(|(code, kind)| format!("            {code} => Self::{kind},\n")).collect();
     format!(
-        "/// The kinds of errors.\n{}\nimpl ErrorKind {{\n    /// The code of errors of this kind; none of one that is \
-         not known.\n    pub fn code(&self) -> Option<i32> {{\n        Some(match self {{\n{codes}            \
+        "/// The kinds of errors.\n{}\nimpl ErrorKind {{\n    /// The code of errors of this kind; `None` for an \
+         unknown kind.\n    pub fn code(&self) -> Option<i32> {{\n        Some(match self {{\n{codes}            \
          Self::Other(_) => return None,\n        }})\n    }}\n\n    /// The kind of errors with this code.\n    pub fn \
          of_code(code: i32) -> Option<Self> {{\n        Some(match code {{\n{by_code}            _ => return None,\n        \
          }})\n    }}\n}}\n",
@@ -337,7 +337,7 @@ fn events(document: &Document<'_>) -> String {
         .collect();
     format!(
         "/// A notification of the server, typed by its method.\n#[derive(Debug, Clone)]\npub enum Event {{\n{variants}    \
-         /// One that a newer server has.\n    Other(Notification),\n}}\n\nimpl TryFrom<Notification> for Event {{\n    type \
+         /// A value that only a newer server has.\n    Other(Notification),\n}}\n\nimpl TryFrom<Notification> for Event {{\n    type \
          Error = ClientError;\n\n    fn try_from(notification: Notification) -> Result<Self, ClientError> {{\n        \
          Ok(match notification.method.as_str() {{\n{arms}            _ => Self::Other(notification),\n        }})\n    \
          }}\n}}\n"
@@ -353,7 +353,7 @@ fn hooks(document: &Document<'_>) -> String {
     let arms: String = arms.collect();
     format!(
         "/// Answers the requests of the server, typed by their method.\n///\n/// The capabilities of `initialize` say \
-         which of them the client answers. The others need no function.\n#[async_trait]\npub trait Hooks: Send + Sync \
+         which methods the client answers. The other functions can be left out.\n#[async_trait]\npub trait Hooks: Send + Sync \
          {{\n{}}}\n\n/// Passes a request of the server to its hook.\npub(crate) async fn answer(hooks: &dyn Hooks, \
          method: &str, params: &RawValue) -> Result<Value, RpcError> {{\n    match method {{\n{arms}        _ => \
          Err(unanswered(method)),\n    }}\n}}\n",
@@ -403,7 +403,7 @@ fn pascal(text: &str) -> String {
     text.split(|letter: char| !letter.is_ascii_alphanumeric()).map(capitalised).collect()
 }
 
-/// A comment of documentation; what rustdoc would read as a link or as HTML is escaped outside of code.
+/// A documentation comment. Outside of code, it escapes what rustdoc reads as a link or as HTML.
 fn comment(text: &str, indent: &str) -> String {
     let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
         0 => part.replace('[', "\\[").replace('<', "\\<"),

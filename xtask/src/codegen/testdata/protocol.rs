@@ -1,8 +1,8 @@
 // Generated from the server's OpenRPC document by `cargo xtask protocol`. Do not edit.
 //! Types of the protocol, the calls of [`Server`], [`Event`] and [`Hooks`].
 //!
-//! Members and values that a newer server adds never fail a call: unknown members are passed over, and
-//! unknown values are `Other`. Objects whose members are up to the caller are [`Value`]s.
+//! Members and values that a newer server adds never fail a call: unknown members are ignored, and unknown
+//! values become `Other`. Objects whose members the caller chooses are [`Value`]s.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::answers::{RpcError, answered, parameters, unanswered};
 use crate::{ClientError, Notification, Server};
 
-/// Reads a member whose null is not the same as its absence.
+/// Reads a member for which null and absence differ.
 fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -32,7 +32,7 @@ pub enum Action {
     /// Compact.
     #[serde(rename = "compact")]
     Compact,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -78,7 +78,7 @@ pub struct CompactParams {
 }
 
 impl CompactParams {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(session_id: impl Into<String>, action: Action) -> Self {
         Self {
@@ -116,7 +116,7 @@ pub enum Kind {
     /// `b`.
     #[serde(rename = "b")]
     B,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -184,7 +184,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(text: impl Into<String>, r#type: Kind) -> Self {
         Self { text: text.into(), r#type, by: None, counts: None, model: None, other: Map::new() }
@@ -210,7 +210,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Takes the required members; what is optional is left out.
+    /// Takes the required members; optional members are absent.
     #[must_use]
     pub fn new(children: Vec<Tree>) -> Self {
         Self { children, ref_like: None, from: None, kind: None }
@@ -226,7 +226,7 @@ pub enum ErrorKind {
     /// No session.
     #[serde(rename = "sessionNotFound")]
     SessionNotFound,
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     #[serde(untagged)]
     Other(String),
 }
@@ -243,7 +243,7 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
-    /// The code of errors of this kind; none of one that is not known.
+    /// The code of errors of this kind; `None` for an unknown kind.
     pub fn code(&self) -> Option<i32> {
         Some(match self {
             Self::ParseError => -32700,
@@ -285,7 +285,7 @@ pub enum Event {
     LeafChanged(Box<Tree>),
     /// An entry was written.
     EntryAppended(Box<Message>),
-    /// One that a newer server has.
+    /// A value that only a newer server has.
     Other(Notification),
 }
 
@@ -303,7 +303,7 @@ impl TryFrom<Notification> for Event {
 
 /// Answers the requests of the server, typed by their method.
 ///
-/// The capabilities of `initialize` say which of them the client answers. The others need no function.
+/// The capabilities of `initialize` say which methods the client answers. The other functions can be left out.
 #[async_trait]
 pub trait Hooks: Send + Sync {
     /// The client writes a summary.
