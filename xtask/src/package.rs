@@ -1,4 +1,4 @@
-//! Packages as they are published: for npm, for pip, for cargo, and as an archive. They go to `target/packages`.
+//! Packages as they are published: for Cargo, for npm, for pip, and as an archive. They go to `target/packages`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,12 +51,33 @@ impl Platform {
 pub fn package(profile: &str) -> anyhow::Result<()> {
     let mut steps = Steps::default();
     let directory = emptied(&root().join("target/packages"))?;
+    steps.run("libraries", || libraries(&directory))?;
     let binary = steps.run("the server", || build_server(profile))?;
     steps.run("packages for npm", || npm_packages(&directory, &binary))?;
     steps.run("wheel", || wheel(&directory, profile, Path::new("maturin")))?;
-    steps.run("crate", || client_crate(&directory))?;
     steps.run("archive", || archive(&directory, &binary))?;
     steps.list();
+    Ok(())
+}
+
+/// Libraries for other Rust programs: those that work without the server, and the client.
+const LIBRARIES: [&str; 4] = ["compaction-core", "session-store", "compaction-engine", "compactd-client"];
+
+/// The packages of the libraries. Cargo builds each of them from the content of its package.
+///
+/// # Errors
+/// When a library cannot be packaged or built.
+fn libraries(directory: &Path) -> anyhow::Result<()> {
+    let Server { version, target_directory, .. } = server()?;
+    let mut package = cargo(&["package", "--quiet", "--locked", "--allow-dirty"]);
+    for name in LIBRARIES {
+        package.args(["--package", name]);
+    }
+    run(&mut package)?;
+    for name in LIBRARIES {
+        let file = format!("{name}-{version}.crate");
+        copy(&target_directory.join("package").join(&file), &directory.join(&file))?;
+    }
     Ok(())
 }
 
@@ -153,14 +174,6 @@ pub(crate) fn wheel(directory: &Path, profile: &str, maturin: &Path) -> anyhow::
     let mut build = Command::new(maturin);
     run(build.args(["build", "--locked", "--profile", profile, "--out"]).arg(directory).current_dir(client))
         .context("maturin is installed by `pip install maturin`")
-}
-
-/// The Rust client, as cargo would publish it; it is built alone.
-fn client_crate(directory: &Path) -> anyhow::Result<()> {
-    run(&mut cargo(&["package", "--package", "compactd-client", "--locked", "--allow-dirty"]))?;
-    let Server { version, target_directory, .. } = server()?;
-    let name = format!("compactd-client-{version}.crate");
-    copy(&target_directory.join("package").join(&name), &directory.join(&name))
 }
 
 /// The program with its licence, for those who install nothing.

@@ -52,7 +52,7 @@ pub(crate) struct Server {
     pub(crate) manifest: PathBuf,
     /// Its version.
     pub(crate) version: String,
-    /// Where cargo builds.
+    /// Where Cargo builds.
     pub(crate) target_directory: PathBuf,
 }
 

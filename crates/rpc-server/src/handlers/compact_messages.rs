@@ -43,12 +43,9 @@ pub(crate) async fn compact_messages(
     let cwd = call.server.configuration()?.cwd.display().to_string();
     let owned = blocking(move || Owned::of(messages, format, previous.as_ref(), cwd)).await?;
     let Owned { session, led_by, ids, sources } = owned;
-    let request = CompactionRequest {
-        custom_instructions: params.instructions,
-        summary: None,
-        first_kept_entry_id: None,
-        force: params.force,
-    };
+    let mut request = CompactionRequest::default();
+    request.custom_instructions = params.instructions;
+    request.force = params.force;
     let open = Arc::new(OpenSession::private(session));
     open.auto_compaction.set(params.model.map(AgentModel::from));
     let compaction = run(&call, &open, request, &settings, chain).await?;

@@ -75,7 +75,7 @@ async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Re
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     // One that is open for reading alone may lag behind its file.
-    open.retain(|open| open.locator.is_none() || !open.must_refresh_to_read());
+    open.retain(|open| open.locator.is_none() || !open.is_read_only());
     let mut parts = Vec::new();
     let mut skipped = HashSet::new();
     for open in open {

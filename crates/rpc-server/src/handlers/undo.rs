@@ -26,7 +26,7 @@ fn undo_in_turn(
     let undo = plan(access, compaction_id.as_ref())?;
     access.append_all_with(|session| session.undo(&undo))?;
     let leaf_id = access.leaf_id();
-    access.tell(Event::LeafChanged {
+    access.notify(Event::LeafChanged {
         session_id: access.open().id.clone(),
         leaf_id: leaf_id.clone(),
         old_leaf_id: Some(undo.leaf_id.clone()),
