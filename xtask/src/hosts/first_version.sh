@@ -1,6 +1,7 @@
 # The packages and the conformance cases of the last commit with protocol 1.0, against the server of today.
 # COMPACTD_BIN names the server. The history of the repository is needed.
-first=$(git log --reverse --format=%H -S protocolMinorVersion -- protocol/openrpc.json | head -n 1)
+commits=$(git log --reverse --format=%H -S protocolMinorVersion -- protocol/openrpc.json)
+first=${commits%%[[:space:]]*}
 export LC_ALL=C
 test -n "$first" || { echo "the history lacks protocol 1.0; --without first-version leaves it out"; exit 1; }
 place=$(mktemp -d)
