@@ -8,6 +8,7 @@
 mod bytes;
 mod case;
 mod coverage;
+mod frames;
 mod invariants;
 mod matching;
 mod play;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use case::{Case, Framing, Topic, load};
 pub use coverage::{Coverage, coverage};
+pub use frames::{Frame, write_frames};
 pub use invariants::codes;
 pub use play::{abilities, record};
 pub use transcript::Exchanged;
@@ -39,6 +41,8 @@ pub struct Outcome {
     pub skipped: Vec<String>,
     /// Reports of the plays that went otherwise: where, what was expected, and the whole transcript.
     pub failures: Vec<String>,
+    /// The parts of all messages in plays that passed.
+    pub frames: Vec<Frame>,
 }
 
 /// One case in one framing.
@@ -87,15 +91,18 @@ fn plays(topics: &[Topic], filter: &str) -> Vec<Play> {
         .collect()
 }
 
-fn run_one(binary: &Path, play: &Play, abilities: &[String]) -> Option<Result<(), String>> {
+fn run_one(binary: &Path, play: &Play, abilities: &[String]) -> Option<Result<Vec<Exchanged>, String>> {
     play.case.is_for(abilities).then(|| play::play(binary, &play.case, play.framing))
 }
 
-fn note(outcome: &mut Outcome, play: &Play, report: Option<Result<(), String>>) {
+fn note(outcome: &mut Outcome, play: &Play, report: Option<Result<Vec<Exchanged>, String>>) {
     let title = format!("{}/{} ({})", play.topic, play.case.name, play.framing.name());
     match report {
         None => outcome.skipped.push(title),
-        Some(Ok(())) => outcome.passed += 1,
+        Some(Ok(exchanges)) => {
+            outcome.passed += 1;
+            outcome.frames.extend(frames::frames(&title, play.framing, &exchanges));
+        }
         Some(Err(report)) => outcome.failures.push(format!("{title}\n{report}")),
     }
 }

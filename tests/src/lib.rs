@@ -7,5 +7,6 @@ pub mod examples;
 #[cfg(unix)]
 pub mod faults;
 pub mod generate;
+pub mod programs;
 pub mod published_package;
 pub mod questions;

@@ -1,10 +1,13 @@
 //! Plays the conformance cases against the binary, and sees that they reach the whole protocol.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use compactd_tests::binary::binary;
-use compactd_tests::conformance::{Coverage, abilities, coverage, directory, load, run};
+use compactd_tests::conformance::{Coverage, Outcome, abilities, coverage, directory, load, run, write_frames};
+use compactd_tests::programs;
 use serde_json::Value;
 
 /// Codes that no case can bring about, each with the reason.
@@ -24,13 +27,25 @@ const NEVER_REFUSED: &[(&str, &str)] = &[
     ("shutdown", "its only refusal is -32002, in the case of all methods"),
 ];
 
-/// Plays the cases whose `topic/name` contains `$CONFORMANCE`, all by default.
+/// Plays the cases whose `topic/name` contains `$CONFORMANCE`, all by default, once for all tests. What they sent and
+/// got goes to the file that `$CONFORMANCE_FRAMES` names.
+fn played() -> &'static (Outcome, PathBuf) {
+    static PLAYED: OnceLock<(Outcome, PathBuf)> = OnceLock::new();
+    PLAYED.get_or_init(|| {
+        let filter = std::env::var("CONFORMANCE").unwrap_or_default();
+        let topics = load(&directory()).expect("the cases can be read");
+        let binary = binary().expect("the binary is built");
+        let outcome = run(&binary, &abilities(&binary).expect("the server starts"), &topics, &filter);
+        let frames = std::env::var_os("CONFORMANCE_FRAMES").map(PathBuf::from);
+        let frames = frames.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("frames.jsonl"));
+        write_frames(&outcome.frames, &frames).expect("there is room for the frames");
+        (outcome, frames)
+    })
+}
+
 #[test]
 fn every_case_passes() {
-    let filter = std::env::var("CONFORMANCE").unwrap_or_default();
-    let topics = load(&directory()).expect("the cases can be read");
-    let binary = binary().expect("the binary is built");
-    let outcome = run(&binary, &abilities(&binary).expect("the server starts"), &topics, &filter);
+    let (outcome, _) = played();
     for skipped in &outcome.skipped {
         eprintln!("skipped: {skipped}");
     }
@@ -38,6 +53,42 @@ fn every_case_passes() {
     eprintln!("{} passed, {} failed, {} skipped", outcome.passed, outcome.failures.len(), outcome.skipped.len());
     assert!(outcome.failures.is_empty(), "{report}\n\n{} conformance cases failed", outcome.failures.len());
     assert!(outcome.passed > 0, "no case was played");
+}
+
+/// The directory of the validators.
+fn validators() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
+}
+
+/// Validates all frames against the schemas of the protocol. At least one frame must use each schema.
+#[track_caller]
+fn check_frames(program: &Path, script: &str) {
+    let (outcome, frames) = played();
+    let schemas = xtask::root().join("protocol/schemas");
+    let mut command = programs::command(&validators(), program, &[script]).expect("the server is built");
+    command.arg(&schemas).arg(frames);
+    let output = programs::run(command).unwrap_or_else(|why| panic!("{why:#}"));
+    let held = outcome.frames.iter().map(|frame| format!("{}.json", frame.schema)).collect::<BTreeSet<_>>();
+    let known = std::fs::read_dir(schemas).expect("there are schemas");
+    let known = known.map(|item| item.expect("it can be listed").file_name().to_string_lossy().into_owned());
+    let unused: Vec<String> = known.filter(|name| !held.contains(name)).collect();
+    let is_whole = std::env::var_os("CONFORMANCE").is_none();
+    assert!(unused.is_empty() || !is_whole, "no case sends or gets {unused:?}; {output}");
+}
+
+#[test]
+fn ajv_finds_that_frames_fit_their_schemas() {
+    if programs::available(programs::install_npm(&validators())).is_some() {
+        check_frames(Path::new("node"), "validate.mjs");
+    }
+}
+
+#[test]
+fn jsonschema_finds_that_frames_fit_their_schemas() {
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemas-venv");
+    if let Some(python) = programs::available(programs::install_python(&validators(), &environment)) {
+        check_frames(&python, "validate.py");
+    }
 }
 
 #[test]

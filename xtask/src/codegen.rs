@@ -8,6 +8,7 @@ mod document;
 mod examples;
 mod markdown;
 mod python;
+mod rust;
 mod schemas;
 mod shape;
 mod text;
@@ -27,6 +28,11 @@ pub fn python(openrpc: &Value) -> String {
     python::module(&Document::read(openrpc))
 }
 
+/// The module `protocol.rs` of the Rust client.
+pub fn rust(openrpc: &Value) -> String {
+    rust::module(&Document::read(openrpc))
+}
+
 /// The reference for people: every method, notification, type and error.
 pub fn markdown_reference(openrpc: &Value) -> String {
     markdown::reference(&Document::read(openrpc))
@@ -43,9 +49,14 @@ pub fn client_openrpc(openrpc: &Value) -> Value {
 }
 
 /// File names and texts of standalone JSON Schemas: `<method>.params.json` and `<method>.result.json`, also for the
-/// requests of the server, and `<notification>.notification.json`.
+/// requests of the server, `<notification>.notification.json`, and `error.json`.
 pub fn json_schemas(openrpc: &Value) -> Vec<(String, String)> {
     schemas::files(&Document::read(openrpc))
+}
+
+/// One JSON Schema that holds all types, for generators of code.
+pub fn json_types(openrpc: &Value) -> String {
+    schemas::types(&Document::read(openrpc))
 }
 
 #[cfg(test)]

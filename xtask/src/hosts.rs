@@ -21,11 +21,11 @@ use crate::workspace::{build_server, root, run};
 /// A program or library that embeds compactd.
 struct Host {
     name: &'static str,
-    /// The page that is followed, below `clients`.
+    /// The page that is followed, below `clients`; empty if there is none.
     page: &'static str,
     /// Commands that run in the same directory once the page has been followed.
     then: &'static str,
-    /// Commands that test it beyond its page, in the directory of the page.
+    /// Commands that test it beyond its page, in the directory of the page; of the workspace, if there is none.
     tests: &'static str,
     /// Whether the newer Node runs it.
     newer_node: bool,
@@ -52,6 +52,12 @@ export async function ask(model: LanguageModel, messages: ModelMessage[]): Promi
 END
 npx tsc --noEmit --strict --skipLibCheck --target es2022 --module nodenext --types node typed.ts
 grep '"version"' node_modules/ai/package.json"#;
+
+/// Each schema alone is input for a generator, too, and names are those of the protocol.
+const GENERATED: &str = r#"npx json2ts --input ../compactd/protocol/schemas --output each
+npx tsc
+test $(ls each | wc -l) -gt 90
+if grep -E '^(export (interface|type|enum)|class) \w*([0-9]|Purple|Fluffy)' types.ts quick.ts models.py; then exit 1; fi"#;
 
 const HOSTS: &[Host] = &[
     Host {
@@ -82,6 +88,7 @@ grep 'Install a wheel for this platform' missing.txt",
     },
     Host {
         tests: "emacs --batch -Q -L . -l test/run.el
+emacs --batch -Q -l ../../tests/habits/jsonrpc_el.el
 emacs --batch -Q --eval '(setq byte-compile-error-on-warn t byte-compile-dest-file-function (lambda (_) (make-temp-file \"compactd\")))' \
     -f batch-byte-compile compactd.el",
         installs_in_home: true,
@@ -111,9 +118,13 @@ node ../compactd/clients/claude-code/test/run.mjs",
     },
     Host { then: TYPED_AI_SDK, ..host("ai-sdk", "adapters/ai-sdk/README.md") },
     Host { then: TYPED_AI_SDK, newer_node: true, ..host("ai-sdk-newest", "adapters/ai-sdk/README.md") },
+    Host { then: GENERATED, ..host("generators", "generators/README.md") },
     host("langchain", "adapters/langchain/README.md"),
     host("openai-agents", "adapters/openai-agents/README.md"),
     host("pydantic-ai", "adapters/pydantic-ai/README.md"),
+    // The conformance cases once more, by a runner that was written from their page.
+    Host { tests: "python3 tests/conformance/runner.py", ..host("runner", "") },
+    Host { tests: include_str!("hosts/first_version.sh"), ..host("first-version", "") },
 ];
 
 /// Installs and drives all hosts, or those that `options` name: `--only NAME` and `--without NAME`.
@@ -190,6 +201,10 @@ impl Drive {
         std::fs::create_dir_all(&empty)?;
         std::fs::create_dir_all(&home)?;
         std::os::unix::fs::symlink(root(), place.join("compactd"))?;
+        if host.page.is_empty() {
+            self.run(host, host.tests, &root(), &home)?;
+            return Ok(format!("  {:<14} has no page", host.name));
+        }
         let page = root().join("clients").join(host.page);
         let followed = follow(&page, &empty, |command| self.prepare(command, host, &home))?;
         self.run(host, host.then, &empty, &home)?;
@@ -268,7 +283,7 @@ mod tests {
 
     #[test]
     fn every_page_is_there() {
-        for host in HOSTS {
+        for host in HOSTS.iter().filter(|host| !host.page.is_empty()) {
             assert!(root().join("clients").join(host.page).is_file(), "{}", host.page);
         }
     }

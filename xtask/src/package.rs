@@ -60,8 +60,8 @@ pub fn package(profile: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Libraries that other Rust programs can use without the server.
-const LIBRARIES: [&str; 3] = ["compaction-core", "session-store", "compaction-engine"];
+/// Libraries for other Rust programs: those that work without the server, and the client.
+const LIBRARIES: [&str; 4] = ["compaction-core", "session-store", "compaction-engine", "compactd-client"];
 
 /// The packages of the libraries. Cargo builds each of them from the content of its package.
 ///

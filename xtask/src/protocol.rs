@@ -89,7 +89,9 @@ pub fn generate(document: &Value) -> anyhow::Result<Vec<GeneratedFile>> {
     let mut files = vec![
         file("protocol/openrpc.json", serde_json::to_string_pretty(document)? + "\n"),
         file("protocol/openrpc-client.json", serde_json::to_string_pretty(&codegen::client_openrpc(document))? + "\n"),
+        file("protocol/types.json", codegen::json_types(document)),
         file("protocol/reference.md", codegen::markdown_reference(document)),
+        file("clients/rust/src/protocol.rs", codegen::rust(document)),
         file("clients/typescript/src/protocol.ts", codegen::typescript(document)),
         file("clients/python/compactd_client/protocol.py", codegen::python(document)),
     ];

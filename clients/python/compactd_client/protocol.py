@@ -575,7 +575,7 @@ class CompactionResult(TypedDict):
     failures: NotRequired[list[SummarizerFailure]]
 
     # Secrets that were taken out of what the model was told and said, by rule.
-    redactions: NotRequired[dict[str, Any]]
+    redactions: NotRequired[dict[str, int]]
 
     # How models were asked for the summary, and what either way takes: one for each part of it.
     summaryRequests: NotRequired[list[SummaryRequestReport]]
@@ -782,8 +782,12 @@ class ErrorBody(TypedDict):
     # What a person reads.
     message: str
 
-    # `kind`, and the ids and numbers needed to act.
-    data: FreeObject
+    # `kind`, `reason` and `retryable`, and the ids and numbers needed to act.
+    data: ErrorData
+
+
+# What an error is, and the ids and numbers needed to act.
+ErrorData: TypeAlias = dict[str, Any]
 
 
 @final

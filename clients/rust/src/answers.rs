@@ -5,13 +5,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-/// Answers `summarize` and the hooks, if `initialize` said that the client does.
+use crate::protocol::{self, ErrorKind, Hooks};
+
+/// Answers the requests of the server as they came; [`Hooks`] has a typed function for each of them.
 #[async_trait]
 pub trait Answers: Send + Sync {
     /// Answers one request of the server; dropped when the server cancels the request, or ends.
@@ -34,17 +37,68 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// The name of the error, from `data.kind`.
-    pub fn kind(&self) -> Option<&str> {
-        self.data.as_ref()?.get("kind")?.as_str()
+    /// An error without data, as an answer to the server.
+    pub fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// What kind of error it is: by `data.kind`, else by its code.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        let named = self.member("kind").and_then(|kind| ErrorKind::deserialize(kind).ok());
+        named.or_else(|| ErrorKind::of_code(self.code))
+    }
+
+    /// Tells errors of one kind apart, from `data.reason`.
+    pub fn reason(&self) -> Option<&str> {
+        self.member("reason")?.as_str()
+    }
+
+    /// Whether the same call, sent again later, may succeed, from `data.retryable`.
+    pub fn is_retryable(&self) -> bool {
+        self.member("retryable").and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn member(&self, name: &str) -> Option<&Value> {
+        self.data.as_ref()?.get(name)
     }
 }
 
 impl fmt::Display for RpcError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.kind().unwrap_or("no kind");
+        let kind = self.kind();
+        let kind = kind.as_ref().map_or("no kind", ErrorKind::as_str);
         write!(formatter, "{} ({kind}, {})", self.message, self.code)
     }
+}
+
+/// Lets typed hooks answer.
+pub(crate) struct Hooked<H>(pub(crate) H);
+
+#[async_trait]
+impl<H: Hooks> Answers for Hooked<H> {
+    async fn answer(&self, method: &str, params: &RawValue) -> Result<Value, RpcError> {
+        protocol::answer(&self.0, method, params).await
+    }
+}
+
+/// The refusal of a request that the client has no function for.
+pub(crate) fn unanswered(method: &str) -> RpcError {
+    let message = format!("client does not answer {method}");
+    RpcError { code: -32601, message, data: kind("methodNotFound") }
+}
+
+/// Reads the parameters of a hook.
+pub(crate) fn parameters<P: DeserializeOwned>(params: &RawValue) -> Result<P, RpcError> {
+    serde_json::from_str(params.get()).map_err(|error| {
+        let message = format!("client cannot read the parameters: {error}");
+        RpcError { code: -32602, message, data: kind("invalidParams") }
+    })
+}
+
+/// Writes the result of a hook.
+pub(crate) fn answered<R: Serialize>(result: &R) -> Result<Value, RpcError> {
+    serde_json::to_value(result)
+        .map_err(|error| RpcError::new(-32603, format!("client cannot write its answer: {error}")))
 }
 
 /// The requests of the server that are being answered.
@@ -97,11 +151,10 @@ impl Answering {
 }
 
 async fn answer(answers: Option<Arc<dyn Answers>>, method: &str, params: &RawValue) -> Result<Value, RpcError> {
-    let Some(answers) = answers else {
-        let message = format!("client does not answer {method}");
-        return Err(RpcError { code: -32601, message, data: kind("methodNotFound") });
-    };
-    answers.answer(method, params).await
+    match answers {
+        Some(answers) => answers.answer(method, params).await,
+        None => Err(unanswered(method)),
+    }
 }
 
 /// A server that is gone needs no answer, so a closed channel is not an error here.

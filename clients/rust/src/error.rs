@@ -13,6 +13,9 @@ pub enum ClientError {
     /// The server answered with an error.
     #[error("server refused: {0}")]
     Rpc(RpcError),
+    /// There is no program to start. The text says what to do, so that a `main` that returns this error says it, too.
+    #[error("{0}")]
+    NoBinary(String),
     /// The program could not be started, or not be waited for.
     #[error("run the server: {0}")]
     Process(#[from] io::Error),

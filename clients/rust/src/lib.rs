@@ -1,18 +1,19 @@
 //! Rust client of compactd.
 //!
-//! [`Server`] starts the program as a child and talks JSON-RPC with it over its pipes: requests
-//! through a jsonrpsee client, notifications in one ordered queue, requests of the server through
-//! [`Answers`]. `RawServer` (Unix) writes and reads the bytes themselves, for tests and benchmarks.
+//! [`Server`] starts the program as a child and talks JSON-RPC with it over its pipes. It has a function for each
+//! method, typed by [`protocol`], and gives notifications as [`protocol::Event`]s in one ordered queue. The requests
+//! of the server go to [`protocol::Hooks`]. `RawServer` (Unix) writes and reads the bytes themselves, for tests and
+//! benchmarks.
 //!
 //! ```no_run
+//! use compactd_client::protocol::{ClientInfo, CreateSessionParams, InitializeParams};
 //! use compactd_client::{ClientError, Server};
-//! use serde_json::{Value, json};
 //!
 //! # async fn walk() -> Result<(), ClientError> {
-//! let server = Server::spawn(std::process::Command::new("compactd"))?;
-//! let hello = json!({"protocolVersion": 1, "clientInfo": {"name": "example"}});
-//! let _: Value = server.request("initialize", &hello).await?;
-//! let session: Value = server.request("createSession", &json!({"ephemeral": true})).await?;
+//! let server = Server::start()?;
+//! server.initialize(&InitializeParams::new(1, ClientInfo::new("example"))).await?;
+//! let session = server.create_session(&CreateSessionParams::default()).await?;
+//! println!("the session {} is in {:?}", session.session_id, session.path);
 //! server.shutdown().await?;
 //! # Ok(())
 //! # }
@@ -21,13 +22,12 @@
 mod answers;
 mod error;
 mod framing;
-mod incoming;
 mod notifications;
 mod options;
 mod process;
+pub mod protocol;
 #[cfg(unix)]
 mod raw;
-mod requests;
 mod server;
 mod transport;
 
@@ -36,6 +36,7 @@ pub use error::ClientError;
 pub use framing::{FrameReader, Framing, FramingError};
 pub use notifications::Notification;
 pub use options::{Direction, Options, Tap};
+pub use process::find_binary;
 #[cfg(unix)]
 pub use raw::{RawError, RawServer};
 pub use server::Server;

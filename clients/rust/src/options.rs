@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Hooked};
+use crate::process::find_binary;
+use crate::protocol::Hooks;
 use crate::{ClientError, Framing, Server};
 
 /// Which way a message went.
@@ -89,10 +91,24 @@ impl Options {
         Self { tap: Some(Arc::new(tap)), ..self }
     }
 
-    /// Answers the server's requests; without it they are refused as unknown methods.
+    /// Answers the server's requests by typed functions; without them they are refused as unknown methods.
+    #[must_use]
+    pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+        self.answers(Hooked(hooks))
+    }
+
+    /// Answers the server's requests as they come, in the place of [`Self::hooks`].
     #[must_use]
     pub fn answers(self, answers: impl Answers + 'static) -> Self {
         Self { answers: Some(Arc::new(answers)), ..self }
+    }
+
+    /// Starts the program that [`find_binary`] finds, as [`Self::spawn`] does.
+    ///
+    /// # Errors
+    /// [`ClientError::NoBinary`] if there is none, [`ClientError::Process`] if it cannot be started.
+    pub fn start(self) -> Result<Server, ClientError> {
+        self.spawn(std::process::Command::new(find_binary()?))
     }
 
     /// Starts `command` with piped input and output, inside a tokio runtime with time and I/O.
@@ -100,7 +116,7 @@ impl Options {
     /// # Errors
     /// [`ClientError::Process`] if the program cannot be started.
     pub fn spawn(self, command: impl Into<Command>) -> Result<Server, ClientError> {
-        Server::start(command.into(), self)
+        Server::run(command.into(), self)
     }
 }
 

@@ -27,7 +27,7 @@ pub enum RawError {
     /// Nothing happened before the deadline.
     #[error("{what}: nothing within {waited:?}")]
     TimedOut {
-        /// What was awaited.
+        /// What the caller waited for.
         what: &'static str,
         /// How long.
         waited: Duration,

@@ -5,6 +5,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use futures_util::stream::{self, Stream};
 use jsonrpsee::async_client::{Client, ClientBuilder};
 use jsonrpsee::core::client::ClientT;
 use jsonrpsee::core::client::async_client::RpcService;
@@ -18,12 +19,11 @@ use tokio::process::Command;
 
 use crate::ClientError;
 use crate::answers::Answering;
-use crate::incoming::Incoming;
 use crate::notifications::{Notification, Queue};
 use crate::options::Options;
 use crate::process::Process;
-use crate::requests::{Awaited, NoteIds, with_slot};
-use crate::transport::{Receiver, Sender, start_writing};
+use crate::protocol::Event;
+use crate::transport::{Incoming, NoteIds, PendingIds, Receiver, Sender, start_writing, with_slot};
 
 /// A running compactd. Calls may be made from many tasks at once.
 ///
@@ -36,6 +36,14 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts the program that [`crate::find_binary`] finds, with the default [`Options`].
+    ///
+    /// # Errors
+    /// [`ClientError::NoBinary`] if there is none, [`ClientError::Process`] if it cannot be started.
+    pub fn start() -> Result<Self, ClientError> {
+        Options::default().start()
+    }
+
     /// Starts `command` with the default [`Options`].
     ///
     /// # Errors
@@ -49,7 +57,8 @@ impl Server {
         Options::default()
     }
 
-    /// Sends a request and waits for its result. Dropping the future cancels the request.
+    /// Sends a request and waits for its result. Dropping the future cancels the request. The functions that are
+    /// named after methods do the same with typed parameters and results.
     ///
     /// # Errors
     /// [`ClientError::Rpc`] if the server answers with an error, [`ClientError::Closed`] if it ends
@@ -90,20 +99,28 @@ impl Server {
         self.notifications.try_next()
     }
 
-    /// Says `shutdown`, then `exit`, and waits; a server that takes longer than the grace time is
-    /// killed.
+    /// The notifications from here on, typed by their method. The stream ends when the server ends. Notifications
+    /// that were lost or cannot be read are errors in the stream. Only one task may read at a time.
+    pub fn events(&self) -> impl Stream<Item = Result<Event, ClientError>> + '_ {
+        stream::unfold((), async |()| match self.next_notification().await {
+            Err(ClientError::Closed(_)) => None,
+            outcome => Some((outcome.and_then(Event::try_from), ())),
+        })
+    }
+
+    /// Sends `shutdown`, then `exit`, and waits. A server that takes longer than the grace time is killed.
     ///
     /// # Errors
-    /// [`ClientError::Process`] if the end cannot be awaited. A server that is gone already is none.
+    /// [`ClientError::Process`] if the wait fails. A server that has already ended is no error.
     pub async fn shutdown(&self) -> Result<ExitStatus, ClientError> {
         self.process.ask_to_end();
-        let farewell = async {
+        let both = async {
             let _result: Option<Box<RawValue>> = self.request("shutdown", &json!({})).await?;
             self.notify("exit", &json!({})).await
         };
         tokio::select! {
-            // The exit status tells whether the farewell was heard.
-            Ok(()) = farewell => {}
+            // The exit status shows whether the server read both messages.
+            Ok(()) = both => {}
             status = self.process.wait() => return Ok(status?),
         }
         self.wait().await
@@ -112,7 +129,7 @@ impl Server {
     /// Waits until the server has ended by itself.
     ///
     /// # Errors
-    /// [`ClientError::Process`] if the end cannot be awaited.
+    /// [`ClientError::Process`] if the wait fails.
     pub async fn wait(&self) -> Result<ExitStatus, ClientError> {
         Ok(self.process.wait().await?)
     }
@@ -127,7 +144,7 @@ impl Server {
         self.strays.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn start(mut command: Command, options: Options) -> Result<Self, ClientError> {
+    pub(crate) fn run(mut command: Command, options: Options) -> Result<Self, ClientError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         if options.own_process_group {
             separate(&mut command);
@@ -137,16 +154,16 @@ impl Server {
         let process = Process::new(child, options.grace)?;
         let outgoing = start_writing(input, options.framing, options.tap.clone());
         let notifications = Arc::new(Queue::new(options.max_notifications, options.max_notification_bytes));
-        let (awaited, strays) = (Awaited::default(), Arc::default());
+        let (pending, strays) = (PendingIds::default(), Arc::default());
         let incoming = Incoming {
-            awaited: awaited.clone(),
+            pending: pending.clone(),
             notifications: Arc::clone(&notifications),
             answering: Answering::new(options.answers.clone(), outgoing.downgrade()),
             strays: Arc::clone(&strays),
         };
         let receiver = Receiver::new(output, options.framing, incoming, options.tap.clone());
         let layers =
-            RpcServiceBuilder::new().layer_fn(move |inner: RpcService| NoteIds { inner, awaited: awaited.clone() });
+            RpcServiceBuilder::new().layer_fn(move |inner: RpcService| NoteIds { inner, pending: pending.clone() });
         let builder = ClientBuilder::new().request_timeout(options.timeout).set_rpc_middleware(layers);
         let client = Arc::new(builder.build_with_tokio(Sender(outgoing), receiver));
         Ok(Self { client, process, notifications, strays })
@@ -167,7 +184,7 @@ fn separate(command: &mut Command) {
     command.creation_flags(0x200); // CREATE_NEW_PROCESS_GROUP
 }
 
-/// Parameters as they are; jsonrpsee would else build them member by member.
+/// Parameters that are already JSON text.
 struct Params(Box<RawValue>);
 
 impl ToRpcParams for Params {

@@ -1,14 +1,24 @@
-//! The two halves of jsonrpsee's transport, and the task that writes to the pipe.
+//! Between jsonrpsee and the pipes: its transport, the sorting of what the server sends (replies for jsonrpsee,
+//! notifications, requests, and stray lines), and the ids of the requests under way.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jsonrpsee::core::client::{ReceivedMessage, TransportReceiverT, TransportSenderT};
+use jsonrpsee::core::middleware::{Batch, Notification as Sent, RpcServiceT};
+use jsonrpsee::types::{Id, Request};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 
+use crate::answers::Answering;
 use crate::framing::{FrameReader, Framing, FramingError};
-use crate::incoming::Incoming;
+use crate::notifications::{Notification, Queue};
 use crate::options::{Direction, Tap};
 
 /// Messages that wait for the pipe at most; more make the callers wait.
@@ -115,5 +125,126 @@ impl TransportReceiverT for Receiver {
 impl Drop for Receiver {
     fn drop(&mut self) {
         self.incoming.close("client was closed".into());
+    }
+}
+
+/// Where the messages of the server go.
+pub(crate) struct Incoming {
+    pub(crate) pending: PendingIds,
+    pub(crate) notifications: Arc<Queue>,
+    pub(crate) answering: Answering,
+    /// Messages that are neither reply nor notification nor request, blank lines aside.
+    pub(crate) strays: Arc<AtomicU64>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+impl Incoming {
+    /// Deals with a message, and returns it if it is a reply that somebody waits for.
+    ///
+    /// jsonrpsee must not see anything else: it ends at the first message that it does not expect.
+    pub(crate) fn sort(&self, message: Vec<u8>) -> Option<String> {
+        if message.iter().all(u8::is_ascii_whitespace) {
+            return None;
+        }
+        let text = String::from_utf8(message);
+        let Some(is_reply) = text.as_deref().ok().and_then(|text| self.is_reply(text)) else {
+            self.strays.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        text.ok().filter(|_| is_reply)
+    }
+
+    /// Says that nothing more will come, and why; nobody is left to want our answers.
+    pub(crate) fn close(&self, reason: String) {
+        self.notifications.close(reason);
+        self.answering.end();
+    }
+
+    /// Whether the message is a reply; anything else is dealt with. `None` if it is a stray.
+    fn is_reply(&self, text: &str) -> Option<bool> {
+        let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
+        let params = envelope.params.unwrap_or(RawValue::NULL);
+        match (envelope.method, envelope.id) {
+            (Some(method), Some(id)) => self.answering.start(id, &method, params),
+            (Some(method), None) => self.notify(method.into_owned(), params),
+            (None, Some(id)) => return id.get().parse().ok().filter(|id| self.pending.take(*id)).map(|_| true),
+            (None, None) => return None,
+        }
+        Some(false)
+    }
+
+    fn notify(&self, method: String, params: &RawValue) {
+        if method == "$/cancelRequest" {
+            self.answering.cancel(params);
+        }
+        self.notifications.push(Notification { method, params: params.to_owned() });
+    }
+}
+
+tokio::task_local! {
+    /// Where the layer leaves the id for the future that makes the request.
+    static SLOT: Arc<OnceLock<u64>>;
+}
+
+/// Runs `request` and leaves the id that it got in `slot`.
+pub(crate) async fn with_slot<F: Future>(slot: Arc<OnceLock<u64>>, request: F) -> F::Output {
+    SLOT.scope(slot, request).await
+}
+
+/// Ids whose replies have not come.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PendingIds(Arc<Mutex<HashSet<u64>>>);
+
+impl PendingIds {
+    /// Takes the id off the list; false if it is not on it.
+    pub(crate) fn take(&self, id: u64) -> bool {
+        self.ids().remove(&id)
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, id: &Id<'_>) {
+        if let Id::Number(id) = *id {
+            self.ids().insert(id);
+            // Outside of `with_slot` nobody wants to know.
+            let _unwanted = SLOT.try_with(|slot| slot.set(id));
+        }
+    }
+}
+
+/// The layer: jsonrpsee gives out the ids and hides them, so it looks at each request on its way out.
+#[derive(Debug, Clone)]
+pub(crate) struct NoteIds<S> {
+    pub(crate) inner: S,
+    pub(crate) pending: PendingIds,
+}
+
+impl<S: RpcServiceT> RpcServiceT for NoteIds<S> {
+    type MethodResponse = S::MethodResponse;
+    type NotificationResponse = S::NotificationResponse;
+    type BatchResponse = S::BatchResponse;
+
+    fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = Self::MethodResponse> + Send + 'a {
+        self.pending.note(&request.id);
+        self.inner.call(request)
+    }
+
+    fn batch<'a>(&self, requests: Batch<'a>) -> impl Future<Output = Self::BatchResponse> + Send + 'a {
+        self.inner.batch(requests)
+    }
+
+    fn notification<'a>(&self, notification: Sent<'a>) -> impl Future<Output = Self::NotificationResponse> + Send + 'a {
+        self.inner.notification(notification)
     }
 }

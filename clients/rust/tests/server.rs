@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use compactd_client::protocol::{ErrorKind, Event};
 use compactd_client::{Answers, ClientError, Direction, Framing, RpcError, Server};
+use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -59,7 +61,10 @@ async fn gives_code_message_and_data_of_errors() {
     let server = Server::spawn(script(text)).unwrap();
     let error = within(server.request::<_, Value>("a", &json!({}))).await.unwrap_err();
     let rpc = error.rpc().expect("the server answered");
-    assert_eq!((rpc.code, rpc.kind(), &rpc.data.as_ref().unwrap()["id"]), (1002, Some("entryNotFound"), &json!("x")));
+    assert_eq!(
+        (rpc.code, rpc.kind(), &rpc.data.as_ref().unwrap()["id"]),
+        (1002, Some(ErrorKind::EntryNotFound), &json!("x"))
+    );
 }
 
 #[tokio::test]
@@ -86,6 +91,20 @@ async fn errors_of_a_dead_server_say_why_in_one_sentence() {
     let error = within(server.next_notification()).await.unwrap_err();
     assert_eq!(error.to_string(), "server is gone: it closed its output");
     assert_eq!(within(server.notify("n", &json!({}))).await.unwrap_err().to_string(), error.to_string());
+}
+
+#[tokio::test]
+async fn what_a_newer_server_says_is_passed_on() {
+    let text = r#"printf '{"jsonrpc":"2.0","method":"entryAppended","params":{"sessionId":"s","entry":{"type":"new","id":"a","parentId":null,"timestamp":"t","more":1.5},"newer":true}}\n{"jsonrpc":"2.0","method":"newer","params":{}}\n{"jsonrpc":"2.0","method":"leafChanged","params":{"sessionId":1}}\n'"#;
+    let server = Server::spawn(script(text)).unwrap();
+    let events: Vec<_> = within(server.events().collect()).await;
+    let [Ok(Event::EntryAppended(appended)), Ok(Event::Other(newer)), Err(ClientError::Convert(_))] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    let entry = &appended.entry;
+    assert_eq!((entry.r#type.as_str(), &entry.parent_id, &entry.other["more"]), ("new", &None, &json!(1.5)));
+    assert_eq!(newer.method, "newer");
 }
 
 /// Everything that went to the server.
@@ -147,12 +166,12 @@ async fn answers_the_server_and_stops_when_it_cancels() {
     drop(server);
 }
 
-/// Never answers, and tells when it is asked and when it is dropped.
+/// Never answers; reports when it is asked and when it is dropped.
 struct Hanging(tokio::sync::mpsc::UnboundedSender<&'static str>);
 
-struct TellOnDrop(tokio::sync::mpsc::UnboundedSender<&'static str>);
+struct SendOnDrop(tokio::sync::mpsc::UnboundedSender<&'static str>);
 
-impl Drop for TellOnDrop {
+impl Drop for SendOnDrop {
     fn drop(&mut self) {
         let _test_is_over = self.0.send("dropped");
     }
@@ -161,7 +180,7 @@ impl Drop for TellOnDrop {
 #[async_trait]
 impl Answers for Hanging {
     async fn answer(&self, _: &str, _: &RawValue) -> Result<Value, RpcError> {
-        let _told = TellOnDrop(self.0.clone());
+        let _dropped = SendOnDrop(self.0.clone());
         self.0.send("asked").expect("the test listens");
         std::future::pending().await
     }
@@ -171,9 +190,9 @@ impl Answers for Hanging {
 async fn answers_end_with_the_server_and_with_the_client() {
     let ask = r#"printf '{"jsonrpc":"2.0","id":1,"method":"summarize","params":{}}\n'; read -r line"#;
     for the_server_ends in [true, false] {
-        let (teller, mut told) = tokio::sync::mpsc::unbounded_channel();
-        let server = Server::options().answers(Hanging(teller)).spawn(script(ask)).unwrap();
-        assert_eq!(within(told.recv()).await, Some("asked"));
+        let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::options().answers(Hanging(sender)).spawn(script(ask)).unwrap();
+        assert_eq!(within(events.recv()).await, Some("asked"));
         let server = if the_server_ends {
             server.notify("go", &json!({})).await.unwrap();
             Some(server)
@@ -181,7 +200,7 @@ async fn answers_end_with_the_server_and_with_the_client() {
             drop(server);
             None
         };
-        assert_eq!(within(told.recv()).await, Some("dropped"), "the server ends: {the_server_ends}");
+        assert_eq!(within(events.recv()).await, Some("dropped"), "the server ends: {the_server_ends}");
         drop(server);
     }
 }

@@ -471,7 +471,7 @@ export interface CompactionResult {
   /** Summarizers that were asked before that one, and why they did not write it. */
   failures?: Array<SummarizerFailure>;
   /** Secrets that were taken out of what the model was told and said, by rule. */
-  redactions?: Record<string, never>;
+  redactions?: Record<string, number>;
   /** How models were asked for the summary, and what either way takes: one for each part of it. */
   summaryRequests?: Array<SummaryRequestReport>;
   /** What the summary cost. */
@@ -662,8 +662,19 @@ export interface ErrorBody {
   code: number;
   /** What a person reads. */
   message: string;
-  /** `kind`, and the ids and numbers needed to act. */
-  data: FreeObject;
+  /** `kind`, `reason` and `retryable`, and the ids and numbers needed to act. */
+  data: ErrorData;
+}
+
+/** What an error is, and the ids and numbers needed to act. */
+export interface ErrorData {
+  /** The name of the error, one for each code. */
+  kind: string;
+  /** Tells errors of one kind apart. */
+  reason: string;
+  /** Whether the same call, sent again later, may succeed. */
+  retryable: boolean;
+  [member: string]: unknown;
 }
 
 /** Parameters of `estimateTokens`: messages or a text. */

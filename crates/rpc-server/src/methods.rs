@@ -260,11 +260,11 @@ macro_rules! client_methods {
 client_methods! {
     "summarize" SummarizeParams => SummarizeResult,
         "The client's own model writes a summary; needs `capabilities.summarize`.";
-    "sessionBeforeCompact" SessionBeforeCompact => SessionBeforeCompactResult,
+    "sessionBeforeCompact" SessionBeforeCompact => Option<SessionBeforeCompactResult>,
         "A hook before a compaction: cancel it, give the summary, or let it go on.";
-    "sessionBeforeTree" SessionBeforeTree => SessionBeforeTreeResult,
+    "sessionBeforeTree" SessionBeforeTree => Option<SessionBeforeTreeResult>,
         "A hook before a navigation: cancel it, give summary, instructions or label, or let it go on.";
-    "sessionBeforeFork" SessionBeforeFork => CancelResult,
+    "sessionBeforeFork" SessionBeforeFork => Option<CancelResult>,
         "A hook before a fork: cancel it, or let it go on.";
 }
 

@@ -78,7 +78,7 @@ fn describe(method: &MethodDescription, schemas: &Map<String, Value>) -> Value {
         "summary": method.summary,
         "tags": [{ "name": task(method.name) }],
         "paramStructure": "by-name",
-        "params": parameters(&method.params, schemas),
+        "params": parameters(method.name, &method.params, schemas),
         "result": { "name": "result", "schema": method.result },
         "errors": method.errors.iter().map(|kind| error(kind)).collect::<Vec<_>>(),
         "x-params": method.params,
@@ -124,18 +124,27 @@ fn error(kind: &str) -> Value {
     json!({ "code": code, "message": description, "data": { "kind": kind } })
 }
 
-/// The members of a parameter type as a list, which is how OpenRPC wants them.
-fn parameters(params: &Schema, schemas: &Map<String, Value>) -> Vec<Value> {
+/// The members of a parameter type as a list, which is how OpenRPC wants them. Generators name them by their titles.
+fn parameters(method: &str, params: &Schema, schemas: &Map<String, Value>) -> Vec<Value> {
     let name = params.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next());
     let schema = name.and_then(|name| schemas.get(name)).unwrap_or(params.as_value());
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let members = schema["properties"].as_object().into_iter().flatten();
     let mut list: Vec<Value> = members
-        .map(|(name, schema)| json!({ "name": name, "required": required.contains(&name.as_str()), "schema": schema }))
+        .map(|(name, schema)| {
+            let mut schema = schema.clone();
+            schema["title"] = json!(capitalised(method) + &capitalised(name));
+            json!({ "name": name, "required": required.contains(&name.as_str()), "schema": schema })
+        })
         .collect();
     // Tools want required parameters before optional ones.
     list.sort_by_key(|parameter| parameter["required"] != json!(true));
     list
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Takes out integer formats, which are no part of JSON Schema and trip its tools.

@@ -33,10 +33,9 @@ pub(super) struct Player<'a> {
     next_id: u64,
 }
 
-/// Plays `case`; the error is a report with the transcript.
-pub(crate) fn play(binary: &Path, case: &Case, framing: Framing) -> Result<(), String> {
-    let mut player = Player::new(binary, case, framing).map_err(|error| format!("  {error:#}"))?;
-    player.run().map_err(|error| player.report(&error))
+/// Plays `case` and gives what went over the pipes; the error is a report with the transcript.
+pub(crate) fn play(binary: &Path, case: &Case, framing: Framing) -> Result<Vec<Exchanged>, String> {
+    played(binary, case, framing).map(|mut player| std::mem::take(&mut player.transcript.exchanges))
 }
 
 /// Plays `case` in lines and gives what went over the pipes, with the case's directory; the error is a report.
@@ -44,10 +43,17 @@ pub(crate) fn play(binary: &Path, case: &Case, framing: Framing) -> Result<(), S
 /// # Errors
 /// When the case does not go as it says.
 pub fn record(binary: &Path, case: &Case) -> Result<(Vec<Exchanged>, String), String> {
-    let mut player = Player::new(binary, case, Framing::Lines).map_err(|error| format!("  {error:#}"))?;
-    player.run().map_err(|error| player.report(&error))?;
+    let mut player = played(binary, case, Framing::Lines)?;
     let root = player.variables.get("dir").and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok((std::mem::take(&mut player.transcript.exchanges), root))
+}
+
+fn played<'a>(binary: &'a Path, case: &'a Case, framing: Framing) -> Result<Player<'a>, String> {
+    let mut player = Player::new(binary, case, framing).map_err(|error| format!("  {error:#}"))?;
+    match player.run() {
+        Ok(()) => Ok(player),
+        Err(error) => Err(player.report(&error)),
+    }
 }
 
 /// What the server can do, as `requires` names it: `method:NAME`, `summarizer:NAME`, `hook:NAME`.

@@ -1,6 +1,9 @@
 //! Suites and examples of the clients in other languages.
 
-use crate::toolchain::{build_typescript, client, command, has, run};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use compactd_tests::programs::{available, command, find, install_npm, run};
 
 /// What both examples tell of their walk.
 const STEPS: &[&str] = &[
@@ -32,38 +35,58 @@ fn check_shrinks(output: &str) {
     assert!(after < before / 2, "{line}");
 }
 
+/// The directory `name` of the clients.
+fn client(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients").join(name)
+}
+
+/// Installs and compiles the TypeScript client, once for all tests.
+fn typescript() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let directory = client("typescript");
+        install_npm(&directory).expect("npm installs what the lock file names");
+        output(&directory, "npm", &["run", "build"]);
+        directory
+    };
+    BUILT.get_or_init(build).clone()
+}
+
+/// What a program prints, which must succeed.
+#[track_caller]
+fn output(directory: &Path, program: &str, arguments: &[&str]) -> String {
+    let mut command = command(directory, program, arguments).expect("the server is built");
+    command.env("PYTHONPATH", ".");
+    run(command).unwrap_or_else(|why| panic!("{why:#}"))
+}
+
 #[test]
 fn typescript_example() {
-    if has("npm") {
-        check(&run(command(&build_typescript(), "node", &["dist/examples/session.js"])));
+    if available(find("npm")).is_some() {
+        check(&output(&typescript(), "node", &["dist/examples/session.js"]));
     }
 }
 
 #[test]
 fn typescript_suite() {
-    if has("npm") {
-        let output = run(command(
-            &build_typescript(),
-            "node",
-            &["--test", "dist/test/client.test.js", "dist/test/bounded-history.test.js"],
-        ));
+    if available(find("npm")).is_some() {
+        let suites = ["--test", "dist/test/client.test.js", "dist/test/bounded-history.test.js"];
+        let output = output(&typescript(), "node", &suites);
         assert!(output.contains("# fail 0") && !output.contains("# pass 0"), "{output}");
     }
 }
 
 #[test]
 fn python_example() {
-    if has("python3") {
-        let mut example = command(&client("python"), "python3", &["examples/session.py"]);
-        example.env("PYTHONPATH", ".");
-        check(&run(example));
+    if available(find("python3")).is_some() {
+        check(&output(&client("python"), "python3", &["examples/session.py"]));
     }
 }
 
 #[test]
 fn python_suite() {
-    if has("python3") {
-        let output = run(command(&client("python"), "python3", &["-W", "error", "-m", "unittest"]));
+    if available(find("python3")).is_some() {
+        let output = output(&client("python"), "python3", &["-W", "error", "-m", "unittest"]);
         assert!(output.contains("\nOK") && !output.contains("Ran 0 tests"), "{output}");
     }
 }

@@ -2,4 +2,3 @@
 
 mod examples;
 mod rust;
-mod toolchain;

@@ -5,8 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use compactd_client::protocol::{
+    AppendMessageParams, ClientCapabilities, ClientInfo, CompactParams, CompactResult, CreateSessionParams,
+    EntryParams, ErrorKind, Event, Hooks, InitializeParams, SessionBeforeCompact, SessionBeforeCompactResult,
+    SummarizeParams, SummarizeResult,
+};
 use compactd_client::{Answers, ClientError, Options, RpcError, Server};
 use compactd_tests::binary::binary;
+use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -77,7 +83,8 @@ async fn errors_have_code_kind_and_data() {
     let params = json!({ "sessionId": session, "entryId": "00000000" });
     let error = fixture.server.request::<_, Value>("getEntry", &params).await.expect_err("there is no such entry");
     let error = error.rpc().expect("the server answered");
-    assert_eq!((error.code, error.kind()), (1002, Some("entryNotFound")));
+    assert_eq!((error.code, error.kind()), (1002, Some(ErrorKind::EntryNotFound)));
+    assert_eq!((error.reason(), error.is_retryable()), (Some("unknownEntry"), false));
     assert_eq!(error.data.as_ref().map(|data| &data["entryId"]), Some(&json!("00000000")));
 }
 
@@ -102,7 +109,7 @@ async fn text_comes_back_as_it_went() {
     }
 }
 
-/// A model that never answers, and tells when it is asked and when it is no longer wanted.
+/// A model that never answers; it reports when it is asked and when its answer is dropped.
 #[derive(Clone, Default)]
 struct SlowModel {
     asked: Arc<Notify>,
@@ -112,15 +119,15 @@ struct SlowModel {
 #[async_trait]
 impl Answers for SlowModel {
     async fn answer(&self, _: &str, _: &RawValue) -> Result<Value, RpcError> {
-        let _told = TellOnDrop(Arc::clone(&self.dropped));
+        let _dropped = NotifyOnDrop(Arc::clone(&self.dropped));
         self.asked.notify_one();
         std::future::pending().await
     }
 }
 
-struct TellOnDrop(Arc<Notify>);
+struct NotifyOnDrop(Arc<Notify>);
 
-impl Drop for TellOnDrop {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         self.0.notify_one();
     }
@@ -185,4 +192,134 @@ fn kill(pid: u32) {
 async fn shutdown_ends_with_code_0() {
     let fixture = Fixture::start(Server::options()).await;
     assert_eq!(fixture.server.shutdown().await.expect("it ends").code(), Some(0));
+}
+
+/// A host that writes summaries and is asked before compactions.
+#[derive(Clone, Default)]
+struct Host {
+    asked: Arc<std::sync::Mutex<Vec<String>>>,
+    cancels: bool,
+}
+
+impl Host {
+    fn note(&self, what: String) {
+        self.asked.lock().expect("no holder panics").push(what);
+    }
+}
+
+#[async_trait]
+impl Hooks for Host {
+    async fn summarize(&self, params: SummarizeParams) -> Result<SummarizeResult, RpcError> {
+        self.note(format!("summarize {}", params.kind.as_str()));
+        let headings = params.prompt.lines().filter(|line| line.starts_with('#'));
+        let text = headings.map(|heading| format!("{heading}\n- point\n")).collect::<Vec<_>>().join("\n");
+        Ok(SummarizeResult::new(text, "stop"))
+    }
+
+    async fn session_before_compact(
+        &self,
+        params: SessionBeforeCompact,
+    ) -> Result<Option<SessionBeforeCompactResult>, RpcError> {
+        self.note(format!("compact {}", params.session_id));
+        // Without an answer it goes on.
+        Ok(self.cancels.then(|| SessionBeforeCompactResult { cancel: Some(true), ..Default::default() }))
+    }
+}
+
+/// A typed server with hooks, and a session of messages that are worth a compaction.
+async fn hooked(home: &TempDir, host: &Host) -> Result<(Server, String), ClientError> {
+    let mut command = Command::new(binary().expect("the server is built"));
+    command.env_clear().env("HOME", home.path()).current_dir(home.path()).stderr(std::process::Stdio::null());
+    let server = Server::options().timeout(BOUND).hooks(host.clone()).spawn(command)?;
+    let capabilities = ClientCapabilities {
+        summarize: Some(true),
+        hooks: Some(vec!["sessionBeforeCompact".into()]),
+        ..Default::default()
+    };
+    let hello = InitializeParams::new(1, ClientInfo::new("test"));
+    server.initialize(&InitializeParams { capabilities: Some(capabilities), ..hello }).await?;
+    let session = server.create_session(&CreateSessionParams::default()).await?.session_id;
+    for number in 0..6 {
+        let message = json!({ "role": "user", "content": format!("message {number} ").repeat(40) });
+        server.append_message(&AppendMessageParams::new(&session, message)).await?;
+    }
+    Ok((server, session))
+}
+
+fn compact_by_host(session: &str) -> CompactParams {
+    let settings = Some(json!({ "keepRecentTokens": 100 }));
+    CompactParams { settings, summarizer: Some("host".into()), ..CompactParams::new(session) }
+}
+
+#[tokio::test]
+async fn typed_calls_hooks_and_events() -> Result<(), ClientError> {
+    let home = tempfile::tempdir()?;
+    let host = Host::default();
+    let (server, session) = hooked(&home, &host).await?;
+    let CompactResult::CompactionResult(done) = server.compact(&compact_by_host(&session)).await? else {
+        panic!("without `wait: false` the compaction is done");
+    };
+    assert_eq!(done.summarizer, "host");
+    let asked = host.asked.lock().expect("no holder panics").clone();
+    assert_eq!(asked, [format!("compact {session}"), "summarize history".into()]);
+    server.ping().await?;
+    server.shutdown().await?;
+    let events: Vec<Event> =
+        server.events().map(|event| event.expect("every notification has its type")).collect().await;
+    let ended = events.iter().find_map(|event| match event {
+        Event::CompactionEnd(end) => Some(end),
+        _ => None,
+    });
+    assert_eq!(ended.and_then(|end| end.result.as_ref()), Some(&*done));
+    assert!(!events.iter().any(|event| matches!(event, Event::Other(_))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hook_cancels_and_errors_are_typed() -> Result<(), ClientError> {
+    let home = tempfile::tempdir()?;
+    let (server, session) = hooked(&home, &Host { cancels: true, ..Host::default() }).await?;
+    let error = server.compact(&compact_by_host(&session)).await.expect_err("the hook cancels it");
+    assert_eq!(error.rpc().and_then(RpcError::kind), Some(ErrorKind::CancelledByHook));
+    let error = server.get_entry(&EntryParams::new(&session, "00000000")).await.expect_err("there is no such entry");
+    assert_eq!(error.rpc().and_then(RpcError::kind), Some(ErrorKind::EntryNotFound));
+    Ok(())
+}
+
+/// Runs a copy of the example, so that it finds no program beside it.
+fn example(home: &TempDir, server: Option<std::path::PathBuf>) -> std::process::Output {
+    let copy = home.path().join("example");
+    std::fs::copy(env!("CARGO_BIN_EXE_compactd-client-example"), &copy).expect("there is room for a copy");
+    let mut command = Command::new(copy);
+    command.env_clear().env("HOME", home.path()).current_dir(home.path());
+    command.envs(server.map(|server| ("COMPACTD_BIN", server))).output().expect("the example starts")
+}
+
+/// A block of the page, by its language.
+fn block<'a>(page: &'a str, language: &str) -> &'a str {
+    let (_, after) = page.split_once(&format!("```{language}\n")).expect("the page has such a block");
+    after.split_once("```").expect("a block ends").0
+}
+
+#[test]
+fn the_example_of_the_page_does_what_the_page_says() {
+    let (page, code) =
+        (include_str!("../../../clients/rust/README.md"), include_str!("../../../clients/rust/examples/session.rs"));
+    assert_eq!(Some(block(page, "rust,no_run")), code.split_once("\n\n").map(|(_, code)| code));
+    let home = tempfile::tempdir().expect("there is room for a temporary directory");
+    let output = example(&home, Some(binary().expect("the server is built")));
+    let printed = String::from_utf8(output.stdout).expect("it prints text");
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    // Token counts may change with the rules of summaries; the words may not.
+    let words = |text: &str| text.replace(|letter: char| letter.is_ascii_digit(), "");
+    assert_eq!(words(&printed), words(block(page, "text")));
+}
+
+#[test]
+fn without_the_program_it_says_what_to_do() {
+    let home = tempfile::tempdir().expect("there is room for a temporary directory");
+    let output = example(&home, None);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
+    assert!(errors.contains("Install it by `cargo install compactd`, or set COMPACTD_BIN to its path"), "{errors}");
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::document::{Document, list};
+use super::text::capitalised;
 
 /// Lists of the document with the group of examples that belongs to each.
 const METHODS: [(&str, &str); 2] = [("methods", "methods"), ("x-clientMethods", "clientMethods")];
@@ -49,7 +50,11 @@ pub(super) fn client_openrpc(openrpc: &Value) -> Value {
             let required = list(&schema["required"]);
             let members = schema["properties"].as_object().into_iter().flatten();
             let mut params: Vec<Value> = members
-                .map(|(name, schema)| json!({ "name": name, "required": required.contains(&json!(name)), "schema": schema }))
+                .map(|(name, schema)| {
+                    let mut schema = schema.clone();
+                    schema["title"] = json!(capitalised(self::name(method, "name").as_str()) + &capitalised(name));
+                    json!({ "name": name, "required": required.contains(&json!(name)), "schema": schema })
+                })
                 .collect();
             params.sort_by_key(|param| param["required"] != json!(true));
             json!({

@@ -176,10 +176,11 @@ fn expression(shape: &Shape) -> String {
         Shape::Null => "null".to_owned(),
         Shape::Text => "string".to_owned(),
         Shape::Number => "number".to_owned(),
-        Shape::Integer => "integer".to_owned(),
+        Shape::Integer { .. } => "integer".to_owned(),
         Shape::Boolean => "boolean".to_owned(),
         Shape::Literal(text) => format!("`\"{text}\"`"),
         Shape::List(item) => format!("list of {}", expression(item)),
+        Shape::Map(item) => format!("object of {}", expression(item)),
         Shape::OneOf(shapes) => shapes.iter().map(expression).collect::<Vec<_>>().join(" or "),
         Shape::Object(_) => "object".to_owned(),
     }

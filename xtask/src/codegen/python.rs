@@ -90,7 +90,7 @@ fn definition(name: &str, schema: &Value) -> String {
 fn has_names(shape: &Shape) -> bool {
     match shape {
         Shape::Named(_) => true,
-        Shape::List(item) => has_names(item),
+        Shape::List(item) | Shape::Map(item) => has_names(item),
         Shape::OneOf(shapes) => shapes.iter().any(has_names),
         _ => false,
     }
@@ -130,10 +130,11 @@ fn expression(shape: &Shape) -> String {
         Shape::Null => "None".to_owned(),
         Shape::Text => "str".to_owned(),
         Shape::Number => "float".to_owned(),
-        Shape::Integer => "int".to_owned(),
+        Shape::Integer { .. } => "int".to_owned(),
         Shape::Boolean => "bool".to_owned(),
         Shape::Literal(text) => format!("Literal[{}]", quoted(text)),
         Shape::List(item) => format!("list[{}]", expression(item)),
+        Shape::Map(item) => format!("dict[str, {}]", expression(item)),
         Shape::OneOf(shapes) => one_of(shapes),
         Shape::Object(_) => "dict[str, Any]".to_owned(),
     }

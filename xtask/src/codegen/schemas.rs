@@ -15,7 +15,21 @@ pub(super) fn files(document: &Document<'_>) -> Vec<(String, String)> {
         [params, (format!("{}.result", method.name), method.result)]
     });
     let notifications = document.notifications.iter().map(|one| (format!("{}.notification", one.name), one.params));
-    methods.chain(notifications).map(|(title, schema)| file(document, &title, schema)).collect()
+    let error = document.types.get("ErrorBody").map(|schema| ("error".to_owned(), *schema));
+    methods.chain(notifications).chain(error).map(|(title, schema)| file(document, &title, schema)).collect()
+}
+
+/// All types in one schema, for generators of code: each by its name in `definitions`.
+pub(super) fn types(document: &Document<'_>) -> String {
+    let types: Map<String, Value> =
+        document.types.iter().map(|(name, schema)| ((*name).to_owned(), (*schema).clone())).collect();
+    let mut whole = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Protocol",
+        "definitions": types,
+    });
+    point_inside(&mut whole);
+    format!("{whole:#}\n")
 }
 
 fn file(document: &Document<'_>, title: &str, schema: &Value) -> (String, String) {

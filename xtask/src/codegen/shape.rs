@@ -18,13 +18,18 @@ pub(super) enum Shape {
     /// A number, whole or not.
     Number,
     /// A whole number.
-    Integer,
+    Integer {
+        /// Whether it may be below zero.
+        negative: bool,
+    },
     /// True or false.
     Boolean,
     /// One certain text.
     Literal(String),
     /// A list.
     List(Box<Shape>),
+    /// An object whose members have names of any kind and values of one shape.
+    Map(Box<Shape>),
     /// One of several, without doubles.
     OneOf(Vec<Shape>),
     /// An object.
@@ -46,6 +51,8 @@ pub(super) struct Member {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) required: bool,
+    /// Whether null means something else than no member.
+    pub(super) null_differs: bool,
     pub(super) shape: Shape,
 }
 
@@ -80,9 +87,12 @@ impl Shape {
             "null" => Self::Null,
             "string" => Self::Text,
             "number" => Self::Number,
-            "integer" => Self::Integer,
+            "integer" => Self::Integer { negative: schema["minimum"].as_f64().is_none_or(|least| least < 0.0) },
             "boolean" => Self::Boolean,
             "array" => Self::List(Box::new(Self::read(&schema["items"]))),
+            "object" if schema["additionalProperties"].is_object() => {
+                Self::Map(Box::new(Self::read(&schema["additionalProperties"])))
+            }
             "object" => Self::Object(Object::read(schema)),
             _ => Self::Any,
         }
@@ -122,6 +132,7 @@ fn member(name: &str, schema: &Value, required: &[&str]) -> Member {
         name: name.to_owned(),
         description: description(schema).to_owned(),
         required: required.contains(&name),
+        null_differs: schema["x-nullDiffers"] == true,
         shape: Shape::read(schema),
     }
 }

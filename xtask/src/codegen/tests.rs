@@ -33,6 +33,11 @@ fn python() {
 }
 
 #[test]
+fn rust() {
+    check("protocol.rs", &super::rust(&document()));
+}
+
+#[test]
 fn reference() {
     check("reference.md", &super::markdown_reference(&document()));
 }
@@ -41,7 +46,7 @@ fn reference() {
 fn schemas() {
     let files = super::json_schemas(&document());
     let texts: String = files.iter().map(|(name, text)| format!("==> {name}\n{text}")).collect();
-    check("schemas.txt", &texts);
+    check("schemas.txt", &(texts + "==> types.json\n" + &super::json_types(&document())));
 }
 
 #[test]
@@ -60,7 +65,9 @@ fn schemas_hold_all_that_they_refer_to() {
 fn an_empty_document_gives_texts_all_the_same() {
     let empty = Value::Null;
     assert!(super::json_schemas(&empty).is_empty());
-    for text in [super::typescript(&empty), super::python(&empty), super::markdown_reference(&empty)] {
+    for text in
+        [super::typescript(&empty), super::python(&empty), super::rust(&empty), super::markdown_reference(&empty)]
+    {
         assert!(!text.is_empty());
     }
 }

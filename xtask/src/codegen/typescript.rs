@@ -58,10 +58,11 @@ fn expression(shape: &Shape) -> String {
         Shape::Any => "unknown".to_owned(),
         Shape::Null => "null".to_owned(),
         Shape::Text => "string".to_owned(),
-        Shape::Number | Shape::Integer => "number".to_owned(),
+        Shape::Number | Shape::Integer { .. } => "number".to_owned(),
         Shape::Boolean => "boolean".to_owned(),
         Shape::Literal(text) => quoted(text),
         Shape::List(item) => format!("Array<{}>", expression(item)),
+        Shape::Map(item) => format!("Record<string, {}>", expression(item)),
         Shape::OneOf(shapes) => shapes.iter().map(expression).collect::<Vec<_>>().join(" | "),
         Shape::Object(object) => inline(object),
     }

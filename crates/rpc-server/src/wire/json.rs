@@ -201,6 +201,22 @@ raw_json!(
 );
 
 raw_json!(
+    /// The `data` of an error.
+    ErrorData,
+    json_schema!({
+        "description": "What an error is, and the ids and numbers needed to act.",
+        "type": "object",
+        "properties": {
+            "kind": { "type": "string", "description": "The name of the error, one for each code." },
+            "reason": { "type": "string", "description": "Tells errors of one kind apart." },
+            "retryable": { "type": "boolean", "description": "Whether the same call, sent again later, may succeed." }
+        },
+        "required": ["kind", "reason", "retryable"],
+        "additionalProperties": true
+    })
+);
+
+raw_json!(
     /// What a model call cost.
     Usage,
     json_schema!({

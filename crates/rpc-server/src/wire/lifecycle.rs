@@ -118,6 +118,7 @@ pub struct UpdateSettingsParams {
     pub session_id: Option<String>,
     /// Compacts that session by itself for this model from now on; null ends it.
     #[serde(default, deserialize_with = "present")]
+    #[schemars(extend("x-nullDiffers" = true))]
     pub auto_compaction: Option<Option<AutoCompactionOptions>>,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compaction::{ClippedResult, CompactionReason, CompactionResult};
-use super::json::{Entry, FreeObject};
+use super::json::{Entry, ErrorData};
 use super::navigation::NavigationResult;
 
 /// `entryAppended`: an entry was written, whoever caused it.
@@ -188,6 +188,6 @@ pub struct ErrorBody {
     pub code: i32,
     /// What a person reads.
     pub message: String,
-    /// `kind`, and the ids and numbers needed to act.
-    pub data: FreeObject,
+    /// `kind`, `reason` and `retryable`, and the ids and numbers needed to act.
+    pub data: ErrorData,
 }

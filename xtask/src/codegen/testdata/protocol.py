@@ -53,9 +53,15 @@ Kind: TypeAlias = Literal["a", "b"]
 Message: TypeAlias = dict[str, Any]
 
 
+NameOrNames: TypeAlias = str | list[str]
+
+
 @final
 class NoParams(TypedDict):
     """None."""
+
+
+Summary: TypeAlias = dict[str, Any]
 
 
 # Refers to itself.

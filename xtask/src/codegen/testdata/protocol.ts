@@ -41,8 +41,20 @@ export interface Message {
   [member: string]: unknown;
 }
 
+export type NameOrNames = string | Array<string>;
+
 /** None. */
 export type NoParams = Record<string, never>;
+
+export interface Summary {
+  /** What `<b>` [is] <b>. */
+  text: string;
+  type: Kind;
+  by?: NameOrNames;
+  counts?: Record<string, number>;
+  model?: Tree | null;
+  [member: string]: unknown;
+}
 
 /** Refers to itself. */
 export interface Tree {
