@@ -1,9 +1,9 @@
-//! Who must wait behind the opening of sessions.
+//! What is known of calls between their arrival and their turn: openings that others wait for, queues by session
+//! id, and operations that can be ended before they begin.
 //!
-//! A call lines up for its session when it arrives. While the session is not open, or a call ahead
-//! may open it, close it or open it anew, there is nothing to line up for yet. Such calls stand in
-//! one line for each session id, and later calls for the id join it until it is empty, so that none
-//! overtakes another on the way to the session.
+//! A call joins the queue of its session when it arrives. While the session is not open, or an earlier call may open,
+//! close or reopen it, there is no session to queue for. Such calls wait in one queue per session id, and later calls
+//! for the id join that queue until it is empty, so that no call overtakes another on the way to the session.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use session_store::Locator;
 use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
 
 /// What an opening call may do something about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,6 +116,94 @@ impl Drop for Announced {
             if *count == 0 {
                 state.openings.remove(&self.concern);
             }
+        }
+    }
+}
+
+/// Operations that have arrived, by session: each can be ended before it begins, also while its
+/// session is still being opened.
+#[derive(Debug, Default)]
+pub(crate) struct PendingOperations {
+    by_session: Mutex<HashMap<String, Vec<CancellationToken>>>,
+}
+
+impl PendingOperations {
+    /// Notes an operation of a call that has arrived.
+    pub(crate) fn add(self: &Arc<Self>, session_id: String) -> PendingOperation {
+        let abort = CancellationToken::new();
+        self.lock().entry(session_id.clone()).or_default().push(abort.clone());
+        PendingOperation { operations: Arc::clone(self), session_id, abort }
+    }
+
+    /// Ends those of a session that have not begun; whether there are any.
+    pub(crate) fn abort(&self, session_id: &str) -> bool {
+        let by_session = self.lock();
+        let waiting = by_session.get(session_id);
+        waiting.is_some_and(|waiting| {
+            waiting.iter().for_each(CancellationToken::cancel);
+            !waiting.is_empty()
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<CancellationToken>>> {
+        self.by_session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An operation that has arrived; dropped when its call ends.
+#[derive(Debug)]
+pub(crate) struct PendingOperation {
+    operations: Arc<PendingOperations>,
+    session_id: String,
+    abort: CancellationToken,
+}
+
+impl PendingOperation {
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.abort.is_cancelled()
+    }
+}
+
+impl Drop for PendingOperation {
+    fn drop(&mut self) {
+        let mut by_session = self.operations.lock();
+        let Some(waiting) = by_session.get_mut(&self.session_id) else {
+            return;
+        };
+        // Which of several goes does not matter: cancelling one cancels all that are there.
+        if let Some(found) = waiting.iter().position(|abort| abort.is_cancelled() == self.abort.is_cancelled()) {
+            waiting.swap_remove(found);
+        }
+        if waiting.is_empty() {
+            by_session.remove(&self.session_id);
+        }
+    }
+}
+
+/// What a call has to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing.
+    Free,
+    /// Everything after it waits for it.
+    Barrier,
+    /// It adds sessions: one at a time, and calls that name a session not known yet wait for it.
+    Opening,
+    /// It reads one session: beside other reads, after the changes that arrived before it.
+    Read,
+    /// It changes one session: in the order of arrival.
+    Write,
+}
+
+impl Scope {
+    /// The scope's name in the generated documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Free => "free",
+            Scope::Barrier => "barrier",
+            Scope::Opening => "opening",
+            Scope::Read => "read",
+            Scope::Write => "write",
         }
     }
 }

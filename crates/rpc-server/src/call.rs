@@ -8,7 +8,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compaction_engine::session::{self, Turn};
+use compaction_engine::session::{self, OpenSession, SessionAccess, Slot, Turn};
 use compaction_engine::threads;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,11 +17,10 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
+use crate::arrivals::PendingOperation;
 use crate::errors::RpcError;
 use crate::params;
-use crate::pending_operations::PendingOperation;
 use crate::server::Server;
-use crate::session::{OpenSession, SessionAccess, Slot};
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};

@@ -10,13 +10,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use crate::arrivals::Scope;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{
-    compact_messages, compaction, context, entries, fork, lifecycle, navigation, pins, recall, search, sessions,
-    status, undo,
-};
-pub use crate::scope::Scope;
+use crate::handlers::{append, branches, compaction, lifecycle, read, search, sessions};
 use crate::wire::*;
 
 /// A method as the generated documents describe it.
@@ -83,10 +80,10 @@ methods! {
     "shutdown" lifecycle::shutdown, NoParams => Null, Barrier,
         "Ends all operations and closes all sessions; the notification `exit` follows.",
         [];
-    "ping" status::ping, NoParams => Null, Free,
+    "ping" lifecycle::ping, NoParams => Null, Free,
         "Answers at once, before `initialize` too: the server is there.",
         [];
-    "getStatus" status::get, NoParams => ServerStatus, Free,
+    "getStatus" lifecycle::get_status, NoParams => ServerStatus, Free,
         "Tells the open sessions, running operations, memory and versions of the server.",
         [];
     "rpc.discover" lifecycle::discover, NoParams => FreeObject, Free,
@@ -118,47 +115,47 @@ methods! {
         "Reads every body of a session and tells what is odd.",
         ["sessionNotFound", "notASession"];
 
-    "appendMessage" entries::append_message, AppendMessageParams => AppendMessageResult, Write,
+    "appendMessage" append::append_message, AppendMessageParams => AppendMessageResult, Write,
         "Appends a message at the leaf.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "appendMessages" entries::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
+    "appendMessages" append::append_messages, AppendMessagesParams => AppendMessagesResult, Write,
         "Appends messages at the leaf, all of them or none.",
         ["sessionNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "appendEntry" entries::append_entry, AppendEntryParams => AppendedResult, Write,
+    "appendEntry" append::append_entry, AppendEntryParams => AppendedResult, Write,
         "Appends an entry that is no message at the leaf.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly"];
-    "getEntry" entries::get_entry, EntryParams => GetEntryResult, Read,
+    "getEntry" read::get_entry, EntryParams => GetEntryResult, Read,
         "Gives one entry.",
         ["sessionNotFound", "entryNotFound"];
-    "getEntries" entries::get_entries, GetEntriesParams => EntriesResult, Read,
+    "getEntries" read::get_entries, GetEntriesParams => EntriesResult, Read,
         "Gives entries in file order.",
         ["sessionNotFound", "entryNotFound"];
-    "getBranch" entries::get_branch, GetBranchParams => EntriesResult, Read,
+    "getBranch" read::get_branch, GetBranchParams => EntriesResult, Read,
         "Gives the entries from the root to a leaf.",
         ["sessionNotFound", "entryNotFound"];
-    "getTree" entries::get_tree, SessionParams => GetTreeResult, Read,
+    "getTree" read::get_tree, SessionParams => GetTreeResult, Read,
         "Gives the tree as a flat list.",
         ["sessionNotFound"];
     "searchSession" search::search, SearchSessionParams => SearchSessionResult, Read,
         "Finds entries by their text, also those that compactions took out of the context.",
         ["sessionNotFound"];
-    "recall" recall::recall, RecallParams => RecallResult, Read,
+    "recall" search::recall, RecallParams => RecallResult, Read,
         "Gives back what compactions took out of the context, what answers a question best first.",
         ["sessionNotFound", "entryNotFound"];
-    "setLabel" entries::set_label, SetLabelParams => AppendedResult, Write,
+    "setLabel" append::set_label, SetLabelParams => AppendedResult, Write,
         "Sets or clears the label of an entry.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly"];
 
-    "getContext" context::get_context, GetContextParams => GetContextResult, Read,
+    "getContext" read::get_context, GetContextParams => GetContextResult, Read,
         "Gives what the model sees.",
         ["sessionNotFound", "entryNotFound"];
-    "getContextUsage" context::get_usage, GetContextUsageParams => ContextUsage, Read,
+    "getContextUsage" read::get_usage, GetContextUsageParams => ContextUsage, Read,
         "Tells how full a window is.",
         ["sessionNotFound"];
-    "estimateTokens" context::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
+    "estimateTokens" read::estimate_tokens, EstimateTokensParams => EstimateTokensResult, Free,
         "Estimates the tokens of messages or of a text.",
         [];
-    "serializeConversation" context::serialize, SerializeConversationParams => SerializeConversationResult, Free,
+    "serializeConversation" read::serialize, SerializeConversationParams => SerializeConversationResult, Free,
         "Gives messages as the text that a summarizer reads.",
         [];
 
@@ -171,29 +168,29 @@ methods! {
     "compact" compaction::compact, CompactParams => CompactResult, Write,
         "Puts a summary in the place of the older part of the context.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "nothingToCompact", "alreadyCompacted", "operationInProgress", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
-    "compactMessages" compact_messages::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
+    "compactMessages" compaction::compact_messages, CompactMessagesParams => CompactMessagesResult, Free,
         "Compacts messages that the caller owns, without a session or a file.",
         ["nothingToCompact", "alreadyCompacted", "summarizerFailed", "summaryRejected", "cancelledByHook", "invalidHookResult", "invalidSettings"];
     "abortCompaction" compaction::abort, SessionParams => AbortResult, Free,
         "Ends a running compaction or branch summary.",
         ["sessionNotFound"];
-    "undoCompaction" undo::undo, UndoCompactionParams => UndoCompactionResult, Write,
+    "undoCompaction" compaction::undo, UndoCompactionParams => UndoCompactionResult, Write,
         "Brings back the context from before a compaction, with what came later, on a new branch.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "operationInProgress"];
-    "pinEntry" pins::pin, PinEntryParams => PinEntryResult, Write,
+    "pinEntry" append::pin, PinEntryParams => PinEntryResult, Write,
         "Pins an entry, so that every compaction keeps it verbatim, or unpins it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "readOnly", "pinBudgetExceeded"];
-    "getPins" pins::get, GetPinsParams => GetPinsResult, Read,
+    "getPins" append::get_pins, GetPinsParams => GetPinsResult, Read,
         "Gives the pinned entries of a branch.",
         ["sessionNotFound", "entryNotFound"];
 
-    "prepareNavigation" navigation::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
+    "prepareNavigation" branches::prepare, PrepareNavigationParams => PrepareNavigationResult, Read,
         "Tells what a navigation would do; changes nothing.",
         ["sessionNotFound", "entryNotFound"];
-    "navigateTree" navigation::navigate, NavigateTreeParams => NavigateTreeResult, Write,
+    "navigateTree" branches::navigate, NavigateTreeParams => NavigateTreeResult, Write,
         "Moves the leaf to another place in the tree.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "leafMoved", "readOnly", "operationInProgress", "summarizerFailed", "summaryRejected", "invalidHookResult", "invalidSettings"];
-    "forkSession" fork::fork, ForkSessionParams => OpenSessionResult, Opening,
+    "forkSession" branches::fork, ForkSessionParams => OpenSessionResult, Opening,
         "Copies one branch of a session into a new file and opens it.",
         ["sessionNotFound", "entryNotFound", "writeFailed", "operationInProgress", "cancelledByHook", "invalidHookResult"];
 }

@@ -1,27 +1,25 @@
-//! What all calls share: the configuration of `initialize`, the open sessions, the way out.
+//! State that all calls share: the configuration of `initialize`, the open sessions, and the end of the server.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use compaction_engine::session::{OpenSession, Slot};
 use compaction_engine::settings::SettingsLayers;
 use compaction_engine::{Engine, Settings, threads};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use session_store::{Durability, FileStore, Locator, MemoryStore, SessionStore, StoreError, resolve_path};
+use session_store::{Durability, FileStore, Locator, MemoryStore, Session, SessionStore, StoreError, resolve_path};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
-use crate::arrivals::Arrivals;
-use crate::client_calls::{ClientCallError, ClientCalls};
-use crate::client_host::ClientHost;
-use crate::errors::RpcError;
-use crate::lean::Wanted;
-use crate::notifications;
-use crate::paths::check_path;
-use crate::pending_operations::PendingOperations;
-use crate::sessions::Sessions;
+use crate::arrivals::{Arrivals, PendingOperations};
+use crate::client::{ClientCallError, ClientCalls, ClientHost};
+use crate::errors::{RpcError, StoreErrors as _};
+use crate::notifications::{self, Wanted};
+use crate::params::check_path;
 use crate::transport::{Cork, Outbound};
 use crate::unknown::Told;
 use crate::wire::ClientCapabilities;
@@ -271,5 +269,54 @@ impl Server {
                 tracing::warn!(%error, session = id, "closing a session failed");
             }
         }
+    }
+}
+
+/// All open sessions by id.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    by_id: Mutex<HashMap<String, Arc<OpenSession>>>,
+}
+
+impl Sessions {
+    /// The open session with this id.
+    pub fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Adds a session; its id must not be in use.
+    pub fn insert(&self, session: Arc<OpenSession>) {
+        self.lock().insert(session.id.clone(), session);
+    }
+
+    /// Closes a session whose lock is held, if it is not closed already. It is forgotten after its
+    /// file is free, so that whoever does not find it here can open the file.
+    pub(crate) fn close(&self, open: &OpenSession, slot: &mut Slot) -> Result<(), RpcError> {
+        let session = slot.take().ok_or_else(|| open.not_open())?;
+        let _leaving = Leaving { sessions: self, open };
+        let closing = |mut session: Session| session.close();
+        closing(session).map_err(|error| open.store_error(&error))
+    }
+
+    /// All open sessions.
+    pub fn all(&self) -> Vec<Arc<OpenSession>> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<OpenSession>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session that is being closed; dropped when it is, whatever came of it.
+struct Leaving<'a> {
+    sessions: &'a Sessions,
+    open: &'a OpenSession,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.sessions.lock().remove(&self.open.id);
+        self.open.has_closed();
     }
 }

@@ -1,23 +1,22 @@
-//! `initialize`, `updateSettings`, `shutdown`, `rpc.discover`.
+//! `initialize`, `updateSettings`, `ping`, `getStatus`, `shutdown`, `rpc.discover`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use compaction_engine::session::OpenSession;
 use compaction_engine::settings::{SettingsLayers, summarizer_names};
 use compaction_engine::{EngineError, Settings};
 use rustix::process::{Resource, getrlimit};
 use session_store::resolve_path;
 
+use super::sessions::auto_model;
 use crate::call::{CallContext, blocking};
-use crate::client_host;
+use crate::client;
 use crate::convert;
 use crate::errors::RpcError;
-use crate::handlers::sessions::auto_model;
-use crate::lean::Wanted;
-use crate::params;
-use crate::paths::check_path;
+use crate::notifications::Wanted;
+use crate::params::{self, check_path};
 use crate::server::{Catalog, Configuration, Server};
-use crate::session::OpenSession;
 use crate::unknown::{self, MOST_TOLD};
 use crate::wire::*;
 
@@ -137,9 +136,9 @@ fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
 }
 
 fn unknown_hooks(names: &[String]) -> Vec<String> {
-    let unknown = names.iter().filter(|name| !client_host::HOOKS.contains(&name.as_str())).take(MOST_TOLD);
+    let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MOST_TOLD);
     let told = |name: &String| {
-        let hint = unknown::nearest(name, client_host::HOOKS.iter().copied());
+        let hint = unknown::nearest(name, client::HOOKS.iter().copied());
         let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
         format!("initialize: there is no hook {shown}, so it is never called{hint}")
@@ -166,7 +165,7 @@ fn capabilities(catalog: Catalog, settings: &Settings) -> ServerCapabilities {
     ServerCapabilities {
         methods: (catalog.methods)().into_iter().map(str::to_owned).collect(),
         notifications: catalog.notifications.iter().map(|name| (*name).to_owned()).collect(),
-        hooks: client_host::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
+        hooks: client::HOOKS.iter().map(|name| (*name).to_owned()).collect(),
         summarizers: summarizer_names(settings.as_json()).into_iter().map(str::to_owned).collect(),
         summarize_modes: vec![SummarizeMode::Transcript, SummarizeMode::Continue],
     }
@@ -182,4 +181,45 @@ pub(crate) async fn shutdown(call: CallContext, _: NoParams) -> Result<Null, Rpc
 pub(crate) async fn discover(call: CallContext, _: NoParams) -> Result<FreeObject, RpcError> {
     let document = call.server.catalog.document;
     blocking(move || Ok(convert::free_object(&document()))).await
+}
+
+/// Tells that the server is there.
+pub(crate) async fn ping(_: CallContext, _: NoParams) -> Result<Null, RpcError> {
+    Ok(Null)
+}
+
+/// Tells what the server holds and does.
+pub(crate) async fn get_status(call: CallContext, _: NoParams) -> Result<ServerStatus, RpcError> {
+    let mut open = call.server.sessions.all();
+    open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    let operations = open.iter().filter_map(|session| {
+        Some(OperationStatus { session_id: session.id.clone(), operation_id: session.operation_id()? })
+    });
+    let operations = operations.collect();
+    let sessions = open.iter().map(|session| OpenSessionStatus {
+        session_id: session.id.clone(),
+        path: session.locator.as_ref().map(ToString::to_string),
+        read_only: session.is_read_only(),
+        auto_compaction: session.auto_compaction.model().is_some(),
+    });
+    let sessions = sessions.collect();
+    Ok(ServerStatus {
+        server_info: server_info(),
+        protocol_version: PROTOCOL_VERSION,
+        protocol_minor_version: PROTOCOL_MINOR_VERSION,
+        process_id: std::process::id(),
+        uptime_ms: u64::try_from(call.server.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        sessions,
+        operations,
+        memory: blocking(|| Ok(memory())).await?,
+    })
+}
+
+fn memory() -> MemoryStatus {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
+    MemoryStatus {
+        resident_bytes: resident.map(|kibibytes: u64| kibibytes.saturating_mul(1024)),
+        limit_bytes: getrlimit(Resource::As).current,
+    }
 }

@@ -6,20 +6,18 @@ use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
 use compaction_core::formats::Converted;
-use compaction_engine::session::{AgentModel, change};
-use session_store::{
-    CreateOptions, Cursor, ListOptions, Locator, NewEntry, OpenOptions, Parent, Precondition, Session, SessionStore,
-};
+use compaction_engine::session::{AgentModel, OpenSession, Slot, change};
+use session_store::{CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Precondition, Session, SessionStore};
 use tokio::sync::OwnedRwLockWriteGuard;
 
-use super::entries::{appended, message_members};
-use super::formats::Given;
+use super::append::appended;
+use super::messages::{Given, append_with_one_write};
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
-use crate::paths::check_path;
+use crate::errors::StoreErrors as _;
+use crate::params::check_path;
 use crate::server::{GRACE, Server};
-use crate::session::{OpenSession, Slot, StoreErrors as _};
 use crate::wire::{self, *};
 
 /// Creates a session and opens it.
@@ -67,9 +65,7 @@ fn begun_with(store: &dyn SessionStore, mut session: Session, messages: &[Conver
     if messages.is_empty() {
         return Ok(session);
     }
-    let members = message_members(messages);
-    let new: Vec<NewEntry<'_>> = members.iter().map(|members| NewEntry::new("message", members)).collect();
-    let Err(error) = session.append_all(&new, Parent::Leaf, &Precondition::None) else {
+    let Err(error) = append_with_one_write(&mut session, &[], messages, &Precondition::None) else {
         return Ok(session);
     };
     let error = RpcError::from_store(&error, &session.header().id);

@@ -1,21 +1,23 @@
-//! The queue of what goes to the client, and the thread that writes it.
+//! The queue of messages to the client, and the thread that writes them.
 //!
-//! Putting something into the queue never waits, so that replies and notifications keep their
-//! order even when they come out of a locked section. What keeps the queue bounded is that nobody
-//! starts new work while it is full: calls wait at [`Outbound::ready`].
+//! Queueing never waits, so that replies and notifications keep their order even when they come out of a locked
+//! section. The queue stays bounded because no new work starts while it is full: calls wait at [`Outbound::ready`].
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use memchr::memchr;
+use rustix::event::PollFlags;
+use rustix::pipe::{PIPE_BUF, fcntl_setpipe_size};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::direct::{self, Direct};
 use super::frame::Framing;
+use super::source::readiness;
 
 /// Bytes in the queue above which no new work is started.
 const FULL_BYTES: usize = 8 * 1024 * 1024;
@@ -190,7 +192,7 @@ impl Shared {
 
     /// Whether everything that was queued is written. The thread meets the errors.
     fn write_directly(&self, queue: &mut Queue) -> bool {
-        let is_short = queue.unsent.is_empty() && queue.bytes < direct::MAX_BYTES;
+        let is_short = queue.unsent.is_empty() && queue.bytes < DIRECT_BYTES;
         let Some(direct) = self.direct.as_ref().filter(|_| is_short) else {
             return false;
         };
@@ -298,4 +300,43 @@ fn end_line(buffer: &mut Vec<u8>, start: usize) {
         rest = &mut rest[at + 1..];
     }
     buffer.push(b'\n');
+}
+
+/// Bytes that a pipe which is ready takes without waiting, all or nothing.
+const DIRECT_BYTES: usize = PIPE_BUF;
+/// Bytes that a pipe is asked to hold when much is to be written; some systems allow less.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// A second handle of the sink.
+#[derive(Debug)]
+struct Direct {
+    file: File,
+}
+
+impl Direct {
+    /// Duplicates the handle of `sink`.
+    fn new(sink: &impl AsFd) -> io::Result<Self> {
+        Ok(Self { file: sink.as_fd().try_clone_to_owned()?.into() })
+    }
+
+    /// Writes what can be written of at most [`DIRECT_BYTES`] without waiting; how much that was.
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > DIRECT_BYTES || !self.is_ready() {
+            return Ok(0);
+        }
+        match (&self.file).write(bytes) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+            outcome => outcome,
+        }
+    }
+
+    /// Lets the pipe hold more, so that a large reply does not go through it in small pieces.
+    fn widen(&self) {
+        // What is no pipe has no such size, and a system may refuse.
+        let _ = fcntl_setpipe_size(&self.file, PIPE_BYTES);
+    }
+
+    fn is_ready(&self) -> bool {
+        readiness(&self.file, PollFlags::OUT) == PollFlags::OUT
+    }
 }

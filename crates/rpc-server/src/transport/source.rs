@@ -1,5 +1,5 @@
-//! Standard input as something to wait for in the server's loop. A thread that reads for the loop
-//! costs a wake-up more for every message, which is most of what a short call takes.
+//! Standard input as something that the server's loop can wait for. A reading thread would cost one more wake-up per
+//! message, which is most of the time of a short call.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -8,12 +8,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::thread;
 
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 use tokio::io::{AsyncRead, Interest, ReadBuf};
-
-use super::readiness::readiness;
 
 /// A handle that is read from without ever waiting in a read.
 #[derive(Debug)]
@@ -117,15 +115,24 @@ fn read_if_ready(mut file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     file.read(bytes)
 }
 
+/// Which of `flags` hold for `handle` now, with what is always told: the end, and errors. Nothing
+/// where the system cannot say.
+pub(super) fn readiness(handle: &impl AsFd, flags: PollFlags) -> PollFlags {
+    let mut handles = [PollFd::new(handle, flags)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut handles, Some(&at_once)) {
+        Ok(_) => handles[0].revents(),
+        Err(_) => PollFlags::empty(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::io::Write as _;
     use std::time::Duration;
-
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use tokio::time::{sleep, timeout};
-
-    use super::*;
 
     #[test]
     fn reading_never_waits() {

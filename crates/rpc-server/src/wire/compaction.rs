@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::MessageFormat;
 use super::json::{AnyMessage, FreeObject, Message, Usage, optional_text, text};
-use super::summary_requests::SummaryRequestReport;
+use super::requests::SummaryRequestReport;
 
 /// Parameters of `checkCompaction`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

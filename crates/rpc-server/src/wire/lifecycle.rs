@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::json::FreeObject;
 use super::json::{present, unchecked};
+use super::requests::SummarizeMode;
 use super::sessions::AutoCompactionOptions;
-use super::summary_requests::SummarizeMode;
 
 /// Parameters of `initialize`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -1,19 +1,21 @@
-//! `appendMessage`, `appendMessages`, `appendEntry`, `getEntry`, `getEntries`, `getBranch`, `getTree`, `setLabel`.
+//! `appendMessage`, `appendMessages`, `appendEntry`, `setLabel`, `pinEntry`, `getPins`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId, EntryKind, Role};
 use compaction_core::formats::Converted;
 use compaction_core::json::RawObject;
+use compaction_core::pins::{self, Pins, pin_members};
+use compaction_engine::context::pins_of;
+use compaction_engine::session::SessionAccess;
 use compaction_engine::{AppendOutcome, Engine};
-use session_store::{NewEntry, Parent, Precondition, Session};
+use session_store::{NewEntry, Parent, Precondition};
 
-use super::formats::Given;
-use super::new_entries;
+use super::messages::{self, Given, append_with_one_write, message_members};
+use super::read::{branch_end, entry_not_found};
 use crate::call::{CallContext, blocking};
 use crate::convert;
-use crate::errors::RpcError;
-use crate::session::{OpenSession, SessionAccess, StoreErrors as _};
+use crate::errors::{RpcError, StoreErrors as _};
 use crate::wire::{self, *};
 
 /// Bytes of a message that is written without a thread of its own.
@@ -99,18 +101,12 @@ fn append_converted(
     converted: &[Converted],
     expected_leaf_id: Option<String>,
 ) -> Result<Vec<Arc<Entry>>, RpcError> {
-    let members = message_members(converted);
-    if let [members] = members.as_slice() {
-        return append(access, NewEntry::new("message", members), expected_leaf_id).map(|entry| vec![entry]);
+    if let [converted] = converted {
+        let members = message_members(converted);
+        return append(access, NewEntry::new("message", &members), expected_leaf_id).map(|entry| vec![entry]);
     }
-    let new: Vec<NewEntry<'_>> = members.iter().map(|members| NewEntry::new("message", members)).collect();
     let condition = leaf_is(expected_leaf_id);
-    Ok(access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?)
-}
-
-/// The members of the entries that hold these messages.
-pub(super) fn message_members(converted: &[Converted]) -> Vec<String> {
-    converted.iter().map(|converted| format!("{{\"message\":{}}}", converted.message.raw().get())).collect()
+    Ok(access.append_all_with(|session| append_with_one_write(session, &[], converted, &condition))?)
 }
 
 /// Appends an entry that is no message at the leaf.
@@ -118,7 +114,7 @@ pub(crate) async fn append_entry(call: CallContext, params: AppendEntryParams) -
     let appended = call.write(move |access| {
         let entry = RawObject::parse(params.entry.get())
             .map_err(|_| RpcError::invalid_params("entry", "an object with a string type"))?;
-        let kind = new_entries::check_members(&entry)?;
+        let kind = messages::check_members(&entry)?;
         if kind == "context_edit" {
             check_edit(&entry, access)?;
         }
@@ -149,7 +145,7 @@ pub(crate) fn appended(entry: &compaction_core::entry::Entry) -> AppendedResult 
 
 /// An edit must hide or rewrite an entry on the branch that shows something to the model.
 fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), RpcError> {
-    new_entries::check_replacement(edit)?;
+    messages::check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
     let (session, open) = (access.session(), access.open());
     let header = session.entry_header(&target).map_err(|error| open.store_error(&error))?;
@@ -166,95 +162,6 @@ fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), Rp
     ))
 }
 
-/// The error for an id that the session does not have.
-pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> RpcError {
-    RpcError::EntryNotFound { session_id: open.id.clone(), entry_id: id.to_string() }
-}
-
-/// Gives one entry.
-pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
-    call.read(move |session, open| {
-        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
-        Ok(GetEntryResult { entry: convert::entry(&entry) })
-    })
-    .await
-}
-
-/// Ids that a call may name: a name is short and an entry may be long.
-const MAX_IDS: usize = 1000;
-
-/// Gives entries in file order, or those that are named.
-pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
-    if params.ids.as_ref().is_some_and(|ids| ids.len() > MAX_IDS) {
-        return Err(RpcError::invalid_params("ids", "at most 1000 ids"));
-    }
-    call.read(move |session, open| {
-        let since = params.cursor.or(params.since).map(EntryId::new);
-        let limit = params.limit.map(|limit| limit as usize);
-        let ids: Option<Vec<EntryId>> = params.ids.map(|ids| ids.into_iter().map(EntryId::new).collect());
-        let is_list = ids.is_none();
-        let entries = match ids {
-            Some(ids) => session.entries_by_id(&ids),
-            // One more tells whether there are more.
-            None => session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1))),
-        };
-        let mut entries = entries.map_err(|error| open.store_error(&error))?;
-        let limit = limit.filter(|limit| is_list && entries.len() > *limit);
-        entries.truncate(limit.unwrap_or(entries.len()));
-        let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
-    })
-    .await
-}
-
-/// Gives the entries from the root to a leaf.
-pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
-    call.read(move |session, open| {
-        let leaf = branch_end(session, open, params.leaf_id)?;
-        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
-        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None })
-    })
-    .await
-}
-
-/// The end of a branch that a caller named, or the leaf.
-pub(crate) fn branch_end(
-    session: &Session,
-    open: &OpenSession,
-    leaf_id: Option<String>,
-) -> Result<Option<EntryId>, RpcError> {
-    let Some(leaf_id) = leaf_id.map(EntryId::new) else {
-        return Ok(session.leaf_id().cloned());
-    };
-    match session.entry_header(&leaf_id).map_err(|error| open.store_error(&error))? {
-        Some(_) => Ok(Some(leaf_id)),
-        None => Err(entry_not_found(open, &leaf_id)),
-    }
-}
-
-/// Gives the tree as a flat list.
-pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
-    call.read(|session, open| {
-        let nodes = session.tree().map_err(|error| open.store_error(&error))?;
-        let nodes = nodes.into_iter().map(tree_node).collect();
-        Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
-    })
-    .await
-}
-
-fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
-    wire::TreeNode {
-        id: node.id.to_string(),
-        parent_id: convert::id(node.parent_id.as_ref()),
-        entry_type: node.kind_name,
-        role: node.role,
-        preview: node.preview,
-        label: node.label,
-        timestamp: node.timestamp,
-        children: node.children.iter().map(EntryId::to_string).collect(),
-    }
-}
-
 /// Sets or clears the label of an entry.
 pub(crate) async fn set_label(call: CallContext, params: SetLabelParams) -> Result<AppendedResult, RpcError> {
     call.write(move |access| {
@@ -263,4 +170,70 @@ pub(crate) async fn set_label(call: CallContext, params: SetLabelParams) -> Resu
         Ok(appended(&entry))
     })
     .await
+}
+
+/// Pins an entry, so that every compaction keeps it verbatim, or unpins it.
+pub(crate) async fn pin(call: CallContext, params: PinEntryParams) -> Result<PinEntryResult, RpcError> {
+    let max_tokens = call.server.settings_now().await?.pin_tokens();
+    call.write(move |access| pin_in_turn(access, &params, max_tokens)).await
+}
+
+fn pin_in_turn(
+    access: &mut SessionAccess<'_>,
+    params: &PinEntryParams,
+    max_tokens: u64,
+) -> Result<PinEntryResult, RpcError> {
+    access.check_writable()?;
+    access.refresh()?;
+    let id = EntryId::new(params.entry_id.as_str());
+    let entry = access.session().entry(&id).map_err(|error| access.open().store_error(&error))?;
+    let mut pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+    if params.pinned != pins.contain(&id) {
+        if params.pinned {
+            check_pin(access, &entry, &pins, max_tokens)?;
+        }
+        let members = pin_members(&id, params.pinned);
+        access.append(NewEntry::new("custom", &members), Parent::Leaf, &Precondition::None)?;
+        pins = pins_of(access.session(), access.open(), access.session().leaf_id())?;
+    }
+    Ok(PinEntryResult {
+        entry_id: params.entry_id.clone(),
+        pinned: pins.contain(&id),
+        tokens: pins.tokens(),
+        pins: list(&pins),
+        max_tokens,
+    })
+}
+
+/// An entry can be pinned that lies on the path, says something and fits beside the others.
+fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
+    let (session, open) = (access.session(), access.open());
+    let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_error(&error))?;
+    let pinned = pins::PinnedEntry::of(entry, 0, None).filter(|_| is_on_path).ok_or_else(|| {
+        let expected = "an entry on the path to the leaf that gives the model a message with text, and is neither a \
+                        system message nor a compaction";
+        RpcError::invalid_params("entryId", expected)
+    })?;
+    let tokens = pins.tokens();
+    if tokens.saturating_add(pinned.tokens) > max_tokens {
+        let pins = list(pins);
+        return Err(RpcError::PinBudgetExceeded { tokens, max_tokens, entry_tokens: pinned.tokens, pins });
+    }
+    Ok(())
+}
+
+/// Gives the pinned entries of a branch.
+pub(crate) async fn get_pins(call: CallContext, params: GetPinsParams) -> Result<GetPinsResult, RpcError> {
+    let max_tokens = call.server.settings_now().await?.pin_tokens();
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let pins = pins_of(session, open, leaf.as_ref())?;
+        Ok(GetPinsResult { tokens: pins.tokens(), pins: list(&pins), max_tokens })
+    })
+    .await
+}
+
+fn list(pins: &Pins) -> Vec<wire::PinnedEntry> {
+    let pinned = pins.entries().iter();
+    pinned.map(|pinned| wire::PinnedEntry { entry_id: pinned.entry_id.to_string(), tokens: pinned.tokens }).collect()
 }

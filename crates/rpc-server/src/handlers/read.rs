@@ -1,4 +1,5 @@
-//! `getContext`, `getContextUsage`, `estimateTokens`, `serializeConversation`.
+//! `getEntry`, `getEntries`, `getBranch`, `getTree`, `getContext`, `getContextUsage`, `estimateTokens`,
+//! `serializeConversation`.
 
 use std::sync::Arc;
 
@@ -10,14 +11,103 @@ use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::tokens;
 use compaction_engine::WindowUsage;
 use compaction_engine::context::project;
+use compaction_engine::session::OpenSession;
+use session_store::Session;
 
-use super::entries::branch_end;
-use super::formats::{self, Given};
+use super::messages::{self, Given};
 use crate::call::{CallContext, blocking};
 use crate::convert;
-use crate::errors::RpcError;
-use crate::session::StoreErrors as _;
-use crate::wire::*;
+use crate::errors::{RpcError, StoreErrors as _};
+use crate::wire::{self, *};
+
+/// The error for an id that the session does not have.
+pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> RpcError {
+    RpcError::EntryNotFound { session_id: open.id.clone(), entry_id: id.to_string() }
+}
+
+/// Gives one entry.
+pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
+    call.read(move |session, open| {
+        let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
+        Ok(GetEntryResult { entry: convert::entry(&entry) })
+    })
+    .await
+}
+
+/// Ids that a call may name: a name is short and an entry may be long.
+const MAX_IDS: usize = 1000;
+
+/// Gives entries in file order, or those that are named.
+pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
+    if params.ids.as_ref().is_some_and(|ids| ids.len() > MAX_IDS) {
+        return Err(RpcError::invalid_params("ids", "at most 1000 ids"));
+    }
+    call.read(move |session, open| {
+        let since = params.cursor.or(params.since).map(EntryId::new);
+        let limit = params.limit.map(|limit| limit as usize);
+        let ids: Option<Vec<EntryId>> = params.ids.map(|ids| ids.into_iter().map(EntryId::new).collect());
+        let is_list = ids.is_none();
+        let entries = match ids {
+            Some(ids) => session.entries_by_id(&ids),
+            // One more tells whether there are more.
+            None => session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1))),
+        };
+        let mut entries = entries.map_err(|error| open.store_error(&error))?;
+        let limit = limit.filter(|limit| is_list && entries.len() > *limit);
+        entries.truncate(limit.unwrap_or(entries.len()));
+        let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
+    })
+    .await
+}
+
+/// Gives the entries from the root to a leaf.
+pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
+    call.read(move |session, open| {
+        let leaf = branch_end(session, open, params.leaf_id)?;
+        let entries = session.branch_entries(leaf.as_ref()).map_err(|error| open.store_error(&error))?;
+        Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None })
+    })
+    .await
+}
+
+/// The end of a branch that a caller named, or the leaf.
+pub(crate) fn branch_end(
+    session: &Session,
+    open: &OpenSession,
+    leaf_id: Option<String>,
+) -> Result<Option<EntryId>, RpcError> {
+    let Some(leaf_id) = leaf_id.map(EntryId::new) else {
+        return Ok(session.leaf_id().cloned());
+    };
+    match session.entry_header(&leaf_id).map_err(|error| open.store_error(&error))? {
+        Some(_) => Ok(Some(leaf_id)),
+        None => Err(entry_not_found(open, &leaf_id)),
+    }
+}
+
+/// Gives the tree as a flat list.
+pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
+    call.read(|session, open| {
+        let nodes = session.tree().map_err(|error| open.store_error(&error))?;
+        let nodes = nodes.into_iter().map(tree_node).collect();
+        Ok(GetTreeResult { leaf_id: convert::id(session.leaf_id()), nodes })
+    })
+    .await
+}
+
+fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
+    wire::TreeNode {
+        id: node.id.to_string(),
+        parent_id: convert::id(node.parent_id.as_ref()),
+        entry_type: node.kind_name,
+        role: node.role,
+        preview: node.preview,
+        label: node.label,
+        timestamp: node.timestamp,
+        children: node.children.iter().map(EntryId::to_string).collect(),
+    }
+}
 
 /// Gives what the model sees.
 pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
@@ -65,8 +155,8 @@ impl From<Written> for Shown {
 }
 
 fn whole_context(projection: &Projection, format: ContextFormat) -> Shown {
-    if let Some(interface) = formats::interface_of(format) {
-        return formats::context(projection, interface).into();
+    if let Some(interface) = messages::interface_of(format) {
+        return messages::context(projection, interface).into();
     }
     match format {
         ContextFormat::Agent => projection.shared_messages().cloned().collect::<Vec<_>>().into(),
@@ -77,8 +167,8 @@ fn whole_context(projection: &Projection, format: ContextFormat) -> Shown {
 /// Messages of the entries from `position` on; `None` where these change what was given for the entries
 /// before.
 fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<Shown> {
-    if let Some(interface) = formats::interface_of(format) {
-        return formats::context_since(projection, position, interface).map(Shown::from);
+    if let Some(interface) = messages::interface_of(format) {
+        return messages::context_since(projection, position, interface).map(Shown::from);
     }
     match format {
         ContextFormat::Agent => {

@@ -1,7 +1,9 @@
-//! The client as the host of the engine: it is told by notifications, and asked by requests for a summary
-//! and by hooks (protocol/README.md, "Requests of the server").
+//! The client as the host of the engine: it gets notifications, and requests for summaries and decisions
+//! (protocol/README.md, "Requests of the server").
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,19 +13,20 @@ use compaction_core::prompts::SummaryRequest;
 use compaction_engine::host::{
     BeforeCompaction, BeforeNavigation, Decision, Event, GivenSummary, Host, NavigationChanges, Question,
 };
-use compaction_engine::models::{Answer, ContinuedRequest, FailureKind, ModelError, RequestContext, StopReason};
+use compaction_engine::models::{
+    Answer as SummaryAnswer, ContinuedRequest, FailureKind, ModelError, RequestContext, StopReason,
+};
 use compaction_engine::{EngineError, threads};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::oneshot;
 
-use crate::client_calls::{ClientCallError, ClientCalls};
 use crate::convert;
-use crate::lean::Wanted;
-use crate::notifications::notification;
+use crate::notifications::{Wanted, notification};
 use crate::params;
-use crate::transport::Outbound;
+use crate::transport::{Answer, Outbound, RawId};
 use crate::wire::{
     ClientCapabilities, ContinuedConversation, SessionBeforeCompact, SessionBeforeTree, SummarizeMode, SummarizeParams,
     SummarizeResult,
@@ -142,7 +145,7 @@ impl Host for ClientHost {
         context: &RequestContext,
         request: &SummaryRequest,
         limit: Duration,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<SummaryAnswer, ModelError> {
         self.ask_for_summary(&summarize_params(context, request), limit).await
     }
 
@@ -151,7 +154,7 @@ impl Host for ClientHost {
         context: &RequestContext,
         request: &ContinuedRequest,
         limit: Duration,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<SummaryAnswer, ModelError> {
         let prefix = &request.prefix;
         let conversation = ContinuedConversation {
             last_entry_id: prefix.last_entry_id.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -182,7 +185,7 @@ fn summarize_params(context: &RequestContext, request: &SummaryRequest) -> Summa
 }
 
 impl ClientHost {
-    async fn ask_for_summary(&self, params: &SummarizeParams, limit: Duration) -> Result<Answer, ModelError> {
+    async fn ask_for_summary(&self, params: &SummarizeParams, limit: Duration) -> Result<SummaryAnswer, ModelError> {
         let answer = self.calls.ask(&self.outbound, "summarize", params, limit).await.map_err(unanswered)?;
         let answer = params::parse_value::<SummarizeResult>(answer.get()).map_err(|(path, expected)| {
             let path = if path.is_empty() { "result".to_owned() } else { format!("result.{path}") };
@@ -196,7 +199,7 @@ impl ClientHost {
         };
         let usage = answer.usage.map(|usage| serde_json::from_str::<Value>(usage.get())).transpose();
         let usage = usage.map_err(|error| refused(format!("the client's answer is wrong: result.usage: {error}")))?;
-        Ok(Answer { text: answer.text, stop, usage })
+        Ok(SummaryAnswer { text: answer.text, stop, usage })
     }
 }
 
@@ -254,11 +257,120 @@ fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>
     })
 }
 
+/// Why a request to the client has no result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ClientCallError {
+    /// The client answered with an error.
+    #[error("the client answered with an error: {message}")]
+    Refused {
+        /// Its message, or the whole error where it has none.
+        message: String,
+    },
+    /// The client sent an answer that says nothing.
+    #[error("the client answered without a result and without an error")]
+    Empty,
+    /// The client did not answer in time.
+    #[error("the client did not answer within {milliseconds} ms")]
+    TimedOut {
+        /// How long it had.
+        milliseconds: u128,
+    },
+}
+
+impl ClientCallError {
+    fn refused(message: String) -> Self {
+        Self::Refused { message }
+    }
+}
+
+type Outcome = Result<Box<RawValue>, ClientCallError>;
+
+/// Requests that wait for the client.
+#[derive(Debug, Default)]
+pub struct ClientCalls {
+    waiting: Mutex<HashMap<String, oneshot::Sender<Outcome>>>,
+    last: AtomicU64,
+}
+
+impl ClientCalls {
+    /// Asks the client and waits for its answer. Dropping the future, or running out of time, tells
+    /// the client by `$/cancelRequest` that nobody waits any more.
+    pub async fn ask<P: Serialize>(
+        &self,
+        outbound: &Outbound,
+        method: &str,
+        params: &P,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, ClientCallError> {
+        let params = serde_json::to_string(params).map_err(|error| ClientCallError::refused(error.to_string()))?;
+        let id = format!("\"compactd-{}\"", self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, receiver) = oneshot::channel();
+        self.lock().insert(id.clone(), sender);
+        let waiting = Waiting { calls: self, outbound, id: &id };
+        outbound.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"));
+        let answer = tokio::time::timeout(limit, receiver).await;
+        match answer {
+            Err(_) => Err(ClientCallError::TimedOut { milliseconds: limit.as_millis() }),
+            Ok(Err(_)) => Err(ClientCallError::refused("the request was dropped".to_owned())),
+            Ok(Ok(outcome)) => {
+                waiting.answered();
+                outcome
+            }
+        }
+    }
+
+    /// Hands an answer of the client to whoever waits for it; whether somebody does.
+    pub fn answer(&self, answer: Answer) -> bool {
+        let outcome = answer.outcome.map_err(|error| ClientCallError::refused(message_of(&error)));
+        answer.id.is_some_and(|id| self.end(&id, outcome))
+    }
+
+    /// The same for an answer that has neither a result nor an error.
+    pub fn answer_nothing(&self, id: &RawId) -> bool {
+        self.end(id, Err(ClientCallError::Empty))
+    }
+
+    fn end(&self, id: &RawId, outcome: Outcome) -> bool {
+        let waiting = self.lock().remove(id.get());
+        waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that is on its way; if it ends without an answer, the client is told.
+struct Waiting<'a> {
+    calls: &'a ClientCalls,
+    outbound: &'a Outbound,
+    id: &'a str,
+}
+
+impl Waiting<'_> {
+    /// The answer is here, and nothing waits under the id any more.
+    fn answered(self) {}
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.calls.lock().remove(self.id).is_some() {
+            let id = self.id;
+            self.outbound
+                .push(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{{\"id\":{id}}}}}"));
+        }
+    }
+}
+
+fn message_of(error: &RawValue) -> String {
+    let message = RawObject::parse(error.get()).ok().and_then(|members| members.string("message"));
+    message.unwrap_or_else(|| error.get().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use compaction_engine::ErrorKind;
-
     use super::*;
+    use compaction_engine::ErrorKind;
 
     fn decision(answer: &str) -> Result<bool, EngineError> {
         let answer = RawValue::from_string(answer.to_owned()).expect("the test writes JSON");

@@ -1,0 +1,356 @@
+//! Messages and entries that clients send: their checks, and the formats of other interfaces on the way in and out.
+//!
+//! What clients append must be usable by readers of the session format. What a file holds already is read whatever it is
+//! (docs/session-format.md, "Messages").
+
+use std::sync::Arc;
+
+use compaction_core::conversation::LlmContext;
+use compaction_core::entry::EntryKind;
+use compaction_core::formats::{self, Calls, Converted, Format, FormatError, Written};
+use compaction_core::json::RawObject;
+use compaction_core::message::Message;
+use compaction_core::projection::Projection;
+use compaction_engine::context::project;
+use compaction_engine::session::SessionAccess;
+use serde_json::value::RawValue;
+use session_store::{Appended, NewEntry, Parent, Precondition, Session, StoreError};
+
+use crate::convert;
+use crate::errors::RpcError;
+use crate::wire::{AnyMessage, ContextFormat, MessageFormat, check_usage};
+
+/// What a member must be; where it is something else, what was expected. `path` names the member.
+type Check = fn(&str, &str) -> Result<(), RpcError>;
+
+/// Roles that have content.
+const ROLES_WITH_CONTENT: [&str; 5] = ["user", "assistant", "toolResult", "custom", "system"];
+
+/// Checks content and time of a message that a client wants to append; `path` names it. Whether roles and
+/// blocks are known is asked elsewhere.
+pub(super) fn check_message(role: &str, members: &RawObject<'_>, path: &str) -> Result<(), RpcError> {
+    if let Some(content) = members.get("content").filter(|_| ROLES_WITH_CONTENT.contains(&role)) {
+        content_of(&format!("{path}.content"), content)?;
+    }
+    let time = members.get("timestamp");
+    time.map_or(Ok(()), |time| epoch_milliseconds(&format!("{path}.timestamp"), time))
+}
+
+/// Checks type and members of a new entry; returns the type.
+pub(super) fn check_members(entry: &RawObject<'_>) -> Result<String, RpcError> {
+    let kind = entry.string("type").ok_or_else(|| RpcError::invalid_params("entry.type", "a string"))?;
+    let members: &[(&str, Check)] = match EntryKind::from_name(&kind) {
+        EntryKind::ModelChange => &[("provider", string), ("modelId", string)],
+        EntryKind::ThinkingLevelChange => &[("thinkingLevel", string)],
+        EntryKind::Custom => &[("customType", string)],
+        EntryKind::CustomMessage => &[("customType", string), ("content", content_of), ("display", boolean)],
+        EntryKind::SessionInfo => &[("name", optional_string)],
+        EntryKind::ContextEdit => &[("targetId", string)],
+        EntryKind::Usage => &[("kind", string), ("provider", string), ("model", string), ("usage", usage)],
+        _ => {
+            let kinds =
+                "model_change, thinking_level_change, custom, custom_message, session_info, context_edit or usage";
+            return Err(RpcError::invalid_params("entry.type", kinds));
+        }
+    };
+    for (member, check) in members {
+        check(&format!("entry.{member}"), entry.get(member).unwrap_or(""))?;
+    }
+    Ok(kind)
+}
+
+/// Checks what an edit puts in the place of an entry's content.
+pub(super) fn check_replacement(edit: &RawObject<'_>) -> Result<(), RpcError> {
+    let replacement = edit.get("replacement").unwrap_or("");
+    if replacement == "null" {
+        return Ok(());
+    }
+    let object = RawObject::parse(replacement).ok();
+    match object.as_ref().and_then(|object| object.get("content")).filter(|content| content.starts_with(['"', '['])) {
+        Some(content) => content_of("entry.replacement.content", content),
+        None => {
+            Err(RpcError::invalid_params("entry.replacement", format!("null, or an object with content: {CONTENT}")))
+        }
+    }
+}
+
+const CONTENT: &str = "a string or a list of blocks";
+
+fn content_of(path: &str, json: &str) -> Result<(), RpcError> {
+    if json.starts_with('"') {
+        return Ok(());
+    }
+    let blocks: Vec<&RawValue> = serde_json::from_str(json).map_err(|_| RpcError::invalid_params(path, CONTENT))?;
+    let is_block = |block: &RawValue| RawObject::parse(block.get()).is_ok_and(|block| block.string("type").is_some());
+    match blocks.iter().position(|block| !is_block(block)) {
+        Some(wrong) => Err(RpcError::invalid_params(format!("{path}[{wrong}]"), "an object with a string type")),
+        None => Ok(()),
+    }
+}
+
+fn string(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "a string", json.starts_with('"'))
+}
+
+fn optional_string(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "a string", json.is_empty() || json == "null" || json.starts_with('"'))
+}
+
+fn boolean(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "true or false", matches!(json, "true" | "false"))
+}
+
+fn usage(path: &str, json: &str) -> Result<(), RpcError> {
+    check_usage(json).map_err(|expected| RpcError::invalid_params(path, expected))
+}
+
+fn epoch_milliseconds(path: &str, json: &str) -> Result<(), RpcError> {
+    expect(path, "epoch milliseconds", json.parse::<f64>().is_ok_and(f64::is_finite))
+}
+
+fn expect(path: &str, expected: &str, is_right: bool) -> Result<(), RpcError> {
+    if is_right { Ok(()) } else { Err(RpcError::invalid_params(path, expected)) }
+}
+
+/// Maximum number of messages in one call.
+pub(super) const MAX_MESSAGES: usize = 10_000;
+
+/// Messages of a call, as they came.
+#[derive(Debug)]
+pub(super) struct Given {
+    messages: Vec<AnyMessage>,
+    format: Format,
+    /// Where the parameter is, for errors: `message` or `messages`.
+    path: &'static str,
+}
+
+impl Given {
+    /// One message.
+    pub(super) fn one(message: AnyMessage, format: Option<MessageFormat>) -> Self {
+        Self { messages: vec![message], format: format_of(format), path: "message" }
+    }
+
+    /// A list of messages.
+    pub(super) fn list(messages: Vec<AnyMessage>, format: Option<MessageFormat>) -> Result<Self, RpcError> {
+        if messages.len() > MAX_MESSAGES {
+            return Err(RpcError::invalid_params("messages", format!("at most {MAX_MESSAGES} messages")));
+        }
+        Ok(Self { messages, format: format_of(format), path: "messages" })
+    }
+
+    /// Reads the messages. Fails on what a context would not show.
+    pub(super) fn checked(self) -> Result<Checked, RpcError> {
+        if self.format == Format::Pi {
+            let mut given = self;
+            let converted = given.stored()?;
+            return Ok(Checked { given, converted, has_gaps: false });
+        }
+        let mut calls = Calls::default();
+        let converted = self.convert(&mut calls)?;
+        Ok(Checked { given: self, converted, has_gaps: calls.has_gaps() })
+    }
+
+    /// The same without the checks of what is stored, for those who only look at the messages.
+    pub(super) fn to_weigh(&self) -> Result<Vec<Arc<Message>>, RpcError> {
+        if self.format == Format::Pi {
+            let read = |(position, message): (usize, &AnyMessage)| {
+                convert::read_message(message.clone(), &self.path_of(position)).map(Arc::new)
+            };
+            return self.messages.iter().enumerate().map(read).collect();
+        }
+        let converted = self.convert(&mut Calls::default())?;
+        Ok(converted.into_iter().map(|converted| Arc::new(converted.message)).collect())
+    }
+
+    fn convert(&self, calls: &mut Calls) -> Result<Vec<Converted>, RpcError> {
+        let texts: Vec<&str> = self.messages.iter().map(AnyMessage::get).collect();
+        formats::read(self.format, &texts, calls, Some(session_store::now())).map_err(|error| self.wrong(&error))
+    }
+
+    /// The messages as they are stored. They may be large, so that they are not held twice.
+    fn stored(&mut self) -> Result<Vec<Converted>, RpcError> {
+        let messages = std::mem::take(&mut self.messages);
+        let check = |(source, message): (usize, AnyMessage)| {
+            let path = self.path_of(source);
+            let message = convert::read_message(message, &path)?;
+            if matches!(message.role(), "compactionSummary" | "branchSummary") {
+                let expected = "a stored role; summaries are entries of their own";
+                return Err(RpcError::invalid_params(format!("{path}.role"), expected));
+            }
+            // Read once for both checks: the text may be long.
+            let members = RawObject::parse(message.raw().get());
+            let members = members.map_err(|_| RpcError::invalid_params(path.as_str(), "an object"))?;
+            check_message(message.role(), &members, &path)?;
+            formats::check_pi(&members, source).map_err(|error| self.wrong(&error))?;
+            drop(members);
+            Ok(Converted { message, source })
+        };
+        messages.into_iter().enumerate().map(check).collect()
+    }
+
+    fn path_of(&self, position: usize) -> String {
+        if self.path == "message" { self.path.to_owned() } else { format!("{}[{position}]", self.path) }
+    }
+
+    fn wrong(&self, error: &FormatError) -> RpcError {
+        let path = self.path_of(error.index);
+        let path = if error.path.is_empty() { path } else { format!("{path}.{}", error.path) };
+        RpcError::invalid_params(path, format!("{}; found {}", error.expected, error.found))
+    }
+}
+
+/// Messages of a call that were read.
+#[derive(Debug)]
+pub(super) struct Checked {
+    given: Given,
+    converted: Vec<Converted>,
+    /// Whether results among them name no tool, or no call, that is among them too.
+    has_gaps: bool,
+}
+
+impl Checked {
+    /// The messages of ours, for a session of their own.
+    pub(super) fn into_messages(self) -> Vec<Converted> {
+        self.converted
+    }
+
+    /// The messages of ours that are to be stored in a session. Results that name no tool, or no call,
+    /// get it from the calls in its context.
+    pub(super) fn into_stored(self, access: &SessionAccess<'_>) -> Result<Vec<Converted>, RpcError> {
+        if !self.has_gaps {
+            return Ok(self.converted);
+        }
+        let context = project(access.session(), access.open(), access.session().leaf_id())?;
+        self.given.convert(&mut Calls::of(context.messages()))
+    }
+}
+
+/// The members of an entry that holds this message.
+pub(super) fn message_members(converted: &Converted) -> String {
+    format!("{{\"message\":{}}}", converted.message.raw().get())
+}
+
+/// Appends `earlier` and then the messages at the leaf, with one write.
+pub(super) fn append_with_one_write(
+    session: &mut Session,
+    earlier: &[NewEntry<'_>],
+    converted: &[Converted],
+    condition: &Precondition,
+) -> Result<Appended, StoreError> {
+    let members: Vec<String> = converted.iter().map(message_members).collect();
+    let messages = members.iter().map(|members| NewEntry::new("message", members));
+    let new: Vec<NewEntry<'_>> = earlier.iter().cloned().chain(messages).collect();
+    session.append_all(&new, Parent::Leaf, condition)
+}
+
+/// The core's name for a format.
+pub(super) fn format_of(format: Option<MessageFormat>) -> Format {
+    match format.unwrap_or_default() {
+        MessageFormat::Pi => Format::Pi,
+        MessageFormat::OpenAi => Format::OpenAi,
+        MessageFormat::OpenAiResponses => Format::OpenAiResponses,
+        MessageFormat::Anthropic => Format::Anthropic,
+        MessageFormat::Gemini => Format::Gemini,
+        MessageFormat::AiSdk => Format::AiSdk,
+    }
+}
+
+/// The shape that a context is wanted in, if it is that of an interface.
+pub(super) fn interface_of(format: ContextFormat) -> Option<Format> {
+    match format {
+        ContextFormat::Agent | ContextFormat::Llm => None,
+        ContextFormat::OpenAi => Some(Format::OpenAi),
+        ContextFormat::OpenAiResponses => Some(Format::OpenAiResponses),
+        ContextFormat::Anthropic => Some(Format::Anthropic),
+        ContextFormat::Gemini => Some(Format::Gemini),
+        ContextFormat::AiSdk => Some(Format::AiSdk),
+    }
+}
+
+/// A context in the shape of an interface, ready to be sent.
+pub(super) fn context(projection: &Projection, format: Format) -> Written {
+    formats::write(format, &LlmContext::with_system(projection).into_messages()).for_request(format)
+}
+
+/// A context in the shape of messages that a caller owns: what stays comes back as it was given.
+pub(super) fn owned_context(projection: &Projection, format: Format) -> Written {
+    match format {
+        Format::Pi => {
+            let messages: Vec<Arc<Message>> = projection.shared_messages().cloned().collect();
+            formats::write(format, &messages)
+        }
+        _ => formats::write(format, &LlmContext::with_system(projection).into_messages()),
+    }
+}
+
+/// What follows the entries before `position`; `None` where they look otherwise without what follows.
+pub(super) fn context_since(projection: &Projection, position: usize, format: Format) -> Option<Written> {
+    let whole = LlmContext::with_system(projection);
+    let earlier = whole.until(position)?;
+    let (before, mut after) = (formats::write(format, &earlier), context(projection, format));
+    let before = before.for_request(format).messages;
+    let is_same = after.messages.len() >= before.len()
+        && before.iter().zip(&after.messages).all(|(before, after)| before.get() == after.get());
+    if !is_same {
+        return None;
+    }
+    after.messages.drain(..before.len());
+    Some(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compaction_core::message::Message;
+
+    #[track_caller]
+    fn check(message: &str, path: Option<&str>) {
+        let read = Message::from_json(message).expect("a message");
+        let members = RawObject::parse(read.raw().get()).expect("an object");
+        let checked = check_message(read.role(), &members, "message");
+        let found = checked.err().map(|error| error.data()["path"].as_str().map(str::to_owned).unwrap_or_default());
+        assert_eq!(found.as_deref(), path, "{message}");
+    }
+
+    #[test]
+    fn content_is_a_text_or_a_list_of_blocks() {
+        for right in [
+            r#""text""#,
+            "null",
+            "[]",
+            r#"[{"type":"text","text":"x"},{"type":"never_seen","x":[{}]}]"#,
+            r#"[{"t\u0079pe":"text"}]"#,
+        ] {
+            check(&format!("{{\"role\":\"user\",\"content\":{right}}}"), None);
+        }
+        for (wrong, path) in [
+            ("5", "message.content"),
+            ("{}", "message.content"),
+            ("true", "message.content"),
+            ("[5]", "message.content[0]"),
+            (r#"[{"type":"text"},null]"#, "message.content[1]"),
+            ("[{}]", "message.content[0]"),
+            (r#"[{"type":5}]"#, "message.content[0]"),
+            ("[[]]", "message.content[0]"),
+        ] {
+            for role in ROLES_WITH_CONTENT {
+                check(&format!("{{\"role\":\"{role}\",\"content\":{wrong}}}"), Some(path));
+            }
+            check(&format!("{{\"role\":\"never_seen\",\"content\":{wrong}}}"), None);
+        }
+    }
+
+    #[test]
+    fn times_are_numbers() {
+        for (time, path) in [
+            ("5", None),
+            ("1767225700000.5", None),
+            ("\"zz\"", Some("message.timestamp")),
+            ("null", Some("message.timestamp")),
+            ("1e999", Some("message.timestamp")),
+        ] {
+            check(&format!("{{\"role\":\"bashExecution\",\"timestamp\":{time}}}"), path);
+        }
+        check(r#"{"role":"user"}"#, None);
+    }
+}
