@@ -5,26 +5,32 @@
 //! in which they came, however long they wait elsewhere.
 
 use std::future::Future;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use compaction_engine::session::{self, OpenSession, SessionAccess, Slot, Turn};
 use compaction_engine::threads;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde::ser::Error as _;
+use serde_json::Value;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::arrivals::PendingOperation;
 use crate::errors::RpcError;
-use crate::params;
+use crate::params::Params;
 use crate::server::Server;
 use crate::ticket::{OpeningTurn, Ticket};
 use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};
 use crate::wire::DiagnosticKind;
+
+/// Maximum size of a text that the server's loop reads or writes itself. Handing work to a thread takes longer than
+/// reading so much.
+pub(crate) const SHORT_BYTES: usize = 1 << 16;
 
 /// What a handler gets beside its parameters.
 #[derive(Debug, Clone)]
@@ -35,22 +41,29 @@ pub struct CallContext {
     pub(crate) method: &'static str,
     /// Cancelled when the client cancels the request, or the server ends.
     pub cancel: CancellationToken,
-    ticket: Arc<Mutex<Option<Ticket>>>,
-    /// Held until the reply is queued, see [`CallContext::hold_permit`].
-    permit: Arc<Mutex<Option<SemaphorePermit<'static>>>>,
     pending: Option<Arc<PendingOperation>>,
     is_in_batch: bool,
     id: Option<RawId>,
-    params: Arc<Mutex<Option<Box<RawValue>>>>,
-    reply: Arc<Mutex<Option<String>>>,
-    /// What the result has to tell of, where the method's results have diagnostics.
-    unknown: Arc<Mutex<Vec<UnknownName>>>,
+    state: Arc<Mutex<CallState>>,
+}
+
+/// The parts of a call that are taken once.
+#[derive(Debug, Default)]
+struct CallState {
+    params: Params,
+    ticket: Option<Ticket>,
+    /// Held until the reply is queued, see [`CallContext::hold_permit`].
+    permit: Option<SemaphorePermit<'static>>,
+    reply: Option<String>,
+    /// Unknown members that the result reports.
+    unknown: Vec<UnknownName>,
 }
 
 /// Methods whose results have diagnostics.
-const TELL_BY_RESULT: [&str; 2] = ["initialize", "updateSettings"];
+const WITH_DIAGNOSTICS: [&str; 2] = ["initialize", "updateSettings"];
 
 impl CallContext {
+    #[expect(clippy::too_many_arguments, reason = "one caller gathers them")]
     pub(crate) fn new(
         server: Arc<Server>,
         method: &'static str,
@@ -59,64 +72,73 @@ impl CallContext {
         pending: Option<PendingOperation>,
         is_in_batch: bool,
         id: Option<RawId>,
+        params: Params,
     ) -> Self {
-        let (ticket, pending) = (Arc::new(Mutex::new(ticket)), pending.map(Arc::new));
-        let (permit, params, reply, unknown) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        Self { server, method, cancel, ticket, permit, pending, is_in_batch, id, params, reply, unknown }
+        let state = CallState { params, ticket, ..CallState::default() };
+        let pending = pending.map(Arc::new);
+        Self { server, method, cancel, pending, is_in_batch, id, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Keeps the parameters until they are read.
-    pub(crate) fn give_params(&self, params: Option<Box<RawValue>>) {
-        *self.params.lock().unwrap_or_else(PoisonError::into_inner) = params;
+    fn state(&self) -> MutexGuard<'_, CallState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the parameters, once: they may be large, and what is made of them is held beside them. The client is
-    /// told of members that nothing reads.
-    pub(crate) fn read_params<P: DeserializeOwned + JsonSchema>(&self) -> Result<P, RpcError> {
-        let params = self.params.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (params, unread) = params::parse_and_note::<P>(params.as_deref().map(RawValue::get))?;
-        self.note_unknown(DiagnosticKind::UnknownMember, unknown::members::<P>(&unread));
+    /// Reads the parameters, once. Unknown members are reported to the client; `schema` is that of `P`, made when it is
+    /// first needed.
+    pub(crate) async fn read_params<P>(&self, schema: &OnceLock<Value>) -> Result<P, RpcError>
+    where
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+    {
+        let params = std::mem::take(&mut self.state().params);
+        let (params, unread) = blocking_if_long(params.bytes(), move || params.read_and_note::<P>()).await?;
+        if !unread.is_empty() {
+            let schema = schema.get_or_init(unknown::schema_of::<P>);
+            self.report_unknown(DiagnosticKind::UnknownMember, unknown::members(schema, &unread));
+        }
         Ok(params)
     }
 
-    /// Tells the client of names that nothing reads: in the result, where it has diagnostics, else by `diagnostic`.
-    pub(crate) fn note_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
-        if names.is_empty() {
+    /// Reports unknown names to the client: in the result, where it has diagnostics, otherwise by `diagnostic`.
+    pub(crate) fn report_unknown(&self, kind: DiagnosticKind, names: Vec<UnknownName>) {
+        if WITH_DIAGNOSTICS.contains(&self.method) {
+            self.state().unknown.extend(names);
             return;
         }
-        if TELL_BY_RESULT.contains(&self.method) {
-            self.unknown.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
-            return;
-        }
-        for diagnostic in self.server.told.news(self.method, kind, names) {
+        for diagnostic in self.server.reported.new_diagnostics(self.method, kind, names) {
             self.server.notify("diagnostic", &diagnostic);
         }
     }
 
-    /// What the result has to tell of members that nothing reads.
+    /// The unknown members that the result reports.
     pub(crate) fn unknown_members(&self) -> Vec<String> {
-        let names = std::mem::take(&mut *self.unknown.lock().unwrap_or_else(PoisonError::into_inner));
+        let names = std::mem::take(&mut self.state().unknown);
         names.iter().map(|name| format!("{}: {}", self.method, name.message("member"))).collect()
     }
 
-    /// Writes the reply with its result, which may be large, once and as it is sent. A call without
-    /// id gets none.
-    pub(crate) fn write_reply<R: Serialize>(&self, result: &R) -> Result<(), RpcError> {
+    /// Writes the reply as it is sent. A call without an id gets none. A long reply is written on a thread.
+    pub(crate) async fn write_reply<R: Serialize + Send + 'static>(&self, result: R) -> Result<(), RpcError> {
         let Some(id) = &self.id else {
             return Ok(());
         };
-        let mut reply = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get()).into_bytes();
-        let written = serde_json::to_writer(&mut reply, result).map_err(|error| error.to_string());
-        reply.push(b'}');
-        let reply = written.and_then(|()| String::from_utf8(reply).map_err(|error| error.to_string()));
-        let reply = reply.map_err(|message| RpcError::Internal { message })?;
-        *self.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
+        let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get());
+        let reply = match written_reply(start.clone(), &result, SHORT_BYTES) {
+            Ok(reply) => Ok(reply),
+            // A result that cannot be written fails once more, and that error is reported.
+            Err(_) => {
+                let write = move || written_reply(start, &result, usize::MAX);
+                // The permit of the call is good for this work. A second one might never come.
+                let has_permit = self.state().permit.is_some();
+                if has_permit { threads::run(write).await? } else { threads::run_with_permit(true, write).await? }
+            }
+        };
+        let reply = reply.map_err(|error| RpcError::Internal { message: error.to_string() })?;
+        self.state().reply = Some(reply);
         Ok(())
     }
 
-    /// Where [`CallContext::write_reply`] puts the reply.
-    pub(crate) fn reply(&self) -> Arc<Mutex<Option<String>>> {
-        Arc::clone(&self.reply)
+    /// Takes the reply that [`CallContext::write_reply`] wrote.
+    pub(crate) fn take_reply(&self) -> Option<String> {
+        self.state().reply.take()
     }
 
     /// Whether the operation that this call asks for was ended before it began.
@@ -143,7 +165,7 @@ impl CallContext {
                     };
                     // Who waits for a session has no place among those that work: the one that it
                     // waits for may need it.
-                    drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    drop(self.state().permit.take());
                     let guard = Arc::clone(&session.slot).write_owned().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
@@ -242,7 +264,7 @@ impl CallContext {
     async fn hold_permit(&self, session: &OpenSession) -> Result<(), RpcError> {
         let permit = threads::permit(session.is_quick()).await;
         self.server.output_ready().await;
-        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+        self.state().permit = permit;
         // A batch is sent once it is whole, so that waiting for the client would be in vain.
         if self.is_in_batch {
             self.server.batch_room()?;
@@ -251,8 +273,34 @@ impl CallContext {
     }
 
     fn ticket(&self) -> Result<Ticket, RpcError> {
-        let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner).take();
-        ticket.ok_or_else(no_ticket)
+        self.state().ticket.take().ok_or_else(no_ticket)
+    }
+}
+
+/// Writes a reply of at most `limit` bytes. Fails at once when it gets longer.
+fn written_reply(start: String, result: &impl Serialize, limit: usize) -> serde_json::Result<String> {
+    let mut reply = Bounded { bytes: start.into_bytes(), limit };
+    serde_json::to_writer(&mut reply, result)?;
+    reply.bytes.push(b'}');
+    String::from_utf8(reply.bytes).map_err(serde_json::Error::custom)
+}
+
+struct Bounded {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -281,6 +329,14 @@ pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     blocking_in(true, work).await
+}
+
+/// Runs `work` on a text of so many bytes: here if it is short, as [`blocking`] does otherwise.
+pub(crate) async fn blocking_if_long<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+) -> Result<T, RpcError> {
+    if bytes <= SHORT_BYTES { work() } else { blocking(work).await }
 }
 
 /// As [`blocking`], for work in a store or a session that is quick or not.

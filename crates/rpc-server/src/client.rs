@@ -20,7 +20,7 @@ use compaction_engine::{EngineError, threads};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use crate::convert;
@@ -71,17 +71,25 @@ impl ClientHost {
         self.hooks.iter().any(|name| name == hook)
     }
 
-    /// Asks a hook. The question may be as large as the session, so that a thread writes it down.
+    /// Sends a request whose parameters may be as large as the session, so that a thread writes them.
     async fn ask<P: Serialize>(
+        &self,
+        method: &str,
+        params: impl FnOnce() -> P + Send + 'static,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, ClientCallError> {
+        let written = threads::run_with_permit(true, move || serde_json::to_string(&params())).await;
+        let params = written.map_err(ClientCallError::refused)?.map_err(ClientCallError::refused)?;
+        self.calls.ask(&self.outbound, method, &params, limit).await
+    }
+
+    async fn ask_hook<P: Serialize>(
         &self,
         hook: &str,
         question: impl FnOnce() -> P + Send + 'static,
         limit: Duration,
     ) -> Result<Box<RawValue>, EngineError> {
-        let written = threads::run_with_permit(true, move || to_raw_value(&question())).await?;
-        let question = written.map_err(|error| EngineError::Internal { message: error.to_string() })?;
-        let answer = self.calls.ask(&self.outbound, hook, &question, limit).await;
-        answer.map_err(|error| unanswered_hook(hook, &error))
+        self.ask(hook, question, limit).await.map_err(|error| unanswered_hook(hook, &error))
     }
 }
 
@@ -116,11 +124,8 @@ impl Host for ClientHost {
         question: BeforeCompaction,
         limit: Duration,
     ) -> Result<Decision<Option<GivenSummary>>, EngineError> {
-        let answer = self.ask(BEFORE_COMPACT, move || SessionBeforeCompact::from(question), limit).await?;
-        match decide(&answer)? {
-            Decision::Cancel => Ok(Decision::Cancel),
-            Decision::Go(()) => Ok(Decision::Go(member(&answer, "compaction")?.map(convert::given_summary))),
-        }
+        let answer = self.ask_hook(BEFORE_COMPACT, move || SessionBeforeCompact::from(question), limit).await?;
+        HookAnswer::read(&answer)?.decide(|answer| Ok(answer.member("compaction")?.map(convert::given_summary)))
     }
 
     async fn before_navigation(
@@ -128,16 +133,15 @@ impl Host for ClientHost {
         question: BeforeNavigation,
         limit: Duration,
     ) -> Result<Decision<NavigationChanges>, EngineError> {
-        let answer = self.ask(BEFORE_TREE, move || SessionBeforeTree::from(question), limit).await?;
-        match decide(&answer)? {
-            Decision::Cancel => Ok(Decision::Cancel),
-            Decision::Go(()) => Ok(Decision::Go(NavigationChanges {
-                summary: member(&answer, "summary")?.map(convert::given_branch_summary),
-                custom_instructions: member(&answer, "customInstructions")?,
-                replace_instructions: member(&answer, "replaceInstructions")?,
-                label: member(&answer, "label")?,
-            })),
-        }
+        let answer = self.ask_hook(BEFORE_TREE, move || SessionBeforeTree::from(question), limit).await?;
+        HookAnswer::read(&answer)?.decide(|answer| {
+            Ok(NavigationChanges {
+                summary: answer.member("summary")?.map(convert::given_branch_summary),
+                custom_instructions: answer.member("customInstructions")?,
+                replace_instructions: answer.member("replaceInstructions")?,
+                label: answer.member("label")?,
+            })
+        })
     }
 
     async fn summarize(
@@ -146,7 +150,7 @@ impl Host for ClientHost {
         request: &SummaryRequest,
         limit: Duration,
     ) -> Result<SummaryAnswer, ModelError> {
-        self.ask_for_summary(&summarize_params(context, request), limit).await
+        self.ask_for_summary(summarize_params(context, request), limit).await
     }
 
     async fn continue_conversation(
@@ -166,7 +170,7 @@ impl Host for ClientHost {
             conversation: Some(conversation),
             ..summarize_params(context, &request.request)
         };
-        self.ask_for_summary(&params, limit).await
+        self.ask_for_summary(params, limit).await
     }
 }
 
@@ -185,8 +189,8 @@ fn summarize_params(context: &RequestContext, request: &SummaryRequest) -> Summa
 }
 
 impl ClientHost {
-    async fn ask_for_summary(&self, params: &SummarizeParams, limit: Duration) -> Result<SummaryAnswer, ModelError> {
-        let answer = self.calls.ask(&self.outbound, "summarize", params, limit).await.map_err(unanswered)?;
+    async fn ask_for_summary(&self, params: SummarizeParams, limit: Duration) -> Result<SummaryAnswer, ModelError> {
+        let answer = self.ask("summarize", move || params, limit).await.map_err(unanswered)?;
         let answer = params::parse_value::<SummarizeResult>(answer.get()).map_err(|(path, expected)| {
             let path = if path.is_empty() { "result".to_owned() } else { format!("result.{path}") };
             refused(format!("the client's answer is wrong: {path}: expected {expected}"))
@@ -205,7 +209,8 @@ impl ClientHost {
 
 /// What the answer of the hook before a fork says.
 pub(crate) fn before_fork(answer: Result<Box<RawValue>, ClientCallError>) -> Result<Decision<()>, EngineError> {
-    decide(&answer.map_err(|error| unanswered_hook(BEFORE_FORK, &error))?)
+    let answer = answer.map_err(|error| unanswered_hook(BEFORE_FORK, &error))?;
+    HookAnswer::read(&answer)?.decide(|_| Ok(()))
 }
 
 fn unanswered_hook(hook: &str, error: &ClientCallError) -> EngineError {
@@ -227,34 +232,38 @@ fn refused(cause: String) -> ModelError {
     ModelError { cause, kind: FailureKind::Refused, retry_after: None }
 }
 
-fn decide(answer: &RawValue) -> Result<Decision<()>, EngineError> {
-    // Many libraries answer so where a handler returns nothing.
-    if answer.get() == "null" {
-        return Ok(Decision::Go(()));
-    }
-    if !answer.get().starts_with('{') {
-        return Err(EngineError::invalid_hook_result("result", "an object"));
-    }
-    Ok(match member::<bool>(answer, "cancel")? {
-        Some(true) => Decision::Cancel,
-        Some(false) | None => Decision::Go(()),
-    })
-}
+/// The client's answer to a hook, split once.
+struct HookAnswer<'a>(RawObject<'a>);
 
-/// A member of the answer; null counts as absent.
-fn member<T: DeserializeOwned>(answer: &RawValue, key: &str) -> Result<Option<T>, EngineError> {
-    if answer.get() == "null" {
-        return Ok(None);
+impl<'a> HookAnswer<'a> {
+    /// Reads an answer. Many libraries answer `null` where a handler returns nothing; that counts as an empty object.
+    fn read(answer: &'a RawValue) -> Result<Self, EngineError> {
+        match answer.get() {
+            "null" => Ok(Self(RawObject::default())),
+            text => {
+                RawObject::parse(text).map(Self).map_err(|_| EngineError::invalid_hook_result("result", "an object"))
+            }
+        }
     }
-    let members =
-        RawObject::parse(answer.get()).map_err(|_| EngineError::invalid_hook_result("result", "an object"))?;
-    let Some(value) = members.get(key).filter(|value| *value != "null") else {
-        return Ok(None);
-    };
-    params::parse_value::<T>(value).map(Some).map_err(|(path, expected)| {
-        let path = if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") };
-        EngineError::invalid_hook_result(path, expected)
-    })
+
+    /// What the answer decides. `go` reads the other members, unless the answer cancels the operation.
+    fn decide<T>(&self, go: impl FnOnce(&Self) -> Result<T, EngineError>) -> Result<Decision<T>, EngineError> {
+        match self.member("cancel")? {
+            Some(true) => Ok(Decision::Cancel),
+            Some(false) | None => go(self).map(Decision::Go),
+        }
+    }
+
+    /// A member. `null` counts as missing.
+    fn member<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, EngineError> {
+        let Some(value) = self.0.get(name).filter(|value| *value != "null") else {
+            return Ok(None);
+        };
+        params::parse_value::<T>(value).map(Some).map_err(|(path, expected)| {
+            let path = if path.is_empty() { name.to_owned() } else { format!("{name}.{path}") };
+            EngineError::invalid_hook_result(path, expected)
+        })
+    }
 }
 
 /// Why a request to the client has no result.
@@ -278,8 +287,8 @@ pub enum ClientCallError {
 }
 
 impl ClientCallError {
-    fn refused(message: String) -> Self {
-        Self::Refused { message }
+    pub(crate) fn refused(message: impl ToString) -> Self {
+        Self::Refused { message: message.to_string() }
     }
 }
 
@@ -295,14 +304,13 @@ pub struct ClientCalls {
 impl ClientCalls {
     /// Asks the client and waits for its answer. Dropping the future, or running out of time, tells
     /// the client by `$/cancelRequest` that nobody waits any more.
-    pub async fn ask<P: Serialize>(
+    pub async fn ask(
         &self,
         outbound: &Outbound,
         method: &str,
-        params: &P,
+        params: &str,
         limit: Duration,
     ) -> Result<Box<RawValue>, ClientCallError> {
-        let params = serde_json::to_string(params).map_err(|error| ClientCallError::refused(error.to_string()))?;
         let id = format!("\"compactd-{}\"", self.last.fetch_add(1, Ordering::Relaxed) + 1);
         let (sender, receiver) = oneshot::channel();
         self.lock().insert(id.clone(), sender);
@@ -311,7 +319,7 @@ impl ClientCalls {
         let answer = tokio::time::timeout(limit, receiver).await;
         match answer {
             Err(_) => Err(ClientCallError::TimedOut { milliseconds: limit.as_millis() }),
-            Ok(Err(_)) => Err(ClientCallError::refused("the request was dropped".to_owned())),
+            Ok(Err(_)) => Err(ClientCallError::refused("the request was dropped")),
             Ok(Ok(outcome)) => {
                 waiting.answered();
                 outcome
@@ -374,7 +382,7 @@ mod tests {
 
     fn decision(answer: &str) -> Result<bool, EngineError> {
         let answer = RawValue::from_string(answer.to_owned()).expect("the test writes JSON");
-        decide(&answer).map(|decision| matches!(decision, Decision::Cancel))
+        HookAnswer::read(&answer)?.decide(|_| Ok(())).map(|decision| matches!(decision, Decision::Cancel))
     }
 
     #[test]

@@ -15,10 +15,8 @@ use tokio_util::sync::CancellationToken;
 use crate::call::CallContext;
 use crate::errors::RpcError;
 use crate::methods::{self, Scope};
-use crate::params;
 use crate::server::Server;
-use crate::ticket::Named;
-use crate::ticket::Ticket;
+use crate::ticket::{RoutingParams, Ticket};
 use crate::transport::{Call, Incoming, Outbound, Part, RawId};
 use crate::unknown;
 use crate::wire::{CancelParams, NoParams};
@@ -127,7 +125,7 @@ impl Dispatcher {
     }
 
     fn cancel(&self, call: &Call, reply: &Reply) {
-        let outcome = params::parse::<CancelParams>(call.params.as_deref().map(|params| params.get()));
+        let outcome = call.params.read::<CancelParams>();
         let cancelled = outcome.map(|params| self.running.cancel(params.id.0.get()));
         let Some(id) = &call.id else {
             return reply.send(None);
@@ -143,7 +141,7 @@ impl Dispatcher {
         // A call that will be refused ends nothing.
         if call.method == "shutdown"
             && self.check_lifecycle("shutdown").is_ok()
-            && params::parse::<NoParams>(Some(params_of(&call))).is_ok()
+            && call.params.read::<NoParams>().is_ok()
         {
             self.end_operations().await;
         }
@@ -190,22 +188,19 @@ impl Dispatcher {
             let nearest = unknown::nearest(&call.method, methods::METHODS.iter().map(|(name, _)| *name));
             return Err(RpcError::MethodNotFound { method: call.method, nearest });
         };
-        let params = params_of(&call);
-        let named = Named::of(params);
+        let (routing, bytes) = (RoutingParams::of(&call.params), call.params.bytes());
         // A shutdown has ended what runs. Nothing may refuse it after that.
         if call.method != "shutdown" {
-            self.running.check_room(params.len())?;
+            self.running.check_room(bytes)?;
         }
-        let admission = Running::admit(&self.running, call.id.clone(), params.len(), &self.server.end);
-        let pending = named.operation(&call.method, &self.server);
-        let concern = named.concern(&call.method, &self.server);
-        let ticket = Ticket::take(&self.server, scope, named.session_id, concern);
+        let admission = Running::admit(&self.running, call.id.clone(), bytes, &self.server.end);
+        let pending = routing.operation(&call.method, &self.server);
+        let concern = routing.concern(&call.method, &self.server);
+        let ticket = Ticket::take(&self.server, scope, routing.session_id, concern);
         let (server, cancel, id) = (Arc::clone(&self.server), admission.cancel.clone(), call.id.clone());
-        let context = CallContext::new(server, method, cancel, ticket, pending, is_in_batch, id);
-        let written = context.reply();
-        context.give_params(call.params);
+        let context = CallContext::new(server, method, cancel, ticket, pending, is_in_batch, id, call.params);
         let mut extensions = Extensions::new();
-        extensions.insert(context);
+        extensions.insert(context.clone());
         let outbound = self.outbound.clone();
         let serve = async move {
             outbound.ready().await;
@@ -214,9 +209,8 @@ impl Dispatcher {
             let response = AssertUnwindSafe(response).catch_unwind().await;
             drop(admission);
             let id = id?;
-            let written = written.lock().unwrap_or_else(PoisonError::into_inner).take();
             Some(match response {
-                Ok(response) => written.unwrap_or_else(|| reply_from(&id, &response)),
+                Ok(response) => context.take_reply().unwrap_or_else(|| reply_from(&id, &response)),
                 Err(_) => error_reply(Some(&id), &RpcError::Internal { message: "the handler panicked".to_owned() }),
             })
         };
@@ -232,10 +226,6 @@ impl Dispatcher {
         }
         Ok(())
     }
-}
-
-fn params_of(call: &Call) -> &str {
-    call.params.as_deref().map_or("{}", |params| params.get())
 }
 
 /// A request that was let in; leaving, it makes room for another.

@@ -2,6 +2,7 @@
 //! document, the schemas and the clients' types are all derived from it.
 
 use std::future::Future;
+use std::sync::{Arc, OnceLock};
 
 use jsonrpsee::RpcModule;
 use jsonrpsee::core::RegisterMethodError;
@@ -286,16 +287,21 @@ where
     H: Fn(CallContext, P) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<R, RpcError>> + Send + 'static,
 {
-    // The parameters come with the context, as those of the registry are copied on their way.
-    let serve = move |_: Params<'static>, _, extensions: jsonrpsee::Extensions| async move {
-        let outcome = match extensions.get::<CallContext>().cloned() {
-            Some(call) => match call.read_params::<P>() {
-                Ok(params) => handler(call.clone(), params).await.and_then(|result| call.write_reply(&result)),
-                Err(error) => Err(error),
-            },
-            None => Err(RpcError::Internal { message: "a call came without its context".to_owned() }),
-        };
-        outcome.map_err(ErrorObjectOwned::from)
+    let schema = Arc::new(OnceLock::new());
+    // The parameters come with the context, because the registry would copy them.
+    let serve = move |_: Params<'static>, _, extensions: jsonrpsee::Extensions| {
+        let (schema, call) = (Arc::clone(&schema), extensions.get::<CallContext>().cloned());
+        async move {
+            let Some(call) = call else {
+                let message = "a call came without its context".to_owned();
+                return Err(ErrorObjectOwned::from(RpcError::Internal { message }));
+            };
+            let served = async {
+                let params = call.read_params::<P>(&schema).await?;
+                call.write_reply(handler(call.clone(), params).await?).await
+            };
+            served.await.map_err(ErrorObjectOwned::from)
+        }
     };
     module.register_async_method(name, serve).map(|_| ())
 }

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use serde::de::value::StringDeserializer;
+use serde::de::value::{MapDeserializer, StringDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, Visitor,
 };
+use serde::{Deserialize, forward_to_deserialize_any};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::errors::RpcError;
@@ -19,38 +22,159 @@ pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
     }
 }
 
-/// Reads the parameters of a call; missing ones count as an empty object.
-///
-/// Fails with `invalidParams`, whose path leads to the wrong or missing member.
-pub(crate) fn parse<P: DeserializeOwned>(params: Option<&str>) -> Result<P, RpcError> {
-    parse_and_note(params).map(|(params, _)| params)
+/// The parameters of a call, split into members. What a member holds is read once its type is known.
+#[derive(Debug)]
+pub struct Params {
+    /// The members, or what was expected in their place.
+    members: Result<Vec<(Box<str>, Box<RawValue>)>, String>,
+    bytes: usize,
 }
 
-/// The same, with the steps to each member that nothing reads.
-pub(crate) fn parse_and_note<P: DeserializeOwned>(params: Option<&str>) -> Result<(P, Vec<Vec<String>>), RpcError> {
-    let text = object_of(params)?;
-    let mut unread = Vec::new();
-    // Finding the path of an error costs time that only wrong parameters need to pay.
-    let read = read_and_note(text, |path| {
-        if unread.len() < MOST_TOLD {
-            unread.push(steps(path));
-        }
-    });
-    read.map(|params| (params, unread)).map_err(|error| explain::<P>(text, &error))
-}
-
-/// The text of parameters as an object. `null`, `[]` and `[null]`, which some clients send where there are none,
-/// count as an empty one.
-///
-/// Fails with `invalidParams` for anything else that is no object.
-pub(crate) fn object_of(params: Option<&str>) -> Result<&str, RpcError> {
-    let text = params.unwrap_or("{}").trim_ascii();
-    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).map_or(text, str::trim_ascii);
-    match inside {
-        "null" | "" => Ok("{}"),
-        _ if text.starts_with('{') => Ok(text),
-        _ => Err(RpcError::invalid_params("params", "an object")),
+impl Default for Params {
+    fn default() -> Self {
+        Self::of(Vec::new())
     }
+}
+
+impl Params {
+    fn of(members: Vec<(Box<str>, Box<RawValue>)>) -> Self {
+        let bytes = members.iter().map(|(name, value)| name.len() + value.get().len()).sum();
+        Self { members: Ok(members), bytes }
+    }
+
+    /// Splits a JSON text. What is wrong with it is reported when the parameters are read.
+    pub(crate) fn split(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_else(|error: serde_json::Error| {
+            let is_object = text.starts_with('{');
+            let expected = if is_object { expectation(&error.to_string()) } else { "an object".to_owned() };
+            Self { members: Err(expected), bytes: text.len() }
+        })
+    }
+
+    /// Number of bytes of all names and values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The text of a member. `None` if it is missing.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let members = self.members.as_ref().ok()?;
+        members.iter().find(|(member, _)| **member == *name).map(|(_, value)| value.get())
+    }
+
+    /// Reads the parameters as type `P`.
+    ///
+    /// Fails with `invalidParams`, whose path leads to the wrong or missing member.
+    pub(crate) fn read<P: DeserializeOwned>(&self) -> Result<P, RpcError> {
+        self.read_and_note().map(|(params, _)| params)
+    }
+
+    /// As [`Params::read`]. Also returns the path to each member that `P` does not have.
+    pub(crate) fn read_and_note<P: DeserializeOwned>(&self) -> Result<(P, Vec<Vec<String>>), RpcError> {
+        let members = self.members.as_deref().map_err(|expected| RpcError::invalid_params("params", expected))?;
+        let mut unread = Vec::new();
+        let read = serde_ignored::deserialize(Strict(deserializer_of(members)), |path| {
+            if unread.len() < MOST_TOLD {
+                unread.push(steps(&path));
+            }
+        });
+        // Only wrong parameters pay for the search of the path.
+        let read = read.map_err(|error| locate::<P, _>(Strict(deserializer_of(members)), &error));
+        read.map(|params| (params, unread)).map_err(|(path, expected)| {
+            RpcError::invalid_params(if path.is_empty() { "params".to_owned() } else { path }, expected)
+        })
+    }
+}
+
+/// `null`, `[]` and `[null]`, which some clients send for no parameters, count as an empty object.
+impl<'de> Deserialize<'de> for Params {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ParamsVisitor;
+        impl<'de> Visitor<'de> for ParamsVisitor {
+            type Value = Params;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Params, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = access.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Params::of(members))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Params, A::Error> {
+                let is_null = access.next_element::<&RawValue>()?.is_none_or(|first| first.get() == "null");
+                match is_null && access.next_element::<IgnoredAny>()?.is_none() {
+                    true => Ok(Params::default()),
+                    false => Err(A::Error::invalid_type(Unexpected::Seq, &self)),
+                }
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Params, E> {
+                Ok(Params::default())
+            }
+        }
+        deserializer.deserialize_any(ParamsVisitor)
+    }
+}
+
+type MemberDeserializer<'de, I> = MapDeserializer<'de, I, serde_json::Error>;
+
+fn deserializer_of<'de>(
+    members: &'de [(Box<str>, Box<RawValue>)],
+) -> MemberDeserializer<'de, impl Iterator<Item = (&'de str, MemberValue<'de>)>> {
+    MapDeserializer::new(members.iter().map(|(name, value)| (&**name, MemberValue(value))))
+}
+
+/// The value of a member.
+struct MemberValue<'de>(&'de RawValue);
+
+impl<'de> IntoDeserializer<'de, serde_json::Error> for MemberValue<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// The name by which `serde_json` asks for a raw value.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+macro_rules! forward_value {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+            self.0.$method(visitor)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for MemberValue<'de> {
+    type Error = serde_json::Error;
+
+    forward_value! {
+        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64 deserialize_char
+        deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit
+        deserialize_seq deserialize_map deserialize_identifier deserialize_ignored_any
+    }
+
+    /// A raw value takes the text as it is: it is known to be JSON, and may be long.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match name {
+            RAW_VALUE => visitor.visit_map(MapDeserializer::new(std::iter::once((name, self.0.get())))),
+            _ => self.0.deserialize_newtype_struct(name, visitor),
+        }
+    }
+
+    // `Strict` asks for none of these.
+    forward_to_deserialize_any! { unit_struct tuple tuple_struct struct enum }
 }
 
 /// The names and numbers on the way to a value.
@@ -67,42 +191,27 @@ fn steps(path: &serde_ignored::Path<'_>) -> Vec<String> {
     steps
 }
 
-/// Reads a value that is no parameter; the error is the path to what is wrong, empty for the value
-/// itself, and what was expected there.
+/// Reads a value that is not a parameter. The error is the path to what is wrong, empty for the value itself, and what
+/// was expected there.
 pub(crate) fn parse_value<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
-    read(text).map_err(|error| locate::<T>(text, &error))
-}
-
-fn read_and_note<T: DeserializeOwned>(
-    text: &str,
-    note: impl FnMut(&serde_ignored::Path<'_>),
-) -> Result<T, serde_json::Error> {
-    let mut note = note;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = serde_ignored::deserialize(Strict(&mut deserializer), |path| note(&path))?;
-    deserializer.end().map(|()| value)
+    let value = T::deserialize(Strict(&mut deserializer)).and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|error| locate::<T, _>(Strict(&mut serde_json::Deserializer::from_str(text)), &error))
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Strict(&mut deserializer))?;
-    deserializer.end().map(|()| value)
-}
-
-/// Reads an object of free form; the error is what was expected.
+/// Reads an object of free form. The error is what was expected.
 pub(crate) fn read_object(text: &str) -> Result<Value, String> {
     let object = serde_json::from_str::<Map<String, Value>>(text);
     object.map(Value::Object).map_err(|error| expectation(&error.to_string()))
 }
 
-fn explain<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> RpcError {
-    let (path, expected) = locate::<P>(text, error);
-    RpcError::invalid_params(if path.is_empty() { "params".to_owned() } else { path }, expected)
-}
-
-fn locate<P: DeserializeOwned>(text: &str, error: &serde_json::Error) -> (String, String) {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let (path, message) = match serde_path_to_error::deserialize::<_, P>(Strict(&mut deserializer)) {
+/// The path to what made `error`, and what was expected there.
+fn locate<'de, T, D>(deserializer: D, error: &serde_json::Error) -> (String, String)
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de, Error = serde_json::Error>,
+{
+    let (path, message) = match serde_path_to_error::deserialize::<_, T>(deserializer) {
         Err(error) => (error.path().to_string(), error.inner().to_string()),
         Ok(_) => (".".to_owned(), error.to_string()),
     };
@@ -362,7 +471,7 @@ mod tests {
 
     #[track_caller]
     fn check<P: DeserializeOwned + std::fmt::Debug>(text: &str, path: &str, expected: &str) {
-        let data = parse::<P>(Some(text)).unwrap_err().data();
+        let data = Params::split(text).read::<P>().unwrap_err().data();
         assert_eq!((data["path"].as_str(), data["expected"].as_str()), (Some(path), Some(expected)), "{text}");
     }
 
@@ -430,7 +539,7 @@ mod tests {
         for (written, expected) in
             [("1.0", 1), ("2e1", 20), ("4294967296", 1 << 32), ("1000000000000", 1_000_000_000_000), ("1e30", u64::MAX)]
         {
-            let params: GetEntriesParams = parse(Some(&limit(written))).unwrap();
+            let params: GetEntriesParams = Params::split(&limit(written)).read().unwrap();
             assert_eq!(params.limit, Some(expected), "{written}");
         }
         for wrong in ["-1", "1.5", "-1.0", "\"1\"", "true", "[1]"] {
@@ -464,7 +573,7 @@ mod tests {
     #[test]
     fn unknown_members_are_ignored_and_null_clears_a_label() {
         let params: SetLabelParams =
-            parse(Some(r#"{"sessionId":"s","targetId":"e","label":null,"x":[[{}]]}"#)).unwrap();
+            Params::split(r#"{"sessionId":"s","targetId":"e","label":null,"x":[[{}]]}"#).read().unwrap();
         assert_eq!(params.label, None);
     }
 }

@@ -21,7 +21,7 @@ use crate::errors::{RpcError, StoreErrors as _};
 use crate::notifications::{self, Wanted};
 use crate::params::check_path;
 use crate::transport::{Cork, Outbound};
-use crate::unknown::Told;
+use crate::unknown::ReportedNames;
 use crate::wire::ClientCapabilities;
 
 /// After the end of input, requests that were read get this long to finish by themselves, and before a
@@ -50,7 +50,7 @@ pub struct Server {
     /// When the server started.
     pub(crate) started: Instant,
     /// Names that the client has been told nothing reads.
-    pub(crate) told: Told,
+    pub(crate) reported: ReportedNames,
     outbound: Outbound,
     configuration: OnceLock<Configuration>,
     /// Given, or made once, as it remembers what its lists learned.
@@ -127,7 +127,7 @@ impl Server {
             client_calls: Arc::default(),
             catalog,
             started: Instant::now(),
-            told: Told::default(),
+            reported: ReportedNames::default(),
             outbound,
             configuration: OnceLock::new(),
             store,
@@ -201,7 +201,8 @@ impl Server {
         params: &P,
         limit: Duration,
     ) -> Result<Box<RawValue>, ClientCallError> {
-        self.client_calls.ask(&self.outbound, method, params, limit).await
+        let params = serde_json::to_string(params).map_err(ClientCallError::refused)?;
+        self.client_calls.ask(&self.outbound, method, &params, limit).await
     }
 
     /// Tells the client something that is no event of the engine.

@@ -6,14 +6,15 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use compaction_core::json::decode_string;
 use compaction_engine::session::{OpenSession, Slot};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
 
 use crate::arrivals::{Announced, Concern, Member, PendingOperation, Scope};
 use crate::errors::RpcError;
+use crate::params::Params;
 use crate::server::Server;
 
 /// A place in the line.
@@ -156,40 +157,23 @@ impl OpeningTurn {
     }
 }
 
-/// What is known of a call's parameters before they are read.
+/// The parameters that decide which queue a call joins. Wrong values count as missing; the method's own type reports
+/// them.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
-    /// The session that they name.
+pub(crate) struct RoutingParams {
+    /// The session.
     pub(crate) session_id: Option<String>,
-    /// The place of a session that they name.
+    /// The place of a session.
     path: Option<String>,
-    /// Whether they ask for a branch summary.
+    /// Whether a branch summary is wanted.
     summarize: bool,
 }
 
-impl Named {
-    /// What is wrong counts as missing here; the method's own types check it.
-    pub(crate) fn of(params: &str) -> Self {
-        #[derive(Deserialize)]
-        struct Members<'a> {
-            #[serde(rename = "sessionId", borrow)]
-            session_id: Option<&'a serde_json::value::RawValue>,
-            #[serde(borrow)]
-            path: Option<&'a serde_json::value::RawValue>,
-            #[serde(borrow)]
-            summarize: Option<&'a serde_json::value::RawValue>,
-        }
-        if !params.starts_with('{') {
-            return Self::default();
-        }
-        let Ok(members) = serde_json::from_str::<Members<'_>>(params) else {
-            return Self::default();
-        };
-        Self {
-            session_id: members.session_id.and_then(|id| compaction_core::json::decode_string(id.get())),
-            path: members.path.and_then(|path| compaction_core::json::decode_string(path.get())),
-            summarize: members.summarize.is_some_and(|summarize| summarize.get() == "true"),
-        }
+impl RoutingParams {
+    /// Takes them from the parameters of a call.
+    pub(crate) fn of(params: &Params) -> Self {
+        let text = |name: &str| params.get(name).and_then(decode_string);
+        Self { session_id: text("sessionId"), path: text("path"), summarize: params.get("summarize") == Some("true") }
     }
 
     /// The sessions that may not be what they are until an opening call is done. A new session whose

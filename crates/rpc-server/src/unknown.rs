@@ -58,20 +58,21 @@ fn start_of(name: &str) -> String {
     name.chars().take(NAME_CHARACTERS).collect()
 }
 
-/// The members of parameters of type `P` that are unknown, by the steps to each.
-pub(crate) fn members<P: JsonSchema>(paths: &[Vec<String>]) -> Vec<UnknownName> {
-    if paths.is_empty() {
-        return Vec::new();
-    }
+/// The schema of parameters of type `P`, without references.
+pub(crate) fn schema_of<P: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<P>();
-    let told = paths.iter().take(MOST_TOLD).filter_map(|steps| {
+    settings.into_generator().into_root_schema_for::<P>().to_value()
+}
+
+/// The unknown members at these paths in parameters with this schema.
+pub(crate) fn members(schema: &Value, paths: &[Vec<String>]) -> Vec<UnknownName> {
+    let unknown = paths.iter().take(MOST_TOLD).filter_map(|steps| {
         let (_, around) = steps.split_last()?;
         let mut known = BTreeSet::new();
-        known_members(schema.as_value(), around, &mut known);
+        known_members(schema, around, &mut known);
         Some(UnknownName::new(steps, known))
     });
-    told.collect()
+    unknown.collect()
 }
 
 /// Collects the members of the objects to which `steps` lead.
@@ -167,20 +168,21 @@ fn unknown_settings(layer: &Value, known: &[Vec<&str>], steps: &mut Vec<String>,
     }
 }
 
-/// What a client has been told of already.
+/// The unknown names that the client knows about.
 #[derive(Debug, Default)]
-pub(crate) struct Told(Mutex<HashSet<(&'static str, String)>>);
+pub(crate) struct ReportedNames(Mutex<HashSet<(&'static str, String)>>);
 
-impl Told {
+impl ReportedNames {
     /// The diagnostics of a call that are new.
-    pub(crate) fn news(
+    pub(crate) fn new_diagnostics(
         &self,
         method: &'static str,
         kind: DiagnosticKind,
         names: Vec<UnknownName>,
     ) -> Vec<RequestDiagnostic> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = |name: &UnknownName| told.len() < MOST_REMEMBERED && told.insert((method, name.path.clone()));
+        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new =
+            |name: &UnknownName| reported.len() < MOST_REMEMBERED && reported.insert((method, name.path.clone()));
         let what = match kind {
             DiagnosticKind::UnknownMember => "member",
             DiagnosticKind::UnknownSetting => "setting",
@@ -225,10 +227,10 @@ mod tests {
         let check = |found: &[UnknownName], expected: Option<&str>| {
             assert_eq!(found[0].nearest.as_deref(), expected, "{found:?}");
         };
-        check(&members::<InitializeParams>(&[steps("capabilities.summarise")]), Some("summarize"));
-        check(&members::<InitializeParams>(&[steps("summarise")]), None);
-        check(&members::<CompactParams>(&[steps("firstKeptEntryID")]), Some("firstKeptEntryId"));
-        check(&members::<CompactParams>(&[steps("summary.detail")]), Some("details"));
+        check(&members(&schema_of::<InitializeParams>(), &[steps("capabilities.summarise")]), Some("summarize"));
+        check(&members(&schema_of::<InitializeParams>(), &[steps("summarise")]), None);
+        check(&members(&schema_of::<CompactParams>(), &[steps("firstKeptEntryID")]), Some("firstKeptEntryId"));
+        check(&members(&schema_of::<CompactParams>(), &[steps("summary.detail")]), Some("details"));
     }
 
     #[test]
@@ -269,10 +271,10 @@ mod tests {
 
     #[test]
     fn a_name_is_told_of_once() {
-        let told = Told::default();
+        let reported = ReportedNames::default();
         let name = || vec![UnknownName { path: "x".to_owned(), nearest: None }];
-        assert_eq!(told.news("compact", DiagnosticKind::UnknownMember, name()).len(), 1);
-        assert!(told.news("compact", DiagnosticKind::UnknownMember, name()).is_empty());
-        assert_eq!(told.news("recall", DiagnosticKind::UnknownMember, name()).len(), 1);
+        assert_eq!(reported.new_diagnostics("compact", DiagnosticKind::UnknownMember, name()).len(), 1);
+        assert!(reported.new_diagnostics("compact", DiagnosticKind::UnknownMember, name()).is_empty());
+        assert_eq!(reported.new_diagnostics("recall", DiagnosticKind::UnknownMember, name()).len(), 1);
     }
 }

@@ -13,13 +13,10 @@ use session_store::{NewEntry, Parent, Precondition};
 
 use super::messages::{self, Given, append_with_one_write, message_members};
 use super::read::{branch_end, entry_not_found};
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, SHORT_BYTES, blocking};
 use crate::convert;
 use crate::errors::{RpcError, StoreErrors as _};
 use crate::wire::{self, *};
-
-/// Bytes of a message that is written without a thread of its own.
-const SHORT_BYTES: usize = 1 << 16;
 
 /// Appends a message at the leaf.
 pub(crate) async fn append_message(

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::messages::{MAX_MESSAGES, append_with_one_write, format_of, owned_context};
 use super::read::{branch_end, entry_not_found};
-use crate::call::{CallContext, blocking};
+use crate::call::{CallContext, blocking, blocking_if_long};
 use crate::convert;
 use crate::errors::{RpcError, StoreErrors as _};
 use crate::params::read_object;
@@ -32,7 +32,9 @@ use crate::wire::{self, *};
 /// Decides whether a compaction is due.
 pub(crate) async fn check(call: CallContext, params: CheckCompactionParams) -> Result<CheckCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
-    let message = params.message.clone().map(|message| convert::read_message(message, "message")).transpose()?;
+    let bytes = params.message.as_ref().map_or(0, |message| message.get().len());
+    let read = move || params.message.map(|message| convert::read_message(message, "message")).transpose();
+    let message = blocking_if_long(bytes, read).await?;
     let (engine, model) = (Arc::clone(call.server.engine()?), AgentModel::from(params.model));
     call.read(move |session, open| {
         let projection = project(session, open, session.leaf_id())?;
@@ -72,7 +74,7 @@ pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObje
     let given = read_object(given.get()).map_err(|expected| RpcError::invalid_params("settings", expected))?;
     let layer = layer_of_call(given);
     let settings = settings.with_call(Some(&layer))?;
-    call.note_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
+    call.report_unknown(DiagnosticKind::UnknownSetting, unknown::settings(&layer));
     Ok(settings)
 }
 

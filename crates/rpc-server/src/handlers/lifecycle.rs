@@ -35,10 +35,14 @@ pub(crate) async fn initialize(call: CallContext, params: InitializeParams) -> R
     if params.protocol_version != PROTOCOL_VERSION {
         return Err(RpcError::UnsupportedVersion { version: params.protocol_version });
     }
-    let hooks = unknown_hooks(&params.capabilities.hooks);
-    let server = Arc::clone(&call.server);
-    let (configuration, settings) = blocking(move || configure(&server, &params)).await?;
-    let diagnostics = [call.unknown_members(), hooks, diagnostics(configuration.engine.layers())].concat();
+    let (server, members) = (Arc::clone(&call.server), call.unknown_members());
+    let configuring = blocking(move || {
+        let (configuration, settings) = configure(&server, &params)?;
+        let hooks = unknown_hooks(&params.capabilities.hooks);
+        let diagnostics = [members, hooks, diagnostics(configuration.engine.layers())].concat();
+        Ok((configuration, settings, diagnostics))
+    });
+    let (configuration, settings, diagnostics) = configuring.await?;
     call.server.configure(configuration)?;
     Ok(InitializeResult {
         protocol_version: PROTOCOL_VERSION,

@@ -115,6 +115,14 @@ fn expect(path: &str, expected: &str, is_right: bool) -> Result<(), RpcError> {
 /// Maximum number of messages in one call.
 pub(super) const MAX_MESSAGES: usize = 10_000;
 
+/// Fails if a call brings too many messages.
+pub(super) fn check_message_count(count: usize) -> Result<(), RpcError> {
+    match count > MAX_MESSAGES {
+        true => Err(RpcError::invalid_params("messages", format!("at most {MAX_MESSAGES} messages"))),
+        false => Ok(()),
+    }
+}
+
 /// Messages of a call, as they came.
 #[derive(Debug)]
 pub(super) struct Given {
@@ -132,9 +140,7 @@ impl Given {
 
     /// A list of messages.
     pub(super) fn list(messages: Vec<AnyMessage>, format: Option<MessageFormat>) -> Result<Self, RpcError> {
-        if messages.len() > MAX_MESSAGES {
-            return Err(RpcError::invalid_params("messages", format!("at most {MAX_MESSAGES} messages")));
-        }
+        check_message_count(messages.len())?;
         Ok(Self { messages, format: format_of(format), path: "messages" })
     }
 

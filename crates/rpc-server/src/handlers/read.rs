@@ -1,10 +1,11 @@
 //! `getEntry`, `getEntries`, `getBranch`, `getTree`, `getContext`, `getContextUsage`, `estimateTokens`,
 //! `serializeConversation`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use compaction_core::conversation::{self, LlmContext};
-use compaction_core::entry::{EntryBody, EntryId};
+use compaction_core::entry::{Entry, EntryBody, EntryId};
 use compaction_core::formats::Written;
 use compaction_core::message::Message;
 use compaction_core::projection::{ProjectedEntry, Projection};
@@ -14,7 +15,7 @@ use compaction_engine::context::project;
 use compaction_engine::session::OpenSession;
 use session_store::Session;
 
-use super::messages::{self, Given};
+use super::messages::{self, Given, check_message_count};
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::{RpcError, StoreErrors as _};
@@ -34,26 +35,60 @@ pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<
     .await
 }
 
-/// Ids that a call may name: a name is short and an entry may be long.
+/// Maximum number of ids in a call: an id is short, and an entry may be long.
 const MAX_IDS: usize = 1000;
+/// Maximum number of bytes of entries that a reply holds because ids are repeated.
+const MAX_REPEATED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Fails if a call names too many ids in `member`.
+pub(super) fn check_id_count(member: &str, ids: &[String]) -> Result<(), RpcError> {
+    match ids.len() > MAX_IDS {
+        true => Err(RpcError::invalid_params(member, format!("at most {MAX_IDS} ids"))),
+        false => Ok(()),
+    }
+}
+
+/// The entries with these ids. Fails if entries that are named more than once make the reply too long.
+fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, RpcError> {
+    let mut found: HashMap<&EntryId, Arc<Entry>> = HashMap::new();
+    let (mut entries, mut repeated) = (Vec::with_capacity(ids.len()), 0);
+    for id in ids {
+        let entry = match found.get(id) {
+            Some(entry) => {
+                repeated += entry.approximate_length();
+                Arc::clone(entry)
+            }
+            None => {
+                session.entries_by_id(std::slice::from_ref(id)).map_err(|error| open.store_error(&error))?.remove(0)
+            }
+        };
+        if repeated > MAX_REPEATED_BYTES {
+            let expected = format!(
+                "ids that repeat at most {MAX_REPEATED_BYTES} bytes of entries; those up to {id} repeat {repeated}"
+            );
+            return Err(RpcError::invalid_params("ids", expected));
+        }
+        found.insert(id, Arc::clone(&entry));
+        entries.push(entry);
+    }
+    Ok(entries)
+}
 
 /// Gives entries in file order, or those that are named.
 pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
-    if params.ids.as_ref().is_some_and(|ids| ids.len() > MAX_IDS) {
-        return Err(RpcError::invalid_params("ids", "at most 1000 ids"));
-    }
+    params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
     call.read(move |session, open| {
+        if let Some(ids) = params.ids {
+            let ids: Vec<EntryId> = ids.into_iter().map(EntryId::new).collect();
+            let entries = entries_by_id(session, open, &ids)?;
+            return Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor: None });
+        }
         let since = params.cursor.or(params.since).map(EntryId::new);
         let limit = params.limit.map(|limit| limit as usize);
-        let ids: Option<Vec<EntryId>> = params.ids.map(|ids| ids.into_iter().map(EntryId::new).collect());
-        let is_list = ids.is_none();
-        let entries = match ids {
-            Some(ids) => session.entries_by_id(&ids),
-            // One more tells whether there are more.
-            None => session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1))),
-        };
+        // One more entry shows whether there are more.
+        let entries = session.entries(since.as_ref(), limit.map(|limit| limit.saturating_add(1)));
         let mut entries = entries.map_err(|error| open.store_error(&error))?;
-        let limit = limit.filter(|limit| is_list && entries.len() > *limit);
+        let limit = limit.filter(|limit| entries.len() > *limit);
         entries.truncate(limit.unwrap_or(entries.len()));
         let next_cursor = limit.and_then(|_| entries.last()).map(|entry| entry.id().to_string());
         Ok(EntriesResult { entries: entries.iter().map(convert::entry).collect(), next_cursor })
@@ -238,6 +273,7 @@ pub(crate) async fn serialize(
     call: CallContext,
     params: SerializeConversationParams,
 ) -> Result<SerializeConversationResult, RpcError> {
+    check_message_count(params.messages.len())?;
     let thinking = call.server.settings_now().await?.thinking();
     blocking(move || {
         let messages = convert::read_messages(&params.messages, "messages")?;

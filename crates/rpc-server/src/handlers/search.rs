@@ -10,11 +10,13 @@ use compaction_core::verbatim::{PartKind, Verbatim, entry_text};
 use compaction_engine::session::OpenSession;
 use session_store::{Recalled, SearchHits, SearchOptions, SearchQuery, Session};
 
-use super::read::branch_end;
-use crate::call::{CallContext, blocking_in};
+use super::read::{branch_end, check_id_count};
+use crate::call::{CallContext, blocking_if_long, blocking_in};
 use crate::errors::{RpcError, StoreErrors as _};
 use crate::wire::{self, *};
 
+/// What a query must be.
+const A_WORD: &str = "a text with at least one word";
 const DEFAULT_LIMIT: u64 = 50;
 const MAX_LIMIT: u64 = 1000;
 /// Hits of earlier pages, which are found again for each page.
@@ -22,8 +24,10 @@ const MAX_PASSED: usize = 100_000;
 
 /// Finds entries by their text.
 pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Result<SearchSessionResult, RpcError> {
-    let query = SearchQuery::parse(&params.query);
-    let query = query.ok_or_else(|| RpcError::invalid_params("query", "a text with at least one word"))?;
+    let query = blocking_if_long(params.query.len(), move || {
+        SearchQuery::parse(&params.query).ok_or_else(|| RpcError::invalid_params("query", A_WORD))
+    });
+    let query = query.await?;
     let passed = params.cursor.as_deref().map_or(Ok(0), read_cursor)?;
     let limit = read_limit(params.limit)?.saturating_add(passed);
     let found = match (params.session_id, params.all) {
@@ -131,8 +135,6 @@ fn hit(hit: session_store::SearchHit) -> wire::SearchHit {
 }
 
 const DEFAULT_TOKENS: u64 = 2000;
-/// Ids that a call may name.
-const MAX_IDS: usize = 1000;
 
 /// Gives evicted entries back.
 pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<RecallResult, RpcError> {
@@ -140,18 +142,19 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
     if max_tokens == 0 {
         return Err(RpcError::invalid_params("maxTokens", "a whole number, 1 or more"));
     }
-    let wish = Wish::of(params.query, params.entry_ids)?;
+    let bytes = params.query.as_ref().map_or(0, String::len);
+    let request = blocking_if_long(bytes, move || RecallRequest::of(params.query, params.entry_ids)).await?;
     let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
         let mut answer = Filling { room: max_tokens, result: empty() };
-        match wish {
-            Wish::Entries(ids) => {
+        match request {
+            RecallRequest::Entries(ids) => {
                 for id in &ids {
                     answer.offer_asked(session, open, id)?;
                 }
             }
-            Wish::Question(query) => {
+            RecallRequest::Question(query) => {
                 let is_cancelled = || cancel.is_cancelled();
                 let found = session.recall(leaf.as_ref(), &query, &tools, &is_cancelled);
                 let found = found.map_err(|error| open.store_error(&error))?.ok_or(RpcError::Cancelled)?;
@@ -168,22 +171,22 @@ fn empty() -> RecallResult {
 }
 
 /// What is asked for.
-enum Wish {
+enum RecallRequest {
     Question(RecallQuery),
     Entries(Vec<EntryId>),
 }
 
-impl Wish {
+impl RecallRequest {
     fn of(query: Option<String>, entry_ids: Option<Vec<String>>) -> Result<Self, RpcError> {
         match (query, entry_ids) {
             (Some(query), None) => {
                 let query = RecallQuery::parse(&query);
-                query
-                    .map(Self::Question)
-                    .ok_or_else(|| RpcError::invalid_params("query", "a text with at least one word"))
+                query.map(Self::Question).ok_or_else(|| RpcError::invalid_params("query", A_WORD))
             }
-            (None, Some(ids)) if ids.len() > MAX_IDS => Err(RpcError::invalid_params("entryIds", "at most 1000 ids")),
-            (None, Some(ids)) => Ok(Self::Entries(ids.into_iter().map(EntryId::new).collect())),
+            (None, Some(ids)) => {
+                check_id_count("entryIds", &ids)?;
+                Ok(Self::Entries(ids.into_iter().map(EntryId::new).collect()))
+            }
             (None, None) => Err(RpcError::invalid_params("query", "a text, or ids in `entryIds`")),
             (Some(_), Some(_)) => Err(RpcError::invalid_params("entryIds", "nothing where `query` asks")),
         }

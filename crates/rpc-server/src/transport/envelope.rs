@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::errors::RpcError;
+use crate::params::Params;
 
 /// The id of a request: the JSON text of a string or a number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,8 +36,8 @@ pub struct Call {
     pub id: Option<RawId>,
     /// The method.
     pub method: String,
-    /// The parameters as they came.
-    pub params: Option<Box<RawValue>>,
+    /// The parameters.
+    pub params: Params,
 }
 
 /// The client's answer to a request of the server.
@@ -160,10 +161,51 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
     }
 }
 
+/// The members of a message. The parameters are split in the same pass over the text.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default, borrow, deserialize_with = "present")]
+    jsonrpc: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    id: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    method: Option<&'a str>,
+    #[serde(default)]
+    params: Params,
+    #[serde(default, borrow, deserialize_with = "present")]
+    result: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    error: Option<&'a str>,
+}
+
+/// The text of a member that is there, also if it is null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(|value| Some(value.get()))
+}
+
+impl<'a> Envelope<'a> {
+    /// Takes the members of a message that has odd names, one name twice, or odd parameters.
+    fn of(object: &'a RawObject<'_>) -> Self {
+        Self {
+            jsonrpc: object.get("jsonrpc"),
+            id: object.get("id"),
+            method: object.get("method"),
+            params: object.get("params").map(Params::split).unwrap_or_default(),
+            result: object.get("result"),
+            error: object.get("error"),
+        }
+    }
+}
+
 impl Part {
     fn parse(text: &str) -> Self {
+        if text.trim_ascii_start().starts_with('{')
+            && let Ok(envelope) = serde_json::from_str(text)
+        {
+            return Self::read(envelope);
+        }
         match RawObject::parse(text) {
-            Ok(object) => Self::read(&object),
+            Ok(object) => Self::read(Envelope::of(&object)),
             Err(error) => match serde_json::from_str::<&RawValue>(text) {
                 Ok(_) => Part::Invalid(None, RpcError::invalid_request("a message is a JSON object")),
                 Err(_) => Part::Invalid(None, parse_error(&error)),
@@ -171,51 +213,48 @@ impl Part {
         }
     }
 
-    fn read(object: &RawObject<'_>) -> Self {
-        let id = object.get("id").map(RawId::parse);
+    fn read(envelope: Envelope<'_>) -> Self {
+        let id = envelope.id.map(RawId::parse);
         let known_id = id.clone().flatten();
         let invalid = |what: &str| Part::Invalid(known_id.clone(), RpcError::invalid_request(what));
-        let says_nothing = ["method", "result", "error"].iter().all(|member| object.get(member).is_none());
-        if let Some(id) = known_id.clone().filter(|_| says_nothing) {
-            return Part::Empty(id);
+        let Some(method) = envelope.method else {
+            return Self::read_answer(&envelope, known_id.clone()).unwrap_or_else(|| match known_id.clone() {
+                Some(id) => Part::Empty(id),
+                None if !is_version_2(&envelope) => invalid(WRONG_VERSION),
+                None => invalid("method is missing"),
+            });
+        };
+        if !is_version_2(&envelope) {
+            return invalid(WRONG_VERSION);
         }
-        // An answer is never answered, not even one that is not quite right: two sides that complain about
-        // each other's complaints would never end, and who asked would wait in vain.
-        if object.get("method").is_none()
-            && let Some(answer) = Self::read_answer(object, known_id.clone())
-        {
-            return answer;
-        }
-        if object.string("jsonrpc").as_deref() != Some("2.0") {
-            return invalid("jsonrpc must be \"2.0\"");
-        }
-        if id == Some(None) && object.get("method").is_some() {
+        if id == Some(None) {
             return invalid("an id is a string or a number");
         }
-        let Some(method) = object.get("method") else {
-            return invalid("method is missing");
-        };
-        let Some(method) = compaction_core::json::decode_string(method) else {
-            return invalid("method must be a string");
-        };
-        let params = object.get("params").map(|params| RawValue::from_string(params.to_owned()));
-        match params.transpose() {
-            Ok(params) => Part::Call(Call { id: known_id, method, params }),
-            Err(error) => Part::Invalid(known_id, parse_error(&error)),
+        match json::decode_string(method) {
+            Some(method) => Part::Call(Call { id: known_id, method, params: envelope.params }),
+            None => invalid("method must be a string"),
         }
     }
 
-    fn read_answer(object: &RawObject<'_>, id: Option<RawId>) -> Option<Self> {
+    /// An answer is never answered, not even a malformed one: two sides that complain about each other's complaints
+    /// would never end, and the side that asked would wait forever.
+    fn read_answer(envelope: &Envelope<'_>, id: Option<RawId>) -> Option<Self> {
         let owned = |json: &str| RawValue::from_string(json.to_owned()).ok();
-        // Some libraries send both members, one of them null.
-        let error = object.get("error").filter(|error| *error != "null" || object.get("result").is_none());
-        let outcome = match (object.get("result"), error) {
+        // Some libraries send both members, and one of them is null.
+        let error = envelope.error.filter(|error| *error != "null" || envelope.result.is_none());
+        let outcome = match (envelope.result, error) {
             (Some(result), None) => Ok(owned(result)?),
             (_, Some(error)) => Err(owned(error)?),
             (None, None) => return None,
         };
         Some(Part::Answer(Answer { id, outcome }))
     }
+}
+
+const WRONG_VERSION: &str = "jsonrpc must be \"2.0\"";
+
+fn is_version_2(envelope: &Envelope<'_>) -> bool {
+    envelope.jsonrpc.and_then(json::decode_string).as_deref() == Some("2.0")
 }
 
 fn parse_error(error: &serde_json::Error) -> RpcError {

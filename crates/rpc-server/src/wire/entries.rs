@@ -172,7 +172,8 @@ pub struct GetEntriesParams {
     /// Deprecated since 1.1 in favour of `cursor`, which counts where both are given: the entry after which to start.
     #[schemars(extend("deprecated" = true))]
     pub since: Option<String>,
-    /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others.
+    /// Ids of the entries that are wanted, at most 1000, in this order; used in place of the others. Entries that are
+    /// named again may hold 8 MiB together.
     pub ids: Option<Vec<String>>,
 }
 
@@ -367,7 +368,7 @@ pub struct SetLabelParams {
 /// Parameters of `estimateTokens`: messages or a text.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct EstimateTokensParams {
-    /// Messages, as stored or as models get them, or in the shape that `format` names.
+    /// Messages, as stored or as models get them, or in the shape that `format` names; at most 10000.
     pub messages: Option<Vec<AnyMessage>>,
     /// The shape of the messages; `pi` by default.
     pub format: Option<MessageFormat>,
@@ -386,7 +387,7 @@ pub struct EstimateTokensResult {
 /// Parameters of `serializeConversation`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct SerializeConversationParams {
-    /// Messages in either format.
+    /// Messages in either format; at most 10000.
     pub messages: Vec<Message>,
 }
 
