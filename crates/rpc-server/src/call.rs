@@ -1,8 +1,8 @@
-//! One call: what it may touch, in which order, and how it is cancelled.
+//! One call: what it can access, in which order, and how it is cancelled.
 //!
-//! A call that reads or changes a session lines up for it when it arrives, in the server's loop,
-//! before anything waits. The lock is fair, so that calls on one session take effect in the order
-//! in which they came, however long they wait elsewhere.
+//! A call that reads or changes a session is queued for the session when it arrives, in the server's loop, before
+//! anything waits. The lock is fair, so calls on one session take effect in the order of arrival, however long they
+//! wait elsewhere.
 
 use std::future::Future;
 use std::io;
@@ -28,11 +28,11 @@ use crate::transport::RawId;
 use crate::unknown::{self, UnknownName};
 use crate::wire::DiagnosticKind;
 
-/// Maximum size of a text that the server's loop reads or writes itself. Handing work to a thread takes longer than
-/// reading so much.
+/// Maximum size of a text that the server's loop reads or writes itself. Handing work to a thread takes about as long
+/// as reading this many bytes.
 pub(crate) const SHORT_BYTES: usize = 1 << 16;
 
-/// What a handler gets beside its parameters.
+/// What a handler gets besides its parameters.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The server.
@@ -47,7 +47,7 @@ pub struct CallContext {
     state: Arc<Mutex<CallState>>,
 }
 
-/// The parts of a call that are taken once.
+/// The parts of a call that are taken out once.
 #[derive(Debug, Default)]
 struct CallState {
     params: Params,
@@ -83,8 +83,8 @@ impl CallContext {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the parameters, once. Unknown members are reported to the client; `schema` is that of `P`, made when it is
-    /// first needed.
+    /// Reads the parameters, once, and reports unknown members to the client. `schema` is the schema of `P`; it is
+    /// generated when it is first needed.
     pub(crate) async fn read_params<P>(&self, schema: &OnceLock<Value>) -> Result<P, RpcError>
     where
         P: DeserializeOwned + JsonSchema + Send + 'static,
@@ -123,10 +123,10 @@ impl CallContext {
         let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.get());
         let reply = match written_reply(start.clone(), &result, SHORT_BYTES) {
             Ok(reply) => Ok(reply),
-            // A result that cannot be written fails once more, and that error is reported.
+            // If the result cannot be written at all, the second attempt reports the error.
             Err(_) => {
                 let write = move || written_reply(start, &result, usize::MAX);
-                // The permit of the call is good for this work. A second one might never come.
+                // The permit that the call holds covers this work. Waiting for a second one could deadlock.
                 let has_permit = self.state().permit.is_some();
                 if has_permit { threads::run(write).await? } else { threads::run_with_permit(true, write).await? }
             }
@@ -141,13 +141,13 @@ impl CallContext {
         self.state().reply.take()
     }
 
-    /// Whether the operation that this call asks for was ended before it began.
+    /// Whether the operation of this call was aborted before it began.
     pub(crate) fn was_aborted(&self) -> bool {
         self.server.closing.is_cancelled() || self.pending.as_ref().is_some_and(|pending| pending.is_aborted())
     }
 
-    /// Runs `work` with the session of the call, for reading, on a thread for blocking work.
-    /// Cancelling ends the wait at once; the thread finishes by itself.
+    /// Reads the session of the call by `work`, on a thread for blocking work. Cancelling ends the wait at once; the
+    /// thread finishes in the background.
     pub async fn read<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
@@ -155,36 +155,35 @@ impl CallContext {
     {
         let reading = async {
             match self.ticket()?.resolved(&self.server).await? {
-                Ticket::Read(session, place) => {
-                    let guard = place.guard().await;
+                Ticket::Read(session, lock) => {
+                    let guard = lock.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     let work = match read(Arc::clone(&session), guard, work).await? {
                         Ok(done) => return Ok(done),
                         Err(work) => work,
                     };
-                    // Who waits for a session has no place among those that work: the one that it
-                    // waits for may need it.
+                    // A call that waits for a session holds no permit: the call that it waits for may need it.
                     drop(self.state().permit.take());
                     let guard = Arc::clone(&session.slot).write_owned().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
-                Ticket::Write(session, place) => {
-                    let guard = place.guard().await;
+                Ticket::Write(session, lock) => {
+                    let guard = lock.guard().await;
                     session.check_not_closing()?;
                     self.hold_permit(&session).await?;
                     read_refreshed(Arc::clone(&self.server), session, guard, work).await
                 }
-                Ticket::Opening(..) | Ticket::Later(..) => Err(no_ticket()),
+                Ticket::Opening(..) | Ticket::Unresolved(..) => Err(no_ticket()),
             }
         };
         self.unless_cancelled(reading).await
     }
 
-    /// Runs `work` with the session of the call, for changing it. It can be cancelled while it
-    /// waits for its turn; once it has begun, its outcome is what the caller learns.
+    /// Changes the session of the call by `work`. The call can be cancelled while it waits for its turn. Once `work`
+    /// has begun, its outcome is the result.
     pub async fn write<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
@@ -194,15 +193,15 @@ impl CallContext {
         change(Arc::clone(&self.server), session, guard, work).await
     }
 
-    /// As [`CallContext::write`], for work that appends one short line: it is done at once where the
-    /// session is settled, as handing it to another thread costs more than the write.
+    /// As [`CallContext::write`], for work that appends one short line. If the session is settled, the work is done
+    /// here, because handing it to a thread costs more than the write.
     pub(crate) async fn write_briefly<T, W>(&self, work: W) -> Result<T, RpcError>
     where
         T: Send + 'static,
         W: FnOnce(&mut SessionAccess<'_>) -> Result<T, RpcError> + Send + 'static,
     {
         let (session, mut guard) = self.unless_cancelled(self.write_guard()).await?;
-        // A look at the context for a compaction that may be due can take long.
+        // Checking whether a compaction is due can take long.
         let is_brief = session.auto_compaction.model().is_none();
         if !is_brief || !guard.as_mut().is_some_and(session_store::Session::is_settled) {
             return change(Arc::clone(&self.server), session, guard, work).await;
@@ -217,10 +216,10 @@ impl CallContext {
 
     /// Waits for the turn to change the session of the call.
     pub(crate) async fn write_guard(&self) -> Result<(Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>), RpcError> {
-        let Ticket::Write(session, place) = self.ticket()?.resolved(&self.server).await? else {
+        let Ticket::Write(session, lock) = self.ticket()?.resolved(&self.server).await? else {
             return Err(no_ticket());
         };
-        let guard = place.guard().await;
+        let guard = lock.guard().await;
         session.check_not_closing()?;
         Ok((session, guard))
     }
@@ -228,15 +227,15 @@ impl CallContext {
     /// Waits for the turn to add sessions.
     pub(crate) async fn opening_turn(&self) -> Result<OpeningTurn, RpcError> {
         match self.ticket()? {
-            Ticket::Opening(place, announced) => {
-                self.unless_cancelled(async { Ok(OpeningTurn::of(place, announced).await) }).await
+            Ticket::Opening(lock, opening) => {
+                self.unless_cancelled(async { Ok(OpeningTurn::of(lock, opening).await) }).await
             }
             _ => Err(no_ticket()),
         }
     }
 
-    /// Waits for the turn to read an open session. Only those who have the turn to add sessions may
-    /// line up for one so late.
+    /// Waits for the turn to read an open session. Only calls that have the turn to add sessions may queue for a
+    /// session so late.
     pub(crate) async fn read_guard(
         &self,
         session_id: &str,
@@ -249,7 +248,7 @@ impl CallContext {
         Ok((session, guard))
     }
 
-    /// Runs `work`, or fails with `requestCancelled` when the call is cancelled first.
+    /// Runs `work`, or fails with `requestCancelled` if the call is cancelled first.
     pub async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T, RpcError>>) -> Result<T, RpcError> {
         tokio::select! {
             biased;
@@ -258,14 +257,13 @@ impl CallContext {
         }
     }
 
-    /// Waits until the client has read enough and few enough calls work, and keeps the place until
-    /// the reply is queued. Only those that hold all locks they need may wait here, so that none
-    /// waits for another.
+    /// Waits until the client has read enough and few enough calls work, and keeps the permit until the reply is
+    /// queued. Only calls that hold all locks they need may wait here, so that no call waits for another.
     async fn hold_permit(&self, session: &OpenSession) -> Result<(), RpcError> {
         let permit = threads::permit(session.is_quick()).await;
         self.server.output_ready().await;
         self.state().permit = permit;
-        // A batch is sent once it is whole, so that waiting for the client would be in vain.
+        // A batch is sent when it is complete, so waiting for the client would not help.
         if self.is_in_batch {
             self.server.batch_room()?;
         }
@@ -277,7 +275,7 @@ impl CallContext {
     }
 }
 
-/// Writes a reply of at most `limit` bytes. Fails at once when it gets longer.
+/// Writes a reply of at most `limit` bytes. Fails as soon as it gets longer.
 fn written_reply(start: String, result: &impl Serialize, limit: usize) -> serde_json::Result<String> {
     let mut reply = Bounded { bytes: start.into_bytes(), limit };
     serde_json::to_writer(&mut reply, result)?;
@@ -308,8 +306,8 @@ fn no_ticket() -> RpcError {
     RpcError::invalid_params("sessionId", "a value: the member is required")
 }
 
-/// Changes a session whose lock is held, on a thread for blocking work. What must reach the disk has
-/// reached it when this returns; the session is free for others while the disk works.
+/// Changes a session whose lock is held, on a thread for blocking work. When this returns, everything that must reach
+/// the disk has reached it. Other calls can use the session while the disk works.
 async fn change<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
@@ -323,15 +321,14 @@ where
     session::change(Arc::clone(server.engine()?), session, guard, work).await
 }
 
-/// Runs `work` on a thread for blocking work, once few enough calls work; a panic in it becomes an
-/// internal error.
+/// Runs `work` on a thread for blocking work, once few enough calls work. A panic becomes an internal error.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     blocking_in(true, work).await
 }
 
-/// Runs `work` on a text of so many bytes: here if it is short, as [`blocking`] does otherwise.
+/// Runs `work` on a text of `bytes` bytes: here if the text is short, otherwise as [`blocking`] does.
 pub(crate) async fn blocking_if_long<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
@@ -339,7 +336,7 @@ pub(crate) async fn blocking_if_long<T: Send + 'static>(
     if bytes <= SHORT_BYTES { work() } else { blocking(work).await }
 }
 
-/// As [`blocking`], for work in a store or a session that is quick or not.
+/// As [`blocking`], for work in a store or session that is quick or slow.
 pub(crate) async fn blocking_in<T: Send + 'static>(
     is_quick: bool,
     work: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
@@ -347,9 +344,8 @@ pub(crate) async fn blocking_in<T: Send + 'static>(
     threads::run_with_permit(is_quick, work).await?
 }
 
-/// Runs `work` with the session, or gives it back where another program has cut the session: that has to
-/// be read anew first, which takes the session for changing it, out of line, as nothing of it can be
-/// read in line.
+/// Runs `work` with the session. If another program has truncated the session, gives `work` back: the session must be
+/// reread first, which needs the write lock.
 async fn read<T, W>(
     session: Arc<OpenSession>,
     guard: OwnedRwLockReadGuard<Slot>,
@@ -366,7 +362,7 @@ where
     .await
 }
 
-/// Runs `work` with the session, once what other programs did to it was read.
+/// Runs `work` with the session after reading what other programs have changed.
 async fn read_refreshed<T, W>(
     server: Arc<Server>,
     session: Arc<OpenSession>,
@@ -391,7 +387,7 @@ async fn on_thread<T: Send + 'static>(
     threads::run(work).await?
 }
 
-/// Runs `work` here; a panic in it becomes an internal error, as on a thread of its own.
+/// Runs `work` here. A panic becomes an internal error, as it does on a thread.
 fn catch_panic<T>(work: impl FnOnce() -> Result<T, RpcError>) -> Result<T, RpcError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(RpcError::Internal { message: "the handler panicked".to_owned() }))

@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use crate::convert;
-use crate::notifications::{Wanted, notification};
+use crate::notifications::{ClientPreferences, notification};
 use crate::params;
 use crate::transport::{Answer, Outbound, RawId};
 use crate::wire::{
@@ -32,11 +32,11 @@ use crate::wire::{
     SummarizeResult,
 };
 
-/// Before a compaction.
+/// The hook before a compaction.
 const BEFORE_COMPACT: &str = "sessionBeforeCompact";
-/// Before a navigation.
+/// The hook before a navigation.
 const BEFORE_TREE: &str = "sessionBeforeTree";
-/// Before a fork.
+/// The hook before a fork.
 pub(crate) const BEFORE_FORK: &str = "sessionBeforeFork";
 /// All hooks that the server calls.
 pub(crate) const HOOKS: &[&str] = &[BEFORE_COMPACT, BEFORE_TREE, BEFORE_FORK];
@@ -46,7 +46,7 @@ pub(crate) const HOOKS: &[&str] = &[BEFORE_COMPACT, BEFORE_TREE, BEFORE_FORK];
 pub(crate) struct ClientHost {
     calls: Arc<ClientCalls>,
     outbound: Outbound,
-    wanted: Wanted,
+    preferences: ClientPreferences,
     wants_progress: bool,
     summarizes: bool,
     continues: bool,
@@ -59,7 +59,7 @@ impl ClientHost {
         Self {
             calls,
             outbound,
-            wanted: Wanted::of(client),
+            preferences: ClientPreferences::of(client),
             wants_progress: client.progress.unwrap_or(true),
             summarizes: client.summarize,
             continues: client.summarize && client.summarize_modes.iter().any(|mode| mode == "continue"),
@@ -71,7 +71,7 @@ impl ClientHost {
         self.hooks.iter().any(|name| name == hook)
     }
 
-    /// Sends a request whose parameters may be as large as the session, so that a thread writes them.
+    /// Sends a request. Its parameters may be as large as the session, so a thread writes them.
     async fn ask<P: Serialize>(
         &self,
         method: &str,
@@ -96,7 +96,7 @@ impl ClientHost {
 #[async_trait]
 impl Host for ClientHost {
     fn tell(&self, event: Event) {
-        match notification(event, self.wanted) {
+        match notification(event, self.preferences) {
             Ok(notification) => self.outbound.push(notification),
             Err(error) => tracing::error!(%error, "a notification could not be written"),
         }
@@ -174,7 +174,7 @@ impl Host for ClientHost {
     }
 }
 
-/// What every request for a summary says.
+/// The parameters that both kinds of requests for a summary share.
 fn summarize_params(context: &RequestContext, request: &SummaryRequest) -> SummarizeParams {
     SummarizeParams {
         session_id: context.session_id.clone(),
@@ -207,7 +207,7 @@ impl ClientHost {
     }
 }
 
-/// What the answer of the hook before a fork says.
+/// The decision in the client's answer to the hook before a fork.
 pub(crate) fn before_fork(answer: Result<Box<RawValue>, ClientCallError>) -> Result<Decision<()>, EngineError> {
     let answer = answer.map_err(|error| unanswered_hook(BEFORE_FORK, &error))?;
     HookAnswer::read(&answer)?.decide(|_| Ok(()))
@@ -217,8 +217,7 @@ fn unanswered_hook(hook: &str, error: &ClientCallError) -> EngineError {
     EngineError::invalid_hook_result(hook, format!("an answer; {error}"))
 }
 
-/// Why the client gave no answer. What it says may tell of an overflow, which a smaller request
-/// avoids.
+/// Why the client gave no answer. Its error may describe an overflow, which a smaller request avoids.
 fn unanswered(error: ClientCallError) -> ModelError {
     let kind = match &error {
         ClientCallError::TimedOut { .. } => FailureKind::TimedOut,
@@ -236,7 +235,7 @@ fn refused(cause: String) -> ModelError {
 struct HookAnswer<'a>(RawObject<'a>);
 
 impl<'a> HookAnswer<'a> {
-    /// Reads an answer. Many libraries answer `null` where a handler returns nothing; that counts as an empty object.
+    /// Reads an answer. Many libraries answer `null` if a handler returns nothing; that counts as an empty object.
     fn read(answer: &'a RawValue) -> Result<Self, EngineError> {
         match answer.get() {
             "null" => Ok(Self(RawObject::default())),
@@ -246,7 +245,7 @@ impl<'a> HookAnswer<'a> {
         }
     }
 
-    /// What the answer decides. `go` reads the other members, unless the answer cancels the operation.
+    /// The decision in the answer. `go` reads the other members, unless the answer cancels the operation.
     fn decide<T>(&self, go: impl FnOnce(&Self) -> Result<T, EngineError>) -> Result<Decision<T>, EngineError> {
         match self.member("cancel")? {
             Some(true) => Ok(Decision::Cancel),
@@ -272,16 +271,16 @@ pub enum ClientCallError {
     /// The client answered with an error.
     #[error("the client answered with an error: {message}")]
     Refused {
-        /// Its message, or the whole error where it has none.
+        /// The message of the error, or the whole error if it has no message.
         message: String,
     },
-    /// The client sent an answer that says nothing.
+    /// The client sent an answer without result and error.
     #[error("the client answered without a result and without an error")]
     Empty,
     /// The client did not answer in time.
     #[error("the client did not answer within {milliseconds} ms")]
     TimedOut {
-        /// How long it had.
+        /// The time limit.
         milliseconds: u128,
     },
 }
@@ -294,7 +293,7 @@ impl ClientCallError {
 
 type Outcome = Result<Box<RawValue>, ClientCallError>;
 
-/// Requests that wait for the client.
+/// Requests that wait for an answer of the client.
 #[derive(Debug, Default)]
 pub struct ClientCalls {
     waiting: Mutex<HashMap<String, oneshot::Sender<Outcome>>>,
@@ -302,8 +301,8 @@ pub struct ClientCalls {
 }
 
 impl ClientCalls {
-    /// Asks the client and waits for its answer. Dropping the future, or running out of time, tells
-    /// the client by `$/cancelRequest` that nobody waits any more.
+    /// Sends a request and waits for the answer. If the future is dropped or the time is over, the client gets
+    /// `$/cancelRequest`.
     pub async fn ask(
         &self,
         outbound: &Outbound,
@@ -314,7 +313,7 @@ impl ClientCalls {
         let id = format!("\"compactd-{}\"", self.last.fetch_add(1, Ordering::Relaxed) + 1);
         let (sender, receiver) = oneshot::channel();
         self.lock().insert(id.clone(), sender);
-        let waiting = Waiting { calls: self, outbound, id: &id };
+        let waiting = PendingRequest { calls: self, outbound, id: &id };
         outbound.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"));
         let answer = tokio::time::timeout(limit, receiver).await;
         match answer {
@@ -327,13 +326,13 @@ impl ClientCalls {
         }
     }
 
-    /// Hands an answer of the client to whoever waits for it; whether somebody does.
+    /// Delivers an answer of the client to the request that waits for it. Returns whether there is one.
     pub fn answer(&self, answer: Answer) -> bool {
         let outcome = answer.outcome.map_err(|error| ClientCallError::refused(message_of(&error)));
         answer.id.is_some_and(|id| self.end(&id, outcome))
     }
 
-    /// The same for an answer that has neither a result nor an error.
+    /// Delivers an answer that has neither a result nor an error.
     pub fn answer_nothing(&self, id: &RawId) -> bool {
         self.end(id, Err(ClientCallError::Empty))
     }
@@ -348,19 +347,19 @@ impl ClientCalls {
     }
 }
 
-/// A request that is on its way; if it ends without an answer, the client is told.
-struct Waiting<'a> {
+/// A request that was sent. If it is dropped without an answer, it is cancelled at the client.
+struct PendingRequest<'a> {
     calls: &'a ClientCalls,
     outbound: &'a Outbound,
     id: &'a str,
 }
 
-impl Waiting<'_> {
-    /// The answer is here, and nothing waits under the id any more.
+impl PendingRequest<'_> {
+    /// Ends the request: an answer has come.
     fn answered(self) {}
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.calls.lock().remove(self.id).is_some() {
             let id = self.id;

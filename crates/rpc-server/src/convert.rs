@@ -133,7 +133,7 @@ pub(crate) fn preparation(preparation: &Preparation, with_messages: bool) -> wir
     }
 }
 
-/// The reason why nothing would be compacted, as the result of a dry run.
+/// The reason why nothing would be compacted, as a result of `prepareCompaction`.
 pub(crate) fn refusal(refusal: &Refusal) -> wire::PrepareCompactionResult {
     let mut result = wire::PrepareCompactionResult {
         preparation: None,
@@ -187,7 +187,7 @@ fn compaction_settings(settings: CompactionSettings) -> wire::CompactionSettings
     }
 }
 
-/// A JSON object that was made here.
+/// A JSON object that the server made.
 pub(crate) fn free_object(value: &serde_json::Value) -> wire::FreeObject {
     raw(value).into()
 }
@@ -218,7 +218,7 @@ pub(crate) fn stats(stats: &session_store::SessionStats) -> wire::SessionStats {
     }
 }
 
-/// How much is kept.
+/// The shares of the contents that a summary keeps.
 pub(crate) fn retention(retention: &Retention) -> wire::Retention {
     wire::Retention {
         files: retention.files,
@@ -230,7 +230,7 @@ pub(crate) fn retention(retention: &Retention) -> wire::Retention {
     }
 }
 
-/// What a summary lacks.
+/// The items that a summary lacks.
 pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
     let ids = |sources: &Sources| sources.ids().iter().map(ToString::to_string).collect::<Vec<_>>();
     let item = |text: &str, sources: &Sources| wire::LostItem { text: text.to_owned(), entry_ids: ids(sources) };
@@ -256,14 +256,14 @@ pub(crate) fn loss_report(report: &LossReport) -> wire::LossReport {
         errors: report.errors.iter().map(error).collect(),
         requests: report.requests.iter().map(|request| item(&request.text, &request.sources)).collect(),
         constraints: report.constraints.iter().map(|note| item(&note.text, &note.sources)).collect(),
-        statements: report.statements.iter().map(|said| item(&said.text, &said.sources)).collect(),
+        statements: report.statements.iter().map(|statement| item(&statement.text, &statement.sources)).collect(),
         clipped: report.clipped.iter().map(|clipped| item(&clipped.text, &clipped.sources)).collect(),
         unsupported: report.unsupported.clone(),
         reversed: report.reversed.iter().map(reversed).collect(),
     }
 }
 
-/// The sizes that a provider named of a request that it refused.
+/// The sizes that a provider named when it refused a request.
 pub(crate) fn refused_size(reported: &Reported) -> wire::RefusedSize {
     wire::RefusedSize {
         limit: reported.limit,
@@ -440,7 +440,7 @@ pub(crate) fn usage(usage: WindowUsage) -> wire::ContextUsage {
     wire::ContextUsage { tokens, context_window, percent }
 }
 
-/// How a summary was asked for.
+/// How a summary was requested.
 fn request_report(report: &RequestReport) -> wire::SummaryRequestReport {
     let dollars = |cost: f64| (cost * 1_000_000.0).round() / 1_000_000.0;
     let estimate = |estimate: Estimate| {
@@ -465,27 +465,27 @@ fn request_report(report: &RequestReport) -> wire::SummaryRequestReport {
 }
 
 fn reason(reason: Reason) -> wire::NotContinuedReason {
-    use wire::NotContinuedReason as Told;
+    use wire::NotContinuedReason as Wire;
     match reason {
-        Reason::Settings => Told::Settings,
-        Reason::NotSupported => Told::NotSupported,
-        Reason::OtherModel => Told::OtherModel,
-        Reason::OtherInterface => Told::OtherInterface,
-        Reason::PromptUnknown => Told::PromptUnknown,
-        Reason::NotSeen => Told::NotSeen,
-        Reason::TooLarge => Told::TooLarge,
-        Reason::ThinkingUnknown => Told::ThinkingUnknown,
-        Reason::NoCache => Told::NoCache,
-        Reason::Cold => Told::Cold,
-        Reason::Missed => Told::Missed,
-        Reason::Dearer => Told::Dearer,
-        Reason::Refused => Told::Refused,
-        Reason::Overflow => Told::Overflow,
-        Reason::Truncated => Told::Truncated,
-        Reason::ToolCall => Told::ToolCall,
-        Reason::Empty => Told::Empty,
-        Reason::CutOff => Told::CutOff,
-        Reason::Headings => Told::Headings,
-        Reason::Stopped => Told::Stopped,
+        Reason::Settings => Wire::Settings,
+        Reason::NotSupported => Wire::NotSupported,
+        Reason::OtherModel => Wire::OtherModel,
+        Reason::OtherInterface => Wire::OtherInterface,
+        Reason::PromptUnknown => Wire::PromptUnknown,
+        Reason::NotSeen => Wire::NotSeen,
+        Reason::TooLarge => Wire::TooLarge,
+        Reason::ThinkingUnknown => Wire::ThinkingUnknown,
+        Reason::NoCache => Wire::NoCache,
+        Reason::Cold => Wire::Cold,
+        Reason::Missed => Wire::Missed,
+        Reason::Dearer => Wire::Dearer,
+        Reason::Refused => Wire::Refused,
+        Reason::Overflow => Wire::Overflow,
+        Reason::Truncated => Wire::Truncated,
+        Reason::ToolCall => Wire::ToolCall,
+        Reason::Empty => Wire::Empty,
+        Reason::CutOff => Wire::CutOff,
+        Reason::Headings => Wire::Headings,
+        Reason::Stopped => Wire::Stopped,
     }
 }

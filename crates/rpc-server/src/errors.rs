@@ -73,7 +73,7 @@ macro_rules! kinds {
             $(#[doc = $meaning] $kind),*
         }
 
-        /// Codes, kinds and what they mean, as clients find them in the generated documents.
+        /// Codes, kinds and meanings, as the generated documents list them.
         pub const TABLE: &[(i32, &str, &str)] = &[$(($code, $name, $meaning)),*];
 
         impl Kind {
@@ -96,15 +96,15 @@ macro_rules! kinds {
 
 kinds! {
     ParseError -32700 "parseError"
-        "The message is not JSON; reading goes on at the next frame.";
+        "The message is not JSON. Reading continues at the next frame.";
     InvalidRequest -32600 "invalidRequest"
-        "The message is JSON, but no request, or it is over the size limit.";
+        "The message is JSON, but not a valid request, or it is over the size limit.";
     MethodNotFound -32601 "methodNotFound"
         "There is no such method.";
     InvalidParams -32602 "invalidParams"
-        "A parameter is missing or wrong; `path` and `expected` say which and how.";
+        "A parameter is missing or wrong. `path` names it, and `expected` describes a correct value.";
     InternalError -32603 "internalError"
-        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`); the server goes on.";
+        "A defect of the server, an unreadable file, or a stored entry whose line is broken (`entryId`, `line`). The server continues.";
     NotInitialized -32002 "notInitialized"
         "The first request must be `initialize`.";
     RequestCancelled -32800 "requestCancelled"
@@ -114,37 +114,37 @@ kinds! {
     EntryNotFound 1002 "entryNotFound"
         "The session has no entry with this id.";
     SessionLocked 1003 "sessionLocked"
-        "Another process has the session open for writing; `pid` and `host` say which, if known.";
+        "Another process has the session open for writing: `pid` and `host`, if known.";
     NotASession 1004 "notASession"
-        "The file is no session; it was left untouched. `detail` says why.";
+        "The file is not a session. It was not changed. `detail` says why.";
     WriteFailed 1005 "writeFailed"
-        "Writing failed, or the file exists; nothing was changed.";
+        "Writing failed, or the file exists. Nothing was changed.";
     LeafMoved 1006 "leafMoved"
-        "The leaf is not the expected one; `expectedLeafId` and `leafId` say which. With `toolCallId`: the result of a call that a compaction was to summarise came meanwhile.";
+        "The leaf (`leafId`) is not the expected one (`expectedLeafId`). With `toolCallId`: the result of a call came while a compaction was about to summarise the call.";
     ReadOnly 1007 "readOnly"
-        "The session is open for reading alone.";
+        "The session is read-only.";
     ServerBusy 1008 "serverBusy"
-        "Too many requests wait; send fewer at once.";
+        "Too many requests are waiting. Send fewer at once.";
     SessionIdInUse 1009 "sessionIdInUse"
-        "Another session has the same id; `path` says which, if it has a file.";
+        "Another session has the same id: `path`, if it has a file.";
     NothingToCompact 1101 "nothingToCompact"
-        "Everything would be kept, also because the result of `toolCallId` has not come, or compacting did not help; `reason` and the numbers say why.";
+        "Everything would be kept, for example because the result of `toolCallId` is missing, or compacting would not help. `reason` and the numbers say why.";
     AlreadyCompacted 1102 "alreadyCompacted"
-        "Nothing that the model sees follows the last compaction.";
+        "The model sees nothing after the last compaction.";
     OperationInProgress 1103 "operationInProgress"
-        "A compaction, navigation or fork runs on the session; `operationId` says which.";
+        "A compaction, navigation or fork (`operationId`) is running on the session.";
     SummarizerFailed 1104 "summarizerFailed"
         "The summarizer failed: `cause`, `attempts`.";
     SummaryRejected 1105 "summaryRejected"
-        "The summary is empty, cut off, or lacks what it must hold: `detail`; or it is not smaller (`reason` is `notSmaller`).";
+        "The summary is empty, cut off, or incomplete (`detail`), or it is not smaller (`reason` is `notSmaller`).";
     CancelledByHook 1106 "cancelledByHook"
         "A hook of the client cancelled the operation.";
     InvalidHookResult 1107 "invalidHookResult"
-        "A hook of the client gave a wrong result.";
+        "A hook of the client returned a wrong result.";
     PinBudgetExceeded 1108 "pinBudgetExceeded"
-        "The pinned entries would take too many tokens; `tokens`, `entryTokens`, `maxTokens` and `pins` say how many.";
+        "The pinned entries would take too many tokens: `tokens`, `entryTokens`, `maxTokens` and `pins`.";
     InvalidSettings 1201 "invalidSettings"
-        "A setting is wrong; `path` says which.";
+        "The setting `path` is wrong.";
 }
 
 fn id_or_root(id: &Option<String>) -> &str {
@@ -152,7 +152,7 @@ fn id_or_root(id: &Option<String>) -> &str {
 }
 
 impl RpcError {
-    /// An envelope that is no request.
+    /// A message that is not a valid request.
     pub fn invalid_request(message: &str) -> Self {
         Self::InvalidRequest { message: message.to_owned() }
     }
@@ -193,7 +193,7 @@ impl RpcError {
         self.kind().code()
     }
 
-    /// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
+    /// The name of the reason, for programs, and whether the same call may succeed later.
     pub fn nature(&self) -> (&'static str, bool) {
         match self {
             Self::Parse { .. } => ("notJson", false),
@@ -223,8 +223,7 @@ impl RpcError {
         }
     }
 
-    /// The error's `data`: its kind, its reason, whether it is worth another try, and the ids and numbers needed to
-    /// act.
+    /// The error's `data`: kind, reason, whether a retry may succeed, and the ids and numbers that a caller needs.
     pub fn data(&self) -> Value {
         let mut data = self.details();
         let (reason, is_retryable) = self.nature();
@@ -272,13 +271,13 @@ impl RpcError {
         }
     }
 
-    /// The error as a reply or a notification holds it.
+    /// The error as a reply or a notification contains it.
     pub fn to_body(&self) -> ErrorBody {
         let data = serde_json::value::to_raw_value(&self.data()).expect("a tree of JSON values can be written");
         ErrorBody { code: self.code(), message: self.to_string(), data: data.into() }
     }
 
-    /// An error of the store, met while serving `session_id`.
+    /// An error of the store that occurred while serving `session_id`.
     pub fn from_store(error: &StoreError, session_id: &str) -> Self {
         let message = EngineError::sentence(error);
         match error {
@@ -310,15 +309,15 @@ impl RpcError {
                 Self::BrokenEntry { message, session_id: session_id.to_owned(), entry_id: id.to_string(), line: *line }
             }
             StoreError::InvalidLocator { expected, .. } => Self::invalid_params("path", expected.clone()),
-            // Of a write that may have taken place, nobody may say that nothing was changed.
+            // A write that may have taken place must not be reported as one that changed nothing.
             _ => Self::Internal { message },
         }
     }
 }
 
-/// Errors of the store as the wire knows them.
+/// Conversion of the store's errors for one session.
 pub(crate) trait StoreErrors {
-    /// An error of the store that was met while serving this session.
+    /// An error of the store that occurred while serving this session.
     fn store_error(&self, error: &StoreError) -> RpcError;
 }
 
@@ -359,14 +358,14 @@ impl From<ErrorKind> for Kind {
 impl From<EngineError> for RpcError {
     fn from(error: EngineError) -> Self {
         match error {
-            // What the store says is told as where a handler meets it.
+            // Errors of the store have the same form wherever they occur.
             EngineError::Store { session_id, source } => Self::from_store(&source, &session_id),
             error => Self::Engine(error),
         }
     }
 }
 
-/// A summarizer that was asked in vain.
+/// A summarizer that failed.
 pub(crate) fn failure(failure: &SummarizerFailure) -> wire::SummarizerFailure {
     wire::SummarizerFailure {
         summarizer: failure.summarizer.clone(),
@@ -376,10 +375,10 @@ pub(crate) fn failure(failure: &SummarizerFailure) -> wire::SummarizerFailure {
     }
 }
 
-/// Which error of its kind it is, for programs, and whether the same call, sent again later, may succeed.
+/// The name of the reason, for programs, and whether the same call may succeed later.
 fn engine_nature(error: &EngineError) -> (&'static str, bool) {
     match error {
-        // What the store says is told by the errors of the server.
+        // `From<EngineError>` converts errors of the store.
         EngineError::Internal { .. } | EngineError::Store { .. } => ("internal", false),
         EngineError::Cancelled => ("cancelled", false),
         EngineError::InvalidArgument { .. } => ("wrongParameter", false),
@@ -406,7 +405,7 @@ fn engine_nature(error: &EngineError) -> (&'static str, bool) {
     }
 }
 
-/// The ids and numbers needed to act.
+/// The ids and numbers that a caller needs.
 fn engine_details(error: &EngineError) -> Value {
     let leaves = |expected: &Option<EntryId>, actual: &Option<EntryId>| {
         let shown = |id: &Option<EntryId>| id.as_ref().map(EntryId::to_string);

@@ -1,4 +1,4 @@
-//! Events of the engine as notifications, with what this client wants to be left out of them.
+//! Events of the engine as notifications, reduced to what this client wants.
 
 use std::sync::Arc;
 
@@ -15,41 +15,42 @@ use crate::convert;
 use crate::errors::RpcError;
 use crate::wire::{self, ClientCapabilities};
 
-/// The notification that tells a client of an event as it wants it.
+/// The notification about an event, with the parts that the client wants.
 ///
 /// # Errors
-/// When its parameters cannot be written.
-pub(crate) fn notification(event: Event, wanted: Wanted) -> Result<String, serde_json::Error> {
+///
+/// If the parameters cannot be written.
+pub(crate) fn notification(event: Event, preferences: ClientPreferences) -> Result<String, serde_json::Error> {
     match event {
         Event::EntryAppended { session_id, entry } => {
-            written("entryAppended", &wire::EntryAppended { session_id, entry: wanted.announced(&entry) })
+            text_of("entryAppended", &wire::EntryAppended { session_id, entry: preferences.entry(&entry) })
         }
         Event::SessionChanged { session_id, entry_ids, leaf_id } => {
             let entry_ids = entry_ids.iter().map(ToString::to_string).collect();
-            written(
+            text_of(
                 "sessionChanged",
                 &wire::SessionChanged { session_id, entry_ids, leaf_id: convert::id(leaf_id.as_ref()) },
             )
         }
         Event::LeafChanged { session_id, leaf_id, old_leaf_id } => {
             let (leaf_id, old_leaf_id) = (convert::id(leaf_id.as_ref()), convert::id(old_leaf_id.as_ref()));
-            written("leafChanged", &wire::LeafChanged { session_id, leaf_id, old_leaf_id })
+            text_of("leafChanged", &wire::LeafChanged { session_id, leaf_id, old_leaf_id })
         }
         Event::CompactionStarted { session_id, operation_id, reason, tokens_before } => {
             let reason = reason.into();
-            written("compactionStart", &wire::CompactionStart { session_id, operation_id, reason, tokens_before })
+            text_of("compactionStart", &wire::CompactionStart { session_id, operation_id, reason, tokens_before })
         }
-        Event::CompactionEnded(end) => written("compactionEnd", &compaction_end(*end, wanted)),
+        Event::CompactionEnded(end) => text_of("compactionEnd", &compaction_end(*end, preferences)),
         Event::NavigationStarted { session_id, operation_id, target_id, old_leaf_id, estimated_tokens } => {
             let (target_id, old_leaf_id) = (target_id.to_string(), convert::id(old_leaf_id.as_ref()));
-            written(
+            text_of(
                 "branchSummaryStart",
                 &wire::BranchSummaryStart { session_id, operation_id, target_id, old_leaf_id, estimated_tokens },
             )
         }
         Event::NavigationEnded { session_id, operation_id, outcome, is_aborted } => {
-            let (result, error) = parted(outcome.map(convert::navigation));
-            written(
+            let (result, error) = split_outcome(outcome.map(convert::navigation));
+            text_of(
                 "branchSummaryEnd",
                 &wire::BranchSummaryEnd { session_id, operation_id, result, aborted: is_aborted, error },
             )
@@ -59,32 +60,33 @@ pub(crate) fn notification(event: Event, wanted: Wanted) -> Result<String, serde
                 OperationKind::Compaction => "compactionProgress",
                 OperationKind::Navigation => "branchSummaryProgress",
             };
-            written(method, &operation_progress(progress))
+            text_of(method, &operation_progress(progress))
         }
     }
 }
 
-/// A notification as it is sent.
+/// The text of a notification.
 ///
 /// # Errors
-/// When its parameters cannot be written.
-pub(crate) fn written<P: Serialize>(method: &str, params: &P) -> Result<String, serde_json::Error> {
+///
+/// If the parameters cannot be written.
+pub(crate) fn text_of<P: Serialize>(method: &str, params: &P) -> Result<String, serde_json::Error> {
     let params = serde_json::to_string(params)?;
     Ok(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}"))
 }
 
-/// A result or an error.
-fn parted<T>(outcome: Result<T, EngineError>) -> (Option<T>, Option<wire::ErrorBody>) {
+/// A result or an error, as two members.
+fn split_outcome<T>(outcome: Result<T, EngineError>) -> (Option<T>, Option<wire::ErrorBody>) {
     match outcome {
         Ok(result) => (Some(result), None),
         Err(error) => (None, Some(RpcError::from(error).to_body())),
     }
 }
 
-fn compaction_end(end: CompactionEnd, wanted: Wanted) -> wire::CompactionEnd {
-    let (done, error) = parted(end.outcome);
+fn compaction_end(end: CompactionEnd, preferences: ClientPreferences) -> wire::CompactionEnd {
+    let (done, error) = split_outcome(end.outcome);
     let (result, clipped) = match done {
-        Some(CompactionDone::Compacted(compaction)) => (Some(wanted.compaction(&compaction)), Vec::new()),
+        Some(CompactionDone::Compacted(compaction)) => (Some(preferences.compaction(&compaction)), Vec::new()),
         Some(CompactionDone::Clipped(clipped)) => (None, clipped.iter().map(convert::clipped).collect()),
         None => (None, Vec::new()),
     };
@@ -118,36 +120,36 @@ fn operation_progress(progress: OperationProgress) -> wire::OperationProgress {
     }
 }
 
-/// Members of an entry that every client gets, as their order is in files.
+/// Members of an entry that every client gets, in the order of files.
 const ALWAYS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
-/// What the client wants to be told in full.
+/// Parts that a client wants or does not want.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
-    /// Whole entries in `entryAppended`.
+pub(crate) struct ClientPreferences {
+    /// Whether `entryAppended` contains whole entries.
     entry_bodies: bool,
-    /// Ledgers in the results of compactions.
+    /// Whether results of compactions contain the ledger.
     ledgers: bool,
 }
 
-impl Wanted {
-    /// What a client says that it wants.
+impl ClientPreferences {
+    /// Takes the preferences from the client's capabilities.
     pub(crate) fn of(client: &ClientCapabilities) -> Self {
         Self { entry_bodies: client.entry_bodies.unwrap_or(true), ledgers: client.ledgers.unwrap_or(true) }
     }
 
-    /// An entry as `entryAppended` tells of it.
-    pub(crate) fn announced(self, entry: &Arc<Entry>) -> wire::Entry {
+    /// An entry for `entryAppended`.
+    pub(crate) fn entry(self, entry: &Arc<Entry>) -> wire::Entry {
         let header = (!self.entry_bodies).then(|| header(entry.raw().get())).flatten();
         header.map_or_else(|| entry.into(), Into::into)
     }
 
-    /// A compaction that is done, as its result and `compactionEnd` tell of it.
+    /// A finished compaction, for its result and `compactionEnd`.
     pub(crate) fn compaction(self, compaction: &Compaction) -> wire::CompactionResult {
-        let told = convert::compaction(compaction);
+        let result = convert::compaction(compaction);
         match (!self.ledgers).then(|| without_ledger(compaction.details.get())).flatten() {
-            Some(details) => wire::CompactionResult { details: details.as_ref().into(), ..told },
-            None => told,
+            Some(details) => wire::CompactionResult { details: details.as_ref().into(), ..result },
+            None => result,
         }
     }
 }

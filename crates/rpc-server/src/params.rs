@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::errors::RpcError;
-use crate::unknown::MOST_TOLD;
+use crate::unknown::MAX_REPORTED;
 
-/// Fails with `invalidParams` for a path that no system takes.
+/// Fails with `invalidParams` for a path that no system accepts.
 pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
     match path.contains('\0') {
         true => Err(RpcError::invalid_params(member, "a path without a NUL")),
@@ -22,13 +22,16 @@ pub(crate) fn check_path(member: &str, path: &str) -> Result<(), RpcError> {
     }
 }
 
-/// The parameters of a call, split into members. What a member holds is read once its type is known.
+/// The parameters of a call, split into members. Each value is read when its type is known.
 #[derive(Debug)]
 pub struct Params {
-    /// The members, or what was expected in their place.
-    members: Result<Vec<(Box<str>, Box<RawValue>)>, String>,
+    /// The members, or a description of what was expected instead.
+    members: Result<Vec<Member>, String>,
     bytes: usize,
 }
+
+/// Name and value.
+type Member = (Box<str>, Box<RawValue>);
 
 impl Default for Params {
     fn default() -> Self {
@@ -37,12 +40,12 @@ impl Default for Params {
 }
 
 impl Params {
-    fn of(members: Vec<(Box<str>, Box<RawValue>)>) -> Self {
+    fn of(members: Vec<Member>) -> Self {
         let bytes = members.iter().map(|(name, value)| name.len() + value.get().len()).sum();
         Self { members: Ok(members), bytes }
     }
 
-    /// Splits a JSON text. What is wrong with it is reported when the parameters are read.
+    /// Splits a JSON text. Errors are reported when the parameters are read.
     pub(crate) fn split(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_else(|error: serde_json::Error| {
             let is_object = text.starts_with('{');
@@ -74,11 +77,11 @@ impl Params {
         let members = self.members.as_deref().map_err(|expected| RpcError::invalid_params("params", expected))?;
         let mut unread = Vec::new();
         let read = serde_ignored::deserialize(Strict(deserializer_of(members)), |path| {
-            if unread.len() < MOST_TOLD {
+            if unread.len() < MAX_REPORTED {
                 unread.push(steps(&path));
             }
         });
-        // Only wrong parameters pay for the search of the path.
+        // Only wrong parameters pay for finding the path of the error.
         let read = read.map_err(|error| locate::<P, _>(Strict(deserializer_of(members)), &error));
         read.map(|params| (params, unread)).map_err(|(path, expected)| {
             RpcError::invalid_params(if path.is_empty() { "params".to_owned() } else { path }, expected)
@@ -124,7 +127,7 @@ impl<'de> Deserialize<'de> for Params {
 type MemberDeserializer<'de, I> = MapDeserializer<'de, I, serde_json::Error>;
 
 fn deserializer_of<'de>(
-    members: &'de [(Box<str>, Box<RawValue>)],
+    members: &'de [Member],
 ) -> MemberDeserializer<'de, impl Iterator<Item = (&'de str, MemberValue<'de>)>> {
     MapDeserializer::new(members.iter().map(|(name, value)| (&**name, MemberValue(value))))
 }
@@ -140,7 +143,7 @@ impl<'de> IntoDeserializer<'de, serde_json::Error> for MemberValue<'de> {
     }
 }
 
-/// The name by which `serde_json` asks for a raw value.
+/// The name with which `serde_json` asks for a raw value.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 macro_rules! forward_value {
@@ -161,7 +164,7 @@ impl<'de> Deserializer<'de> for MemberValue<'de> {
         deserialize_seq deserialize_map deserialize_identifier deserialize_ignored_any
     }
 
-    /// A raw value takes the text as it is: it is known to be JSON, and may be long.
+    /// A raw value takes the text without reading it: it is known to be JSON, and it may be long.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -173,11 +176,11 @@ impl<'de> Deserializer<'de> for MemberValue<'de> {
         }
     }
 
-    // `Strict` asks for none of these.
+    // `Strict` never asks for these.
     forward_to_deserialize_any! { unit_struct tuple tuple_struct struct enum }
 }
 
-/// The names and numbers on the way to a value.
+/// The names and indices that lead to a value.
 fn steps(path: &serde_ignored::Path<'_>) -> Vec<String> {
     use serde_ignored::Path;
     let (parent, step) = match path {
@@ -191,7 +194,7 @@ fn steps(path: &serde_ignored::Path<'_>) -> Vec<String> {
     steps
 }
 
-/// Reads a value that is not a parameter. The error is the path to what is wrong, empty for the value itself, and what
+/// Reads a value that is not a parameter. The error is the path to the wrong part, empty for the value itself, and what
 /// was expected there.
 pub(crate) fn parse_value<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -199,13 +202,13 @@ pub(crate) fn parse_value<T: DeserializeOwned>(text: &str) -> Result<T, (String,
     value.map_err(|error| locate::<T, _>(Strict(&mut serde_json::Deserializer::from_str(text)), &error))
 }
 
-/// Reads an object of free form. The error is what was expected.
+/// Reads an object of any form. The error describes what was expected.
 pub(crate) fn read_object(text: &str) -> Result<Value, String> {
     let object = serde_json::from_str::<Map<String, Value>>(text);
     object.map(Value::Object).map_err(|error| expectation(&error.to_string()))
 }
 
-/// The path to what made `error`, and what was expected there.
+/// The path to the part that caused `error`, and what was expected there.
 fn locate<'de, T, D>(deserializer: D, error: &serde_json::Error) -> (String, String)
 where
     T: DeserializeOwned,
@@ -227,7 +230,7 @@ fn quoted<'a>(message: &'a str, start: &str) -> Option<&'a str> {
     message.strip_prefix(start)?.split('`').next()
 }
 
-/// What the message says was expected, without the position in the text.
+/// What was expected according to the message, without the position in the text.
 fn expectation(message: &str) -> String {
     let message = message.split(" at line ").next().unwrap_or(message);
     if message.starts_with("duplicate field") {
@@ -242,7 +245,7 @@ fn expectation(message: &str) -> String {
     if message.contains("number out of range") {
         return "numbers that fit 64 bits of floating point".to_owned();
     }
-    // What was found may be a text that holds the word as well.
+    // The value that was found may contain the word as well.
     match message.rsplit_once("expected ").map_or(message, |(_, expected)| expected) {
         "u64" => "a whole number, 0 or more".to_owned(),
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
@@ -254,10 +257,14 @@ fn expectation(message: &str) -> String {
     }
 }
 
-/// A deserializer, or a visitor or seed on its way through it.
+/// Reads types exactly as the schemas describe them. Derived types also accept a list of members for a struct and an
+/// object for an enum. The schemas allow neither, so such a call is probably a mistake. On the other hand, a schema's
+/// integer may be written as `1.0`.
+///
+/// Wraps a deserializer, and its visitors and seeds.
 struct Strict<T>(T);
 
-/// Hands a call on, with a visitor in a wrapper that stays strict inside.
+/// Forwards a call, with a visitor in a wrapper that stays strict inside.
 macro_rules! forward {
     ($wrapper:ident: $($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -282,7 +289,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         self.0.deserialize_unit_struct(name, Strict(visitor))
     }
 
-    /// Raw values come this way. They are taken as they are, so that large ones cost nothing more.
+    /// Raw values come this way. They are taken unchanged, so that large ones cost nothing more.
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
         self.0.deserialize_newtype_struct(name, visitor)
     }
@@ -323,7 +330,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     }
 }
 
-/// Hands on what has nothing inside.
+/// Forwards scalars.
 macro_rules! forward_scalars {
     ($($method:ident($value:ty))*) => {$(
         fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
@@ -410,8 +417,8 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
     }
 }
 
-/// Reads a whole number, also one that is written with a fraction of zero or an exponent; what is
-/// larger than any counts as the largest.
+/// Reads a whole number. It may be written with a fraction of zero or with an exponent. A number that is too large
+/// counts as the largest one.
 struct Whole<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Whole<V> {

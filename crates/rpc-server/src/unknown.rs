@@ -1,5 +1,5 @@
-//! Names that nothing reads: members of parameters, settings, hooks and methods. A call that holds one is served
-//! all the same, and its client is told what was probably meant.
+//! Unknown names: members of parameters, settings, hooks and methods. A call that contains one is served all the same,
+//! and the client gets a hint at the name that was probably meant.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -10,19 +10,19 @@ use serde_json::Value;
 
 use crate::wire::{DiagnosticKind, RequestDiagnostic};
 
-/// Characters of a name that are shown and compared; clients choose names as long as they like.
+/// Maximum number of characters of a name that are shown and compared. Clients may send names of any length.
 const NAME_CHARACTERS: usize = 80;
-/// Names that are told of for one call.
-pub(crate) const MOST_TOLD: usize = 12;
-/// Names that are remembered as told, so that a client that always sends one hears of it once.
-const MOST_REMEMBERED: usize = 256;
+/// Maximum number of unknown names that are reported for one call.
+pub(crate) const MAX_REPORTED: usize = 12;
+/// Maximum number of names that are remembered as reported, so that each is reported once.
+const MAX_REMEMBERED: usize = 256;
 
-/// A name that nothing reads, by the way to it.
+/// An unknown name and where it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnknownName {
-    /// The names of the objects around it, and its own, joined by dots.
+    /// The path: the names of the enclosing objects and its own, joined by dots.
     pub(crate) path: String,
-    /// The known name that it was probably meant to be.
+    /// The known name that was probably meant.
     pub(crate) nearest: Option<String>,
 }
 
@@ -33,20 +33,20 @@ impl UnknownName {
         Self { path: steps.join("."), nearest }
     }
 
-    /// What a person reads, `what` being a member or a setting.
+    /// The message for a person. `what` is a member or a setting.
     pub(crate) fn message(&self, what: &str) -> String {
         let hint = self.nearest.as_ref().map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
         format!("there is no {what} {}, so it was passed over{hint}", self.path)
     }
 }
 
-/// The known name that `name` was probably meant to be: the one with the fewest typing errors, at most one in
-/// three characters. Case does not count.
+/// The known name that was probably meant by `name`: the one with the fewest typing errors, at most one in three
+/// characters. Case does not count.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = start_of(name).to_lowercase();
     let length = wanted.chars().count();
     let most = (length / 3).max(1);
-    // Each is compared once, and only those that can be near.
+    // Only names of similar length are compared, each once.
     let known: BTreeSet<&'a str> = known.into_iter().collect();
     let known = known.into_iter().filter(|candidate| candidate.chars().count().abs_diff(length) <= most);
     let distance = |candidate: &&'a str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
@@ -66,7 +66,7 @@ pub(crate) fn schema_of<P: JsonSchema>() -> Value {
 
 /// The unknown members at these paths in parameters with this schema.
 pub(crate) fn members(schema: &Value, paths: &[Vec<String>]) -> Vec<UnknownName> {
-    let unknown = paths.iter().take(MOST_TOLD).filter_map(|steps| {
+    let unknown = paths.iter().take(MAX_REPORTED).filter_map(|steps| {
         let (_, around) = steps.split_last()?;
         let mut known = BTreeSet::new();
         known_members(schema, around, &mut known);
@@ -90,7 +90,7 @@ fn known_members<'s>(schema: &'s Value, steps: &[String], known: &mut BTreeSet<&
     }
 }
 
-/// Every setting, as the README tells of them. `*` stands for a name that somebody chooses, `**` for all below.
+/// All settings, as the README lists them. `*` stands for a name that the user chooses, `**` for everything below.
 const SETTINGS: &[&str] = &[
     "sessionDir",
     "compaction.enabled",
@@ -138,8 +138,8 @@ const SETTINGS: &[&str] = &[
     "compactd.prompts.continued",
 ];
 
-/// The settings of a layer that are unknown. At the top only those count that look like a known name: settings
-/// files are shared with other programs.
+/// The unknown settings of a layer. At the top level only names count that look like a known one, because other
+/// programs share settings files.
 pub(crate) fn settings(layer: &Value) -> Vec<UnknownName> {
     let known: Vec<Vec<&str>> = SETTINGS.iter().map(|path| path.split('.').collect()).collect();
     let mut found = Vec::new();
@@ -162,18 +162,18 @@ fn unknown_settings(layer: &Value, known: &[Vec<&str>], steps: &mut Vec<String>,
             unknown_settings(value, &inner, steps, found);
         }
         steps.pop();
-        if found.len() >= MOST_TOLD {
+        if found.len() >= MAX_REPORTED {
             return;
         }
     }
 }
 
-/// The unknown names that the client knows about.
+/// The unknown names that were reported to the client.
 #[derive(Debug, Default)]
 pub(crate) struct ReportedNames(Mutex<HashSet<(&'static str, String)>>);
 
 impl ReportedNames {
-    /// The diagnostics of a call that are new.
+    /// The diagnostics of a call that were not reported before.
     pub(crate) fn new_diagnostics(
         &self,
         method: &'static str,
@@ -182,7 +182,7 @@ impl ReportedNames {
     ) -> Vec<RequestDiagnostic> {
         let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new =
-            |name: &UnknownName| reported.len() < MOST_REMEMBERED && reported.insert((method, name.path.clone()));
+            |name: &UnknownName| reported.len() < MAX_REMEMBERED && reported.insert((method, name.path.clone()));
         let what = match kind {
             DiagnosticKind::UnknownMember => "member",
             DiagnosticKind::UnknownSetting => "setting",

@@ -11,7 +11,7 @@ use compaction_engine::session::SessionAccess;
 use compaction_engine::{AppendOutcome, Engine};
 use session_store::{NewEntry, Parent, Precondition};
 
-use super::messages::{self, Given, append_with_one_write, message_members};
+use super::messages::{self, SubmittedMessages, append_with_one_write, message_members};
 use super::read::{branch_end, entry_not_found};
 use crate::call::{CallContext, SHORT_BYTES, blocking};
 use crate::convert;
@@ -24,7 +24,7 @@ pub(crate) async fn append_message(
     params: AppendMessageParams,
 ) -> Result<AppendMessageResult, RpcError> {
     let is_short = params.message.get().len() <= SHORT_BYTES && params.format.unwrap_or_default() == MessageFormat::Pi;
-    let given = Given::one(params.message, params.format);
+    let given = SubmittedMessages::one(params.message, params.format);
     let (appended, outcome) = append_given(&call, given, params.expected_leaf_id, is_short).await?;
     let mut ids = appended.ids;
     let leaf_id = ids.last().cloned().unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) async fn append_messages(
     if params.messages.is_empty() {
         return Err(RpcError::invalid_params("messages", "at least one message"));
     }
-    let given = Given::list(params.messages, params.format)?;
+    let given = SubmittedMessages::list(params.messages, params.format)?;
     let (appended, outcome) = append_given(&call, given, params.expected_leaf_id, false).await?;
     Ok(AppendMessagesResult {
         leaf_id: appended.ids.last().cloned().unwrap_or_default(),
@@ -54,20 +54,20 @@ pub(crate) async fn append_messages(
     })
 }
 
-/// The entries that messages became, and the positions of the messages.
+/// The entries that the messages became, and the position of the message of each entry.
 struct AppendedMessages {
     ids: Vec<String>,
     sources: Vec<u64>,
 }
 
-/// Appends what a caller gave, and begins the compaction that it makes due.
+/// Appends messages, and begins the compaction that they make due.
 async fn append_given(
     call: &CallContext,
-    given: Given,
+    given: SubmittedMessages,
     expected_leaf_id: Option<String>,
     is_short: bool,
 ) -> Result<(AppendedMessages, AppendOutcome), RpcError> {
-    // What is wrong is refused before the call waits for its turn, and off the server's loop if it is long.
+    // Wrong messages are refused before the call waits for its turn. Long messages are checked on a thread.
     let given = if is_short { given.checked()? } else { blocking(move || given.checked()).await? };
     let due = Arc::new(Mutex::new(None));
     let begun = Arc::clone(&due);
@@ -84,10 +84,10 @@ async fn append_given(
         Ok((AppendedMessages { ids, sources }, outcome))
     };
     let appended = if is_short { call.write_briefly(append).await } else { call.write(append).await };
-    // What was told to have started must end, also if the disk has refused the message since.
+    // A compaction that was announced must end, even if the disk has refused the message since.
     let due = due.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(due) = due {
-        // Nobody waits for it, since its end is told by a notification.
+        // Nothing waits for the task: a notification reports its end.
         drop(call.server.engine()?.start_compaction(due));
     }
     appended
@@ -106,7 +106,7 @@ fn append_converted(
     Ok(access.append_all_with(|session| append_with_one_write(session, &[], converted, &condition))?)
 }
 
-/// Appends an entry that is no message at the leaf.
+/// Appends an entry that is not a message at the leaf.
 pub(crate) async fn append_entry(call: CallContext, params: AppendEntryParams) -> Result<AppendedResult, RpcError> {
     let appended = call.write(move |access| {
         let entry = RawObject::parse(params.entry.get())
@@ -135,12 +135,12 @@ fn leaf_is(expected_leaf_id: Option<String>) -> Precondition {
     }
 }
 
-/// The result for an entry that was appended and so is the leaf.
+/// The result for an appended entry, which is the leaf.
 pub(crate) fn appended(entry: &compaction_core::entry::Entry) -> AppendedResult {
     AppendedResult { entry_id: entry.id().to_string(), leaf_id: entry.id().to_string() }
 }
 
-/// An edit must hide or rewrite an entry on the branch that shows something to the model.
+/// Fails unless the edit hides or rewrites an entry of the current branch that the model sees.
 fn check_edit(edit: &RawObject<'_>, access: &SessionAccess<'_>) -> Result<(), RpcError> {
     messages::check_replacement(edit)?;
     let target = EntryId::new(edit.string("targetId").unwrap_or_default());
@@ -202,7 +202,7 @@ fn pin_in_turn(
     })
 }
 
-/// An entry can be pinned that lies on the path, says something and fits beside the others.
+/// Fails unless the entry is on the path, has text, and fits beside the other pins.
 fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens: u64) -> Result<(), RpcError> {
     let (session, open) = (access.session(), access.open());
     let is_on_path = session.is_on_branch(entry.id(), session.leaf_id()).map_err(|error| open.store_error(&error))?;
@@ -219,7 +219,7 @@ fn check_pin(access: &SessionAccess<'_>, entry: &Entry, pins: &Pins, max_tokens:
     Ok(())
 }
 
-/// Gives the pinned entries of a branch.
+/// Returns the pinned entries of a branch.
 pub(crate) async fn get_pins(call: CallContext, params: GetPinsParams) -> Result<GetPinsResult, RpcError> {
     let max_tokens = call.server.settings_now().await?.pin_tokens();
     call.read(move |session, open| {

@@ -22,7 +22,7 @@ use crate::wire::*;
 pub(crate) async fn fork(call: CallContext, params: ForkSessionParams) -> Result<OpenSessionResult, RpcError> {
     let (server, session_id) = (Arc::clone(&call.server), params.session_id.clone());
     let forked = fork_claimed(call, params).await;
-    // Messages that came while the hook thought may have made a compaction due.
+    // Messages that came while the client answered the hook may have made a compaction due.
     if let Some(session) = server.sessions.get(&session_id) {
         server.engine()?.check_again(&session).await;
     }
@@ -39,7 +39,7 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
     let (turn, slot) = match call.server.has_hook(BEFORE_FORK) {
         false => (turn, slot),
         true => {
-            // The client may well open a session while it thinks about this one.
+            // The client may open another session while it answers the hook.
             drop((turn, slot));
             operation.unless_cancelled(allowed_by_hook(&call, &params, &open)).await?
         }
@@ -61,7 +61,7 @@ async fn fork_claimed(call: CallContext, params: ForkSessionParams) -> Result<Op
     .await
 }
 
-/// Asks the hook, and waits for the turn to add a session and to read the one that is forked.
+/// Asks the hook, then waits for the turn to add a session and to read the source.
 async fn allowed_by_hook(
     call: &CallContext,
     params: &ForkSessionParams,
@@ -82,7 +82,7 @@ async fn allowed_by_hook(
     }
 }
 
-/// Tells what a navigation would do.
+/// Describes what a navigation would do.
 pub(crate) async fn prepare(
     call: CallContext,
     params: PrepareNavigationParams,
@@ -107,7 +107,7 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// Moves the leaf to another place in the tree.
+/// Moves the leaf to another entry of the tree.
 pub(crate) async fn navigate(call: CallContext, params: NavigateTreeParams) -> Result<NavigateTreeResult, RpcError> {
     let engine = Arc::clone(call.server.engine()?);
     let settings = engine.settings_now().await?;

@@ -65,7 +65,7 @@ fn decided(decision: &trigger::TriggerDecision, is_window_known: bool) -> CheckC
     }
 }
 
-/// The settings of a call: those of the server with the call's own over them.
+/// The settings of a call: the server's settings with the call's own on top.
 pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObject>) -> Result<Settings, RpcError> {
     let settings = call.server.settings_now().await?;
     let Some(given) = given else {
@@ -78,13 +78,13 @@ pub(crate) async fn settings_of_call(call: &CallContext, given: Option<&FreeObje
     Ok(settings)
 }
 
-/// Tells what a compaction would do.
+/// Describes what a compaction would do.
 pub(crate) async fn prepare(
     call: CallContext,
     params: PrepareCompactionParams,
 ) -> Result<PrepareCompactionResult, RpcError> {
     let settings = settings_of_call(&call, params.settings.as_ref()).await?;
-    // Without a summarizer that this client can use there is still something to tell.
+    // The result is useful even if the client can use no summarizer.
     let chain = call.server.engine()?.summarizers(None, &settings).unwrap_or_default();
     let limits = chain.first().map(|summarizer| summarizer.limits()).unwrap_or_default();
     call.read(move |session, open| {
@@ -115,7 +115,7 @@ pub(crate) async fn prepare(
     .await
 }
 
-/// What any summary keeps at least once it is repaired.
+/// The least that any summary keeps after its repair.
 fn forecast(preview: &Preview) -> Forecast {
     let retention = preview.forecast();
     Forecast { score: retention.score(), retention: convert::retention(&retention) }
@@ -131,7 +131,7 @@ fn request(request: prompts::SummaryRequest) -> wire::SummaryRequest {
     }
 }
 
-/// Puts a summary in the place of the older part of the context.
+/// Replaces the older part of the context by a summary.
 pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
     if params.commit == Some(false) {
         return compact_copy(call, params).await;
@@ -152,12 +152,12 @@ pub(crate) async fn compact(call: CallContext, params: CompactParams) -> Result<
     if !waits {
         return Ok(CompactResult::Started(StartedResult { operation_id }));
     }
-    // The task ends by itself when the call is cancelled, and has told of its end before it does.
+    // The task ends by itself when the call is cancelled, after it has reported its end.
     let compaction = ended_compaction(running).await?;
-    Ok(CompactResult::Done(Box::new(call.server.configuration()?.wanted.compaction(&compaction))))
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.preferences.compaction(&compaction))))
 }
 
-/// What came of a compaction that runs.
+/// The outcome of a running compaction.
 pub(super) async fn ended_compaction(
     running: JoinHandle<Result<Arc<Compaction>, EngineError>>,
 ) -> Result<Arc<Compaction>, RpcError> {
@@ -173,7 +173,7 @@ pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<Ab
     let has_waiting = call.server.pending_operations.abort(&session_id);
     let mut session = call.server.sessions.get(&session_id);
     if session.is_none() {
-        // It may be about to be opened by a call that came before this one.
+        // An earlier call may be about to open it.
         drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
         session = call.server.sessions.get(&session_id);
     }
@@ -182,7 +182,7 @@ pub(crate) async fn abort(call: CallContext, params: SessionParams) -> Result<Ab
     Ok(AbortResult { aborted: was_running || has_waiting })
 }
 
-/// Brings back the context that a compaction has made small.
+/// Restores the context from before a compaction.
 pub(crate) async fn undo(call: CallContext, params: UndoCompactionParams) -> Result<UndoCompactionResult, RpcError> {
     let parent = call.cancel.clone();
     call.write(move |access| undo_in_turn(access, params.entry_id.map(EntryId::new), &parent)).await
@@ -225,7 +225,7 @@ fn plan(access: &SessionAccess<'_>, compaction_id: Option<&EntryId>) -> Result<U
     undo.ok_or_else(|| RpcError::invalid_params("entryId", expected))
 }
 
-/// What the messages of a call with `previous` begin with.
+/// What the messages of a call with `previous` must begin with.
 const SUMMARY: &str = "the summary of the call that gave `previous`, as its `messages` hold it";
 
 /// Compacts messages that the caller owns.
@@ -238,8 +238,8 @@ pub(crate) async fn compact_messages(
     let format = format_of(params.format);
     let (messages, previous) = (params.messages, params.previous);
     let cwd = call.server.configuration()?.cwd.display().to_string();
-    let owned = blocking(move || Owned::of(messages, format, previous.as_ref(), cwd)).await?;
-    let Owned { session, led_by, ids, sources } = owned;
+    let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;
+    let MessageSession { session, instructions, ids, sources } = owned;
     let request = CompactionRequest {
         custom_instructions: params.instructions,
         summary: None,
@@ -249,26 +249,26 @@ pub(crate) async fn compact_messages(
     let open = Arc::new(OpenSession::private(session));
     open.auto_compaction.set(params.model.map(AgentModel::from));
     let compaction = run(&call, &open, request, &settings, chain).await?;
-    let wanted = call.server.configuration()?.wanted;
+    let preferences = call.server.configuration()?.preferences;
     let slot = Arc::clone(&open.slot).read_owned().await;
     blocking(move || {
         let session = open.opened(slot.as_ref())?;
         let projection = project(session, &open, session.leaf_id())?;
         let written = owned_context(&projection, format);
         let kept = ids.iter().position(|id| *id == compaction.first_kept_entry_id);
-        let kept_from = kept.and_then(|kept| sources.get(kept)).map_or(0, |source| source + led_by.len());
+        let kept_from = kept.and_then(|kept| sources.get(kept)).map_or(0, |source| source + instructions.len());
         Ok(CompactMessagesResult {
-            messages: led_by.into_iter().chain(written.messages.into_iter().map(AnyMessage::from)).collect(),
+            messages: instructions.into_iter().chain(written.messages.into_iter().map(AnyMessage::from)).collect(),
             system: written.system,
             kept_from: kept_from as u64,
             previous: Previous::of(&compaction).to_wire()?,
-            report: wanted.compaction(&compaction),
+            report: preferences.compaction(&compaction),
         })
     })
     .await
 }
 
-/// Serves `compact` with `commit: false`: compacts a copy of the branch.
+/// Serves `compact` with `commit: false` by compacting a copy of the branch.
 pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Result<CompactResult, RpcError> {
     if params.wait == Some(false) {
         return Err(RpcError::invalid_params(
@@ -288,15 +288,15 @@ pub(crate) async fn compact_copy(call: CallContext, params: CompactParams) -> Re
     let open = Arc::new(OpenSession::private(copy));
     open.auto_compaction.set(model);
     let compaction = run(&call, &open, params.into(), &settings, chain).await?;
-    Ok(CompactResult::Done(Box::new(call.server.configuration()?.wanted.compaction(&compaction))))
+    Ok(CompactResult::Done(Box::new(call.server.configuration()?.preferences.compaction(&compaction))))
 }
 
-/// The summarizers that a call names, or else the settings.
+/// The summarizers that the call names, or those of the settings.
 fn chain(call: &CallContext, named: Option<&SummarizerChoice>, settings: &Settings) -> Result<Chain, RpcError> {
     Ok(call.server.engine()?.summarizers(named.map(SummarizerChoice::names).as_deref(), settings)?)
 }
 
-/// Compacts a session that this call has for itself.
+/// Compacts a session that only this call uses.
 async fn run(
     call: &CallContext,
     open: &Arc<OpenSession>,
@@ -312,7 +312,7 @@ async fn run(
         begun.cancel();
     }
     let mut running = pin!(ended_compaction(engine.start_compaction(begun)));
-    // No list of sessions holds this one, so that a server that ends cannot end its operation by that.
+    // The list of sessions does not contain this one, so the end of the server does not abort its operation.
     tokio::select! {
         biased;
         ended = &mut running => ended,
@@ -323,17 +323,17 @@ async fn run(
     }
 }
 
-/// Messages of a caller, in a session of their own.
-struct Owned {
+/// The messages of a caller in a session in memory.
+struct MessageSession {
     session: Session,
-    /// Instructions that stand before everything else; they stay as they are.
-    led_by: Vec<AnyMessage>,
-    /// Entries of the other messages, and the positions of these.
+    /// Leading instructions. They are returned unchanged.
+    instructions: Vec<AnyMessage>,
+    /// The entries of the other messages, and the positions of these messages.
     ids: Vec<EntryId>,
     sources: Vec<usize>,
 }
 
-impl Owned {
+impl MessageSession {
     fn of(
         mut messages: Vec<AnyMessage>,
         format: Format,
@@ -343,18 +343,18 @@ impl Owned {
         if messages.is_empty() || messages.len() > MAX_MESSAGES {
             return Err(RpcError::invalid_params("messages", format!("1 to {MAX_MESSAGES} messages")));
         }
-        let led = messages.iter().take_while(|message| is_instruction(message)).count();
-        let others = messages.split_off(led);
+        let instruction_count = messages.iter().take_while(|message| is_instruction(message)).count();
+        let others = messages.split_off(instruction_count);
         let previous = previous.map(Previous::read).transpose()?;
         let mut converted = converted(&others, format, messages.len(), previous.is_some())?;
         if let Some(previous) = &previous {
-            take_summary(&mut converted, &previous.summary)?;
+            remove_summary(&mut converted, &previous.summary)?;
         }
         let options = CreateOptions { cwd, ..CreateOptions::default() };
         let create = || {
             let mut session = MemoryStore.create(&options)?;
             let earlier = previous.as_ref().map(|previous| previous.entries(&session.new_entry_id()));
-            let earlier: Vec<NewEntry<'_>> = earlier.iter().flat_map(Earlier::as_new).collect();
+            let earlier: Vec<NewEntry<'_>> = earlier.iter().flat_map(PreviousEntries::as_new).collect();
             if earlier.is_empty() && converted.is_empty() {
                 return Ok((session, Vec::new()));
             }
@@ -364,7 +364,7 @@ impl Owned {
         };
         let created: Result<_, session_store::StoreError> = create();
         let (session, ids) = created.map_err(|error| RpcError::from_store(&error, ""))?;
-        Ok(Self { session, led_by: messages, ids, sources: converted.iter().map(|one| one.source).collect() })
+        Ok(Self { session, instructions: messages, ids, sources: converted.iter().map(|one| one.source).collect() })
     }
 }
 
@@ -376,20 +376,20 @@ fn is_instruction(message: &AnyMessage) -> bool {
 fn converted(
     messages: &[AnyMessage],
     format: Format,
-    led: usize,
+    instruction_count: usize,
     may_begin_with_summary: bool,
 ) -> Result<Vec<Converted>, RpcError> {
     let texts: Vec<&str> = messages.iter().map(AnyMessage::get).collect();
     let wrong = |error: FormatError| {
-        let path = format!("messages[{}]", error.index + led);
+        let path = format!("messages[{}]", error.index + instruction_count);
         let path = if error.path.is_empty() { path } else { format!("{path}.{}", error.path) };
         RpcError::invalid_params(path, format!("{}; found {}", error.expected, error.found))
     };
-    // The summary of a compaction is no message that could be stored, but one that we gave.
+    // The first message may be the summary of a compaction, which could not be stored as a message.
     if let Some((first, rest)) = texts.split_first().filter(|_| format == Format::Pi && may_begin_with_summary) {
         let first = RawValue::from_string((*first).to_owned());
         let first = first.map_err(|error| RpcError::Internal { message: error.to_string() })?;
-        let first = convert::read_message(first, &format!("messages[{led}]"))?;
+        let first = convert::read_message(first, &format!("messages[{instruction_count}]"))?;
         let rest = formats::read(format, rest, &mut Calls::default(), None);
         let rest = rest.map_err(|error| wrong(FormatError { index: error.index + 1, ..error }))?;
         let rest = rest.into_iter().map(|one| Converted { source: one.source + 1, ..one });
@@ -398,8 +398,8 @@ fn converted(
     formats::read(format, &texts, &mut Calls::default(), Some(session_store::now())).map_err(wrong)
 }
 
-/// Takes the summary, which the messages begin with, out of them: it stands in an entry of its own.
-fn take_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
+/// Removes the summary from the start of the messages, because an entry of its own holds it.
+fn remove_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), RpcError> {
     let missing = || RpcError::invalid_params("messages", SUMMARY);
     let first = converted.first_mut().ok_or_else(missing)?;
     let shown = Arc::new(Message::compaction_summary(summary, 0, None));
@@ -424,7 +424,7 @@ fn take_summary(converted: &mut Vec<Converted>, summary: &str) -> Result<(), Rpc
     Ok(())
 }
 
-/// A message without one of its blocks: what the person said beside the summary.
+/// A message without one of its blocks: the rest of a message that contains the summary.
 fn without_block(message: &Message, position: usize) -> Option<Message> {
     let stored = RawObject::parse(message.raw().get()).ok()?;
     let mut blocks: Vec<&RawValue> = serde_json::from_str(stored.get("content")?).ok()?;
@@ -433,7 +433,7 @@ fn without_block(message: &Message, position: usize) -> Option<Message> {
     Some(message.with_content(&content))
 }
 
-/// The last compaction of messages, as the next call needs it.
+/// The last compaction of messages, for the next call.
 struct Previous {
     summary: String,
     tokens_before: u64,
@@ -468,20 +468,20 @@ impl Previous {
         format!("\"summary\":{summary},\"tokensBefore\":{},\"details\":{details}", self.tokens_before)
     }
 
-    /// The entries that stand for it: a compaction that keeps nothing but `anchor`, an entry before it that
-    /// no model sees.
-    fn entries(&self, anchor: &EntryId) -> Earlier {
+    /// The entries that represent it: a compaction that keeps only `anchor`, which is an earlier entry that no model
+    /// sees.
+    fn entries(&self, anchor: &EntryId) -> PreviousEntries {
         let (members, kept) = (self.members(), json::encode_string(anchor.as_str()));
-        Earlier { anchor: anchor.clone(), compaction: format!("{{{members},\"firstKeptEntryId\":{kept}}}") }
+        PreviousEntries { anchor: anchor.clone(), compaction: format!("{{{members},\"firstKeptEntryId\":{kept}}}") }
     }
 }
 
-struct Earlier {
+struct PreviousEntries {
     anchor: EntryId,
     compaction: String,
 }
 
-impl Earlier {
+impl PreviousEntries {
     fn as_new(&self) -> [NewEntry<'_>; 2] {
         let anchor = NewEntry::new("custom", "{\"customType\":\"compactd.messages\"}");
         [NewEntry { id: Some(self.anchor.clone()), ..anchor }, NewEntry::new("compaction", &self.compaction)]

@@ -14,15 +14,15 @@ use crate::call::{CallContext, blocking};
 use crate::client;
 use crate::convert;
 use crate::errors::RpcError;
-use crate::notifications::Wanted;
+use crate::notifications::ClientPreferences;
 use crate::params::{self, check_path};
 use crate::server::{Catalog, Configuration, Server};
-use crate::unknown::{self, MOST_TOLD};
+use crate::unknown::{self, MAX_REPORTED};
 use crate::wire::*;
 
 /// The version of the protocol that this server speaks.
 pub(crate) const PROTOCOL_VERSION: u64 = 1;
-/// Its minor version: it grows with what is added, see `protocol/CHANGELOG.md`.
+/// Its minor version. It grows with each addition, see `protocol/CHANGELOG.md`.
 pub(crate) const PROTOCOL_MINOR_VERSION: u64 = 1;
 
 /// Who the server is.
@@ -80,7 +80,7 @@ fn configure(server: &Server, params: &InitializeParams) -> Result<(Configuratio
     let configuration = Configuration {
         session_dir: directory(params.session_dir.as_ref(), "PI_CODING_AGENT_SESSION_DIR").or(setting),
         agent_dir: agent_dir.unwrap_or_else(|| cwd.join(".pi").join("agent")),
-        wanted: Wanted::of(&params.capabilities),
+        preferences: ClientPreferences::of(&params.capabilities),
         hooks: params.capabilities.hooks.clone(),
         process_id: params.process_id,
         durability: first.durability(),
@@ -97,7 +97,7 @@ fn is_switched_off() -> bool {
     std::env::var("COMPACTD_DISABLE_AUTOCOMPACT").as_deref() == Ok("1")
 }
 
-/// Lays settings over those in force.
+/// Applies settings on top of the current ones.
 pub(crate) async fn update_settings(
     call: CallContext,
     params: UpdateSettingsParams,
@@ -123,14 +123,14 @@ pub(crate) async fn update_settings(
         })
     });
     let updated = updating.await?;
-    // The window of the model may be smaller than the context by now.
+    // The model's new window may be smaller than the context.
     if let Some(session) = changed {
         server.engine()?.check_size(&session).await;
     }
     Ok(updated)
 }
 
-/// What tells of files that could not be used, and of settings that nothing reads.
+/// Descriptions of files that could not be used and of unknown settings.
 fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
     let unknown = layers.layers().into_iter().flat_map(|(path, layer)| {
         let place = path.map_or_else(|| "settings".to_owned(), |path| path.display().to_string());
@@ -140,7 +140,7 @@ fn diagnostics(layers: &SettingsLayers) -> Vec<String> {
 }
 
 fn unknown_hooks(names: &[String]) -> Vec<String> {
-    let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MOST_TOLD);
+    let unknown = names.iter().filter(|name| !client::HOOKS.contains(&name.as_str())).take(MAX_REPORTED);
     let told = |name: &String| {
         let hint = unknown::nearest(name, client::HOOKS.iter().copied());
         let hint = hint.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
@@ -155,12 +155,12 @@ fn read_settings(given: &FreeObject) -> Result<serde_json::Value, RpcError> {
     Ok(params::read_object(given.get()).map_err(wrong)?)
 }
 
-/// The open session that shall be compacted by itself, or no more.
+/// The open session whose automatic compaction is switched on or off.
 async fn session_to_compact(call: &CallContext, params: &UpdateSettingsParams) -> Result<Arc<OpenSession>, RpcError> {
     let session_id = params.session_id.clone();
     let session_id =
         session_id.ok_or_else(|| RpcError::invalid_params("sessionId", "the session that autoCompaction is about"))?;
-    // It may be about to be opened by a call that came before this one.
+    // An earlier call may be about to open it.
     drop(call.unless_cancelled(async { Ok(call.server.opening.read().await) }).await?);
     call.server.sessions.get(&session_id).ok_or(RpcError::SessionNotOpen { session_id })
 }
@@ -181,18 +181,18 @@ pub(crate) async fn shutdown(call: CallContext, _: NoParams) -> Result<Null, Rpc
     Ok(Null)
 }
 
-/// Gives the OpenRPC document.
+/// Returns the OpenRPC document.
 pub(crate) async fn discover(call: CallContext, _: NoParams) -> Result<FreeObject, RpcError> {
     let document = call.server.catalog.document;
     blocking(move || Ok(convert::free_object(&document()))).await
 }
 
-/// Tells that the server is there.
+/// Answers at once.
 pub(crate) async fn ping(_: CallContext, _: NoParams) -> Result<Null, RpcError> {
     Ok(Null)
 }
 
-/// Tells what the server holds and does.
+/// Describes the state of the server.
 pub(crate) async fn get_status(call: CallContext, _: NoParams) -> Result<ServerStatus, RpcError> {
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));

@@ -1,6 +1,6 @@
-//! Messages and entries that clients send: their checks, and the formats of other interfaces on the way in and out.
+//! Checks of messages and entries that clients send, and the formats of other interfaces in both directions.
 //!
-//! What clients append must be usable by readers of the session format. What a file holds already is read whatever it is
+//! What clients append must be usable by readers of the session format. What a file holds already is read in any form
 //! (docs/session-format.md, "Messages").
 
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::convert;
 use crate::errors::RpcError;
 use crate::wire::{AnyMessage, ContextFormat, MessageFormat, check_usage};
 
-/// What a member must be; where it is something else, what was expected. `path` names the member.
+/// Checks the member at a path. The error says what was expected.
 type Check = fn(&str, &str) -> Result<(), RpcError>;
 
 /// Roles that have content.
 const ROLES_WITH_CONTENT: [&str; 5] = ["user", "assistant", "toolResult", "custom", "system"];
 
-/// Checks content and time of a message that a client wants to append; `path` names it. Whether roles and
-/// blocks are known is asked elsewhere.
+/// Checks the content and the time of a message; `path` names the message. Roles and types of blocks are checked
+/// elsewhere.
 pub(super) fn check_message(role: &str, members: &RawObject<'_>, path: &str) -> Result<(), RpcError> {
     if let Some(content) = members.get("content").filter(|_| ROLES_WITH_CONTENT.contains(&role)) {
         content_of(&format!("{path}.content"), content)?;
@@ -36,7 +36,7 @@ pub(super) fn check_message(role: &str, members: &RawObject<'_>, path: &str) -> 
     time.map_or(Ok(()), |time| epoch_milliseconds(&format!("{path}.timestamp"), time))
 }
 
-/// Checks type and members of a new entry; returns the type.
+/// Checks the type and the members of a new entry. Returns the type.
 pub(super) fn check_members(entry: &RawObject<'_>) -> Result<String, RpcError> {
     let kind = entry.string("type").ok_or_else(|| RpcError::invalid_params("entry.type", "a string"))?;
     let members: &[(&str, Check)] = match EntryKind::from_name(&kind) {
@@ -59,7 +59,7 @@ pub(super) fn check_members(entry: &RawObject<'_>) -> Result<String, RpcError> {
     Ok(kind)
 }
 
-/// Checks what an edit puts in the place of an entry's content.
+/// Checks the content with which an edit replaces that of an entry.
 pub(super) fn check_replacement(edit: &RawObject<'_>) -> Result<(), RpcError> {
     let replacement = edit.get("replacement").unwrap_or("");
     if replacement == "null" {
@@ -123,16 +123,16 @@ pub(super) fn check_message_count(count: usize) -> Result<(), RpcError> {
     }
 }
 
-/// Messages of a call, as they came.
+/// The messages of a call, as they came.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct SubmittedMessages {
     messages: Vec<AnyMessage>,
     format: Format,
-    /// Where the parameter is, for errors: `message` or `messages`.
+    /// The name of the parameter, for errors: `message` or `messages`.
     path: &'static str,
 }
 
-impl Given {
+impl SubmittedMessages {
     /// One message.
     pub(super) fn one(message: AnyMessage, format: Option<MessageFormat>) -> Self {
         Self { messages: vec![message], format: format_of(format), path: "message" }
@@ -144,20 +144,20 @@ impl Given {
         Ok(Self { messages, format: format_of(format), path: "messages" })
     }
 
-    /// Reads the messages. Fails on what a context would not show.
-    pub(super) fn checked(self) -> Result<Checked, RpcError> {
+    /// Reads the messages. Fails on parts that no context would show.
+    pub(super) fn checked(self) -> Result<CheckedMessages, RpcError> {
         if self.format == Format::Pi {
             let mut given = self;
             let converted = given.stored()?;
-            return Ok(Checked { given, converted, has_gaps: false });
+            return Ok(CheckedMessages { given, converted, has_gaps: false });
         }
         let mut calls = Calls::default();
         let converted = self.convert(&mut calls)?;
-        Ok(Checked { given: self, converted, has_gaps: calls.has_gaps() })
+        Ok(CheckedMessages { given: self, converted, has_gaps: calls.has_gaps() })
     }
 
-    /// The same without the checks of what is stored, for those who only look at the messages.
-    pub(super) fn to_weigh(&self) -> Result<Vec<Arc<Message>>, RpcError> {
+    /// Reads the messages without the checks for storing them.
+    pub(super) fn to_estimate(&self) -> Result<Vec<Arc<Message>>, RpcError> {
         if self.format == Format::Pi {
             let read = |(position, message): (usize, &AnyMessage)| {
                 convert::read_message(message.clone(), &self.path_of(position)).map(Arc::new)
@@ -170,10 +170,11 @@ impl Given {
 
     fn convert(&self, calls: &mut Calls) -> Result<Vec<Converted>, RpcError> {
         let texts: Vec<&str> = self.messages.iter().map(AnyMessage::get).collect();
-        formats::read(self.format, &texts, calls, Some(session_store::now())).map_err(|error| self.wrong(&error))
+        formats::read(self.format, &texts, calls, Some(session_store::now()))
+            .map_err(|error| self.located_error(&error))
     }
 
-    /// The messages as they are stored. They may be large, so that they are not held twice.
+    /// The messages as they are stored. They are moved, not copied, because they may be large.
     fn stored(&mut self) -> Result<Vec<Converted>, RpcError> {
         let messages = std::mem::take(&mut self.messages);
         let check = |(source, message): (usize, AnyMessage)| {
@@ -183,11 +184,11 @@ impl Given {
                 let expected = "a stored role; summaries are entries of their own";
                 return Err(RpcError::invalid_params(format!("{path}.role"), expected));
             }
-            // Read once for both checks: the text may be long.
+            // Split once for both checks, because the text may be long.
             let members = RawObject::parse(message.raw().get());
             let members = members.map_err(|_| RpcError::invalid_params(path.as_str(), "an object"))?;
             check_message(message.role(), &members, &path)?;
-            formats::check_pi(&members, source).map_err(|error| self.wrong(&error))?;
+            formats::check_pi(&members, source).map_err(|error| self.located_error(&error))?;
             drop(members);
             Ok(Converted { message, source })
         };
@@ -198,30 +199,30 @@ impl Given {
         if self.path == "message" { self.path.to_owned() } else { format!("{}[{position}]", self.path) }
     }
 
-    fn wrong(&self, error: &FormatError) -> RpcError {
+    fn located_error(&self, error: &FormatError) -> RpcError {
         let path = self.path_of(error.index);
         let path = if error.path.is_empty() { path } else { format!("{path}.{}", error.path) };
         RpcError::invalid_params(path, format!("{}; found {}", error.expected, error.found))
     }
 }
 
-/// Messages of a call that were read.
+/// The messages of a call after reading.
 #[derive(Debug)]
-pub(super) struct Checked {
-    given: Given,
+pub(super) struct CheckedMessages {
+    given: SubmittedMessages,
     converted: Vec<Converted>,
-    /// Whether results among them name no tool, or no call, that is among them too.
+    /// Whether a result names no tool, or a call that is not among the messages.
     has_gaps: bool,
 }
 
-impl Checked {
-    /// The messages of ours, for a session of their own.
+impl CheckedMessages {
+    /// The messages, for a new session.
     pub(super) fn into_messages(self) -> Vec<Converted> {
         self.converted
     }
 
-    /// The messages of ours that are to be stored in a session. Results that name no tool, or no call,
-    /// get it from the calls in its context.
+    /// The messages, for an existing session. Results that name no tool, or no call, get it from the calls in the
+    /// context.
     pub(super) fn into_stored(self, access: &SessionAccess<'_>) -> Result<Vec<Converted>, RpcError> {
         if !self.has_gaps {
             return Ok(self.converted);
@@ -261,7 +262,7 @@ pub(super) fn format_of(format: Option<MessageFormat>) -> Format {
     }
 }
 
-/// The shape that a context is wanted in, if it is that of an interface.
+/// The interface whose format is wanted. `None` for the formats of the server.
 pub(super) fn interface_of(format: ContextFormat) -> Option<Format> {
     match format {
         ContextFormat::Agent | ContextFormat::Llm => None,
@@ -273,12 +274,12 @@ pub(super) fn interface_of(format: ContextFormat) -> Option<Format> {
     }
 }
 
-/// A context in the shape of an interface, ready to be sent.
+/// A context in the format of an interface, ready to be sent.
 pub(super) fn context(projection: &Projection, format: Format) -> Written {
     formats::write(format, &LlmContext::with_system(projection).into_messages()).for_request(format)
 }
 
-/// A context in the shape of messages that a caller owns: what stays comes back as it was given.
+/// A context in the format of a caller's messages. Messages that stay are returned as they were given.
 pub(super) fn owned_context(projection: &Projection, format: Format) -> Written {
     match format {
         Format::Pi => {
@@ -289,7 +290,7 @@ pub(super) fn owned_context(projection: &Projection, format: Format) -> Written 
     }
 }
 
-/// What follows the entries before `position`; `None` where they look otherwise without what follows.
+/// The messages after the entries before `position`. `None` if the later entries change the earlier messages.
 pub(super) fn context_since(projection: &Projection, position: usize, format: Format) -> Option<Written> {
     let whole = LlmContext::with_system(projection);
     let earlier = whole.until(position)?;

@@ -15,7 +15,7 @@ use compaction_engine::context::project;
 use compaction_engine::session::OpenSession;
 use session_store::Session;
 
-use super::messages::{self, Given, check_message_count};
+use super::messages::{self, SubmittedMessages, check_message_count};
 use crate::call::{CallContext, blocking};
 use crate::convert;
 use crate::errors::{RpcError, StoreErrors as _};
@@ -26,7 +26,7 @@ pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> RpcError {
     RpcError::EntryNotFound { session_id: open.id.clone(), entry_id: id.to_string() }
 }
 
-/// Gives one entry.
+/// Returns one entry.
 pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<GetEntryResult, RpcError> {
     call.read(move |session, open| {
         let entry = session.entry(&EntryId::new(params.entry_id)).map_err(|error| open.store_error(&error))?;
@@ -37,7 +37,7 @@ pub(crate) async fn get_entry(call: CallContext, params: EntryParams) -> Result<
 
 /// Maximum number of ids in a call: an id is short, and an entry may be long.
 const MAX_IDS: usize = 1000;
-/// Maximum number of bytes of entries that a reply holds because ids are repeated.
+/// Maximum number of bytes that repeated ids add to a reply.
 const MAX_REPEATED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Fails if a call names too many ids in `member`.
@@ -48,7 +48,7 @@ pub(super) fn check_id_count(member: &str, ids: &[String]) -> Result<(), RpcErro
     }
 }
 
-/// The entries with these ids. Fails if entries that are named more than once make the reply too long.
+/// The entries with these ids. Fails if repeated ids make the reply too long.
 fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, RpcError> {
     let mut found: HashMap<&EntryId, Arc<Entry>> = HashMap::new();
     let (mut entries, mut repeated) = (Vec::with_capacity(ids.len()), 0);
@@ -74,7 +74,7 @@ fn entries_by_id(session: &Session, open: &OpenSession, ids: &[EntryId]) -> Resu
     Ok(entries)
 }
 
-/// Gives entries in file order, or those that are named.
+/// Returns entries in file order, or those that are named.
 pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> Result<EntriesResult, RpcError> {
     params.ids.as_deref().map_or(Ok(()), |ids| check_id_count("ids", ids))?;
     call.read(move |session, open| {
@@ -96,7 +96,7 @@ pub(crate) async fn get_entries(call: CallContext, params: GetEntriesParams) -> 
     .await
 }
 
-/// Gives the entries from the root to a leaf.
+/// Returns the entries from the root to a leaf.
 pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Result<EntriesResult, RpcError> {
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
@@ -106,7 +106,7 @@ pub(crate) async fn get_branch(call: CallContext, params: GetBranchParams) -> Re
     .await
 }
 
-/// The end of a branch that a caller named, or the leaf.
+/// The leaf of a branch that a caller named, or the current leaf.
 pub(crate) fn branch_end(
     session: &Session,
     open: &OpenSession,
@@ -121,7 +121,7 @@ pub(crate) fn branch_end(
     }
 }
 
-/// Gives the tree as a flat list.
+/// Returns the tree as a flat list.
 pub(crate) async fn get_tree(call: CallContext, _: SessionParams) -> Result<GetTreeResult, RpcError> {
     call.read(|session, open| {
         let nodes = session.tree().map_err(|error| open.store_error(&error))?;
@@ -144,7 +144,7 @@ fn tree_node(node: session_store::TreeNode) -> wire::TreeNode {
     }
 }
 
-/// Gives what the model sees.
+/// Returns what the model sees.
 pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> Result<GetContextResult, RpcError> {
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
@@ -155,11 +155,11 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
         let later = |after: &EntryId| messages_from(projection, position_after(projection, after)?, format);
         let delta = after.as_ref().map(later);
         let is_delta = delta.as_ref().map(Option::is_some);
-        let shown = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
+        let messages = delta.flatten().unwrap_or_else(|| whole_context(projection, format));
         let found = projection.diagnostics().iter().map(convert::projection_diagnostic);
         Ok(GetContextResult {
-            messages: shown.messages,
-            system: shown.system,
+            messages: messages.messages,
+            system: messages.system,
             leaf_id: convert::id(leaf.as_ref()),
             thinking_level: projection.thinking_level().to_owned(),
             model: convert::model(projection),
@@ -171,25 +171,25 @@ pub(crate) async fn get_context(call: CallContext, params: GetContextParams) -> 
     .await
 }
 
-/// A context, or a part of one, as it is sent.
-struct Shown {
+/// A context, or a part of one, in the format that is wanted.
+struct ContextMessages {
     messages: Vec<AnyMessage>,
     system: Option<String>,
 }
 
-impl From<Vec<Arc<Message>>> for Shown {
+impl From<Vec<Arc<Message>>> for ContextMessages {
     fn from(messages: Vec<Arc<Message>>) -> Self {
         Self { messages: messages.iter().map(AnyMessage::from).collect(), system: None }
     }
 }
 
-impl From<Written> for Shown {
+impl From<Written> for ContextMessages {
     fn from(written: Written) -> Self {
         Self { messages: written.messages.into_iter().map(AnyMessage::from).collect(), system: written.system }
     }
 }
 
-fn whole_context(projection: &Projection, format: ContextFormat) -> Shown {
+fn whole_context(projection: &Projection, format: ContextFormat) -> ContextMessages {
     if let Some(interface) = messages::interface_of(format) {
         return messages::context(projection, interface).into();
     }
@@ -199,23 +199,22 @@ fn whole_context(projection: &Projection, format: ContextFormat) -> Shown {
     }
 }
 
-/// Messages of the entries from `position` on; `None` where these change what was given for the entries
-/// before.
-fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<Shown> {
+/// Messages of the entries from `position` on. `None` if they change the messages of earlier entries.
+fn messages_from(projection: &Projection, position: usize, format: ContextFormat) -> Option<ContextMessages> {
     if let Some(interface) = messages::interface_of(format) {
-        return messages::context_since(projection, position, interface).map(Shown::from);
+        return messages::context_since(projection, position, interface).map(ContextMessages::from);
     }
     match format {
         ContextFormat::Agent => {
             let later = projection.entries()[position..].iter().flat_map(|entry| &entry.messages);
             Some(later.cloned().collect::<Vec<_>>().into())
         }
-        _ => LlmContext::of(projection).since(position).map(Shown::from),
+        _ => LlmContext::of(projection).since(position).map(ContextMessages::from),
     }
 }
 
-/// The position in the context that follows entry `after`, if the context up to that entry is the
-/// one that its branch had: no compaction after it, and no edit after it of anything before.
+/// The position in the context after entry `after`. `None` if the context up to that entry has changed since: by a
+/// later compaction, or by a later edit of an earlier entry.
 fn position_after(projection: &Projection, after: &EntryId) -> Option<usize> {
     let entries = projection.entries();
     let found = entries.iter().find(|projected| projected.entry.id() == after)?;
@@ -233,7 +232,7 @@ fn position_after(projection: &Projection, after: &EntryId) -> Option<usize> {
     (!later.iter().any(is_rewritten)).then_some(position)
 }
 
-/// Tells how full a window is.
+/// Describes how full a window is.
 pub(crate) async fn get_usage(call: CallContext, params: GetContextUsageParams) -> Result<ContextUsage, RpcError> {
     let context_window = params.model.context_window;
     if context_window == 0 {
@@ -255,7 +254,7 @@ pub(crate) async fn estimate_tokens(
     blocking(move || {
         let tokens = match (&params.messages, &params.text) {
             (Some(messages), _) => {
-                let messages = Given::list(messages.clone(), params.format)?.to_weigh()?;
+                let messages = SubmittedMessages::list(messages.clone(), params.format)?.to_estimate()?;
                 tokens::estimate_messages(messages.iter().map(Arc::as_ref))
             }
             (None, Some(text)) => tokens::estimate_text(text),
@@ -268,7 +267,7 @@ pub(crate) async fn estimate_tokens(
     .await
 }
 
-/// Gives messages as the text that a summarizer reads.
+/// Returns messages as the text that a summarizer reads.
 pub(crate) async fn serialize(
     call: CallContext,
     params: SerializeConversationParams,

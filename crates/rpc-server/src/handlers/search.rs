@@ -19,7 +19,7 @@ use crate::wire::{self, *};
 const A_WORD: &str = "a text with at least one word";
 const DEFAULT_LIMIT: u64 = 50;
 const MAX_LIMIT: u64 = 1000;
-/// Hits of earlier pages, which are found again for each page.
+/// Maximum number of hits on earlier pages. They are found again for each page.
 const MAX_PASSED: usize = 100_000;
 
 /// Finds entries by their text.
@@ -51,7 +51,7 @@ pub(crate) async fn search(call: CallContext, params: SearchSessionParams) -> Re
     })
 }
 
-/// Hits that the pages before have given.
+/// The number of hits on earlier pages.
 fn read_cursor(cursor: &str) -> Result<usize, RpcError> {
     let passed = cursor.parse().ok().filter(|passed| *passed <= MAX_PASSED);
     passed.ok_or_else(|| RpcError::invalid_params("cursor", "a nextCursor of this method"))
@@ -79,11 +79,11 @@ async fn search_one(call: &CallContext, query: SearchQuery, limit: usize) -> Res
     .await
 }
 
-/// Open sessions are searched as they are in memory, one after the other, and all others as files.
+/// Searches open sessions in memory, one after the other, and all others in the store.
 async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Result<SearchHits, RpcError> {
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-    // One that is open for reading alone may lag behind its file.
+    // A session that is open for reading alone may be older than its file.
     open.retain(|open| open.locator.is_none() || !open.must_refresh_to_read());
     let mut parts = Vec::new();
     let mut skipped = HashSet::new();
@@ -102,7 +102,7 @@ async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Re
     Ok(SearchHits::merge(parts, limit))
 }
 
-/// `None` if the session was closed meanwhile, or is not what its file holds.
+/// `None` if the session was closed meanwhile, or if its file has changed.
 async fn search_open(
     call: &CallContext,
     open: &Arc<OpenSession>,
@@ -112,7 +112,7 @@ async fn search_open(
     let (open, query, cancel) = (Arc::clone(open), query.clone(), call.cancel.clone());
     let slot = Arc::clone(&open.slot).read_owned().await;
     blocking_in(open.is_quick(), move || {
-        // Of one that another program has cut, the file is searched.
+        // If another program has truncated the session, its file is searched.
         let Some(session) = slot.as_ref().filter(|session| !session.is_outdated()) else { return Ok(None) };
         let found = session.search(&query, limit, &|| cancel.is_cancelled());
         found.map(Some).map_err(|error| open.store_error(&error))
@@ -136,7 +136,7 @@ fn hit(hit: session_store::SearchHit) -> wire::SearchHit {
 
 const DEFAULT_TOKENS: u64 = 2000;
 
-/// Gives evicted entries back.
+/// Returns entries that compactions took out of the context.
 pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<RecallResult, RpcError> {
     let max_tokens = params.max_tokens.unwrap_or(DEFAULT_TOKENS);
     if max_tokens == 0 {
@@ -147,21 +147,21 @@ pub(crate) async fn recall(call: CallContext, params: RecallParams) -> Result<Re
     let (tools, cancel) = (call.server.settings_now().await?.file_tools(), call.cancel.clone());
     call.read(move |session, open| {
         let leaf = branch_end(session, open, params.leaf_id)?;
-        let mut answer = Filling { room: max_tokens, result: empty() };
+        let mut builder = RecallBuilder { room: max_tokens, result: empty() };
         match request {
             RecallRequest::Entries(ids) => {
                 for id in &ids {
-                    answer.offer_asked(session, open, id)?;
+                    builder.add_requested(session, open, id)?;
                 }
             }
             RecallRequest::Question(query) => {
                 let is_cancelled = || cancel.is_cancelled();
                 let found = session.recall(leaf.as_ref(), &query, &tools, &is_cancelled);
                 let found = found.map_err(|error| open.store_error(&error))?.ok_or(RpcError::Cancelled)?;
-                answer.take_found(session, open, &found)?;
+                builder.add_found(session, open, &found)?;
             }
         }
-        Ok(answer.result)
+        Ok(builder.result)
     })
     .await
 }
@@ -170,7 +170,7 @@ fn empty() -> RecallResult {
     RecallResult { entries: Vec::new(), tokens: 0, omitted: 0 }
 }
 
-/// What is asked for.
+/// What a call asks for.
 enum RecallRequest {
     Question(RecallQuery),
     Entries(Vec<EntryId>),
@@ -193,15 +193,15 @@ impl RecallRequest {
     }
 }
 
-/// A result that is being filled, until there is no more room.
-struct Filling {
+/// Builds a result within a number of tokens.
+struct RecallBuilder {
     room: u64,
     result: RecallResult,
 }
 
-impl Filling {
-    /// Takes an entry that was asked for by its id, if it fits; the first one always does, as it is cut.
-    fn offer_asked(&mut self, session: &Session, open: &OpenSession, id: &EntryId) -> Result<(), RpcError> {
+impl RecallBuilder {
+    /// Adds an entry that was requested by its id, if it fits. The first one is cut to fit.
+    fn add_requested(&mut self, session: &Session, open: &OpenSession, id: &EntryId) -> Result<(), RpcError> {
         let entry = session.entry(id).map_err(|error| open.store_error(&error))?;
         let text = entry_text(&entry);
         let is_first = self.result.entries.is_empty() && self.result.omitted == 0;
@@ -211,12 +211,12 @@ impl Filling {
         }
         let cut = cut_to(&text, self.room);
         let truncated = cut.is_some();
-        self.take(&entry, RecalledText { text: cut.unwrap_or(text), truncated, passages: None, score: None });
+        self.add(&entry, RecalledText { text: cut.unwrap_or(text), truncated, passages: None, score: None });
         Ok(())
     }
 
-    /// Takes as much of what was found as fits.
-    fn take_found(&mut self, session: &Session, open: &OpenSession, found: &Recalled) -> Result<(), RpcError> {
+    /// Adds as much of the found passages as fits.
+    fn add_found(&mut self, session: &Session, open: &OpenSession, found: &Recalled) -> Result<(), RpcError> {
         let (choices, omitted) = choose(&found.passages, self.room);
         self.result.omitted = omitted as u64;
         for choice in choices {
@@ -225,12 +225,12 @@ impl Filling {
             let excerpt = choice.excerpt(&Verbatim::of(&entry));
             let passages = Some(excerpt.places.iter().map(passage).collect());
             let (text, truncated) = (excerpt.text, excerpt.is_partial);
-            self.take(&entry, RecalledText { text, truncated, passages, score: Some(choice.score) });
+            self.add(&entry, RecalledText { text, truncated, passages, score: Some(choice.score) });
         }
         Ok(())
     }
 
-    fn take(&mut self, entry: &Entry, recalled: RecalledText) {
+    fn add(&mut self, entry: &Entry, recalled: RecalledText) {
         let tokens = estimate_text(&recalled.text);
         self.room = self.room.saturating_sub(tokens);
         self.result.tokens += tokens;
@@ -248,7 +248,7 @@ impl Filling {
     }
 }
 
-/// What is given of an entry.
+/// The part of an entry that is returned.
 struct RecalledText {
     text: String,
     truncated: bool,

@@ -1,5 +1,5 @@
-//! Envelopes: what a frame says in JSON-RPC 2.0, parsed by our own rules because ids are echoed as
-//! they came and nothing with an id goes unanswered (protocol/README.md, "Calls").
+//! Envelopes: the JSON-RPC 2.0 content of a frame. The server parses it itself, because ids are echoed exactly as they
+//! came and every message with an id is answered (protocol/README.md, "Calls").
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use crate::params::Params;
 pub struct RawId(Box<str>);
 
 impl RawId {
-    /// Takes the JSON text of a string or a number; `None` for anything else.
+    /// Takes the JSON text of a string or a number. `None` for anything else.
     pub fn parse(json: &str) -> Option<Self> {
         let starts_well = json.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit());
         starts_well.then(|| Self(json.into()))
@@ -32,7 +32,7 @@ impl RawId {
 /// A request or a notification.
 #[derive(Debug)]
 pub struct Call {
-    /// The id; `None` for notifications.
+    /// The id. `None` for notifications.
     pub id: Option<RawId>,
     /// The method.
     pub method: String,
@@ -43,8 +43,7 @@ pub struct Call {
 /// The client's answer to a request of the server.
 #[derive(Debug)]
 pub struct Answer {
-    /// The id of the server's request; `None` from a client that could not read one of the server's
-    /// messages.
+    /// The id of the server's request. `None` if the client could not read a message of the server.
     pub id: Option<RawId>,
     /// The result, or the error object.
     pub outcome: Result<Box<RawValue>, Box<RawValue>>,
@@ -57,14 +56,14 @@ pub enum Part {
     Call(Call),
     /// An answer of the client.
     Answer(Answer),
-    /// A message with an id and without method, result and error: an answer that says nothing, if a request
-    /// of the server has this id, else a request that cannot be served.
+    /// A message with an id and without method, result and error. If a request of the server has this id, it is an
+    /// answer without content, otherwise an invalid request.
     Empty(RawId),
-    /// Something that cannot be served, with the id under which to say so.
+    /// A message that cannot be served, with the id for the error.
     Invalid(Option<RawId>, RpcError),
 }
 
-/// What one frame holds.
+/// The content of one frame.
 #[derive(Debug)]
 pub enum Incoming {
     /// One message.
@@ -74,7 +73,7 @@ pub enum Incoming {
 }
 
 impl Incoming {
-    /// Reads a frame. What cannot be read becomes [`Part::Invalid`].
+    /// Reads a frame. Messages that cannot be read become [`Part::Invalid`].
     pub fn parse(frame: &[u8]) -> Self {
         let Ok(text) = std::str::from_utf8(frame) else {
             return Self::invalid(RpcError::Parse { message: "the message is not UTF-8".to_owned() });
@@ -92,7 +91,7 @@ impl Incoming {
         }
     }
 
-    /// A message that was refused before it was read.
+    /// A message that was refused unread.
     pub fn invalid(error: RpcError) -> Self {
         Self::Single(Part::Invalid(None, error))
     }
@@ -113,7 +112,7 @@ impl Incoming {
     }
 }
 
-/// The id of a message of which nothing else is taken apart.
+/// The id of a message whose other members are not read.
 fn id_of(text: &str) -> Option<RawId> {
     #[derive(Deserialize)]
     struct Named<'a> {
@@ -124,10 +123,10 @@ fn id_of(text: &str) -> Option<RawId> {
     RawId::parse(named.id?.get())
 }
 
-/// Calls of a batch at most, so that a short text cannot ask for much.
+/// Maximum number of calls in a batch, so that a short text cannot cause much work.
 const MAX_BATCH: usize = 16_384;
 
-/// The parts of a batch as text: all are counted, no more than are allowed are kept.
+/// The parts of a batch as text. All parts are counted, but only the allowed number is kept.
 struct Parts<'a> {
     list: Vec<&'a RawValue>,
     count: usize,
@@ -178,13 +177,13 @@ struct Envelope<'a> {
     error: Option<&'a str>,
 }
 
-/// The text of a member that is there, also if it is null.
+/// The text of a member that is present, even if it is null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(|value| Some(value.get()))
 }
 
 impl<'a> Envelope<'a> {
-    /// Takes the members of a message that has odd names, one name twice, or odd parameters.
+    /// Takes the members of a message with duplicate names, unusual names or wrong parameters.
     fn of(object: &'a RawObject<'_>) -> Self {
         Self {
             jsonrpc: object.get("jsonrpc"),

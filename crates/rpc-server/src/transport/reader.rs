@@ -20,23 +20,23 @@ use super::outbound::Outbound;
 use super::source::Source;
 use crate::errors::RpcError;
 
-/// Messages that wait for the server's loop; the pipe itself holds back a client beyond that.
+/// Maximum number of messages that wait for the server's loop. Beyond that the pipe holds back the client.
 const WAITING_MESSAGES: usize = 64;
-/// Bytes of a message from which on a thread of its own parses it, so that the loop goes on.
+/// Messages of at least this many bytes are parsed on a worker thread.
 const LARGE_BYTES: usize = 256 * 1024;
-/// How often it is checked whether the client has gone that keeps the loop from reading on.
+/// Interval between checks whether the client has gone, while the loop is not reading.
 const CLOSED_CHECK: Duration = Duration::from_secs(1);
 
-/// What the reader has to tell.
+/// What the reader sends to the loop.
 #[derive(Debug)]
 pub enum Input {
     /// A message, with its size in bytes.
     Message(Incoming, usize),
-    /// The end of input, or a read error, which ends it as well.
+    /// The end of input. A read error ends the input as well.
     End,
 }
 
-/// Starts to read, in the runtime of the caller. It ends with the input, and cancels `ended` then.
+/// Starts reading, in the runtime of the caller. The task ends with the input and then cancels `ended`.
 pub fn read_messages(
     source: &impl AsFd,
     framing: Option<Framing>,
@@ -50,23 +50,23 @@ pub fn read_messages(
     }
     let mut frames = FrameReader::new(Source::new(source)?, framing, max_message_bytes);
     tokio::spawn(async move {
-        let mut linger = Linger::new();
-        while let Some(input) = linger.wait(next_input(&mut frames, &outbound, max_message_bytes)).await {
+        let mut busy_wait = BusyWait::new();
+        while let Some(input) = busy_wait.wait(next_input(&mut frames, &outbound, max_message_bytes)).await {
             match room(&sender, &frames, &ended).await {
                 Some(room) => room.send(input),
                 None => return,
             }
         }
-        // The loop may be busy with what came before; the end itself must not wait in the queue.
+        // The loop may be busy with earlier messages, and the end must not wait in the queue.
         ended.cancel();
-        // The loop may be gone already; then nobody needs to know.
+        // The loop may have ended already.
         let _ = sender.send(Input::End).await;
     });
     Ok(receiver)
 }
 
-/// Waits until the loop takes a message; `None` when it is gone. Meanwhile the end of input is
-/// noticed although it cannot be reached, and cancels `ended`.
+/// Waits until the loop takes a message. `None` if the loop has ended. Meanwhile, cancels `ended` if the client has
+/// closed the input.
 async fn room<'a>(
     sender: &'a mpsc::Sender<Input>,
     frames: &FrameReader<Source>,
@@ -117,8 +117,8 @@ async fn next_input<R: AsyncRead + Unpin>(
     })
 }
 
-/// What a message says; `None` when the server has ended meanwhile. A thread of its own waits for
-/// none of the calls: what cancels them may come behind this message.
+/// Parses a message. `None` if the server has ended meanwhile. A long message gets a thread of its own, because the
+/// threads for calls may all be waiting for a message that cancels them.
 async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     if bytes.len() < LARGE_BYTES {
         return Some(Incoming::parse(&bytes));
@@ -126,7 +126,7 @@ async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     let (sender, parsed) = oneshot::channel();
     let bytes = Arc::new(bytes);
     let large = Arc::clone(&bytes);
-    // Where nobody waits any more, nobody needs to know.
+    // The receiver may be gone.
     let parse = move || drop(sender.send(Incoming::parse(&large)));
     match thread::Builder::new().name("parser".to_owned()).spawn(parse) {
         Ok(_) => parsed.await.ok(),
@@ -134,45 +134,48 @@ async fn parsed(bytes: Vec<u8>) -> Option<Incoming> {
     }
 }
 
-/// How long the loop stays awake after a message, and how soon the one before must have been
-/// followed by it.
+/// Maximum time that the loop polls for the next message, and maximum distance of two messages before that.
 const QUICK: Duration = Duration::from_micros(100);
 
-/// How quickly messages follow each other.
+/// Polls for the next message of a client that sends one right after the other.
+///
+/// Sleeping and waking take longer than most calls: on virtual machines 20 µs and more on each side. So the loop polls
+/// for a moment if the last messages came that quickly. A slow client costs nothing
+/// (docs/decisions/0015-reading-in-the-loop.md).
 #[derive(Debug)]
-pub(super) struct Linger {
+pub(super) struct BusyWait {
     /// When the last message came.
     last: Instant,
     is_quick: bool,
-    /// Whether there is a processor for the client beside ours; asked for when it matters.
-    has_company: Option<bool>,
+    /// Whether there is a processor for the client besides ours. Determined when it first matters.
+    has_spare_processor: Option<bool>,
 }
 
-impl Linger {
+impl BusyWait {
     fn new() -> Self {
-        Self { last: Instant::now(), is_quick: false, has_company: None }
+        Self { last: Instant::now(), is_quick: false, has_spare_processor: None }
     }
 
-    /// Waits for a message, at first awake where the last ones came quickly. All other tasks go on.
+    /// Waits for a message, first by polling if the last ones came quickly. Other tasks continue.
     async fn wait<T>(&mut self, message: impl Future<Output = T>) -> T {
         let mut message = pin!(message);
         while self.is_awake() {
             let polled = poll_fn(|context| Poll::Ready(message.as_mut().poll(context))).await;
             if let Poll::Ready(message) = polled {
-                return self.came(message);
+                return self.received(message);
             }
             tokio::task::yield_now().await;
         }
         let message = message.await;
-        self.came(message)
+        self.received(message)
     }
 
     fn is_awake(&mut self) -> bool {
         let is_soon = self.is_quick && self.last.elapsed() < QUICK;
-        is_soon && *self.has_company.get_or_insert_with(has_company)
+        is_soon && *self.has_spare_processor.get_or_insert_with(has_spare_processor)
     }
 
-    fn came<T>(&mut self, message: T) -> T {
+    fn received<T>(&mut self, message: T) -> T {
         let now = Instant::now();
         self.is_quick = now.duration_since(self.last) < QUICK;
         self.last = now;
@@ -180,8 +183,8 @@ impl Linger {
     }
 }
 
-/// On a lone processor the client could not run while we are awake.
-fn has_company() -> bool {
+/// On a single processor the client cannot run while the loop polls.
+fn has_spare_processor() -> bool {
     std::thread::available_parallelism().is_ok_and(|processors| processors > NonZero::<usize>::MIN)
 }
 
@@ -190,11 +193,11 @@ mod tests {
     use super::*;
     use tokio::sync::mpsc;
 
-    fn awake() -> Linger {
-        Linger { last: Instant::now(), is_quick: true, has_company: Some(true) }
+    fn awake() -> BusyWait {
+        BusyWait { last: Instant::now(), is_quick: true, has_spare_processor: Some(true) }
     }
 
-    async fn hand_over(linger: &mut Linger) {
+    async fn hand_over(busy_wait: &mut BusyWait) {
         let (sender, mut receiver) = mpsc::channel(1);
         let other = tokio::spawn(async move {
             for number in 0..1000 {
@@ -205,34 +208,34 @@ mod tests {
             }
         });
         for number in 0..1000 {
-            assert_eq!(linger.wait(receiver.recv()).await, Some(number));
+            assert_eq!(busy_wait.wait(receiver.recv()).await, Some(number));
         }
-        assert_eq!(linger.wait(receiver.recv()).await, None);
+        assert_eq!(busy_wait.wait(receiver.recv()).await, None);
         other.await.unwrap();
     }
 
     #[tokio::test]
     async fn messages_come_in_order_and_others_go_on() {
         hand_over(&mut awake()).await;
-        hand_over(&mut Linger { has_company: Some(false), ..awake() }).await;
-        hand_over(&mut Linger { is_quick: false, ..awake() }).await;
+        hand_over(&mut BusyWait { has_spare_processor: Some(false), ..awake() }).await;
+        hand_over(&mut BusyWait { is_quick: false, ..awake() }).await;
     }
 
     #[tokio::test]
     async fn a_slow_client_is_waited_for_asleep() {
-        let mut linger = awake();
-        linger.wait(tokio::time::sleep(QUICK * 20)).await;
-        assert!(!linger.is_awake());
-        linger.wait(async {}).await;
-        // How quick that was is the machine's affair; a wait without end must end awake time as well.
-        linger.is_quick = true;
-        while linger.is_awake() {}
-        assert!(linger.is_quick);
+        let mut busy_wait = awake();
+        busy_wait.wait(tokio::time::sleep(QUICK * 20)).await;
+        assert!(!busy_wait.is_awake());
+        busy_wait.wait(async {}).await;
+        // The speed depends on the machine. A wait without end must end polling as well.
+        busy_wait.is_quick = true;
+        while busy_wait.is_awake() {}
+        assert!(busy_wait.is_quick);
     }
 
     #[tokio::test]
     async fn a_lone_processor_is_left_to_the_client() {
-        let mut linger = Linger { has_company: Some(false), ..awake() };
-        assert!(!linger.is_awake());
+        let mut busy_wait = BusyWait { has_spare_processor: Some(false), ..awake() };
+        assert!(!busy_wait.is_awake());
     }
 }

@@ -1,7 +1,7 @@
-//! The wire types, defined once: OpenRPC, JSON Schemas and client types are generated from them.
+//! The wire types, defined once. OpenRPC, JSON Schemas and client types are generated from them.
 //!
-//! Names and shapes are those of protocol/README.md. Doc comments become descriptions in
-//! the generated documents, so they speak to the people who write clients.
+//! Names and shapes are those of protocol/README.md. Doc comments become descriptions in the generated documents, so
+//! they address authors of clients.
 
 mod compaction;
 mod entries;

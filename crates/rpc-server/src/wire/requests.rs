@@ -14,23 +14,22 @@ use super::sessions::ForkPosition;
 pub struct SummarizeParams {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What the summary is about.
+    /// What the summary covers.
     pub kind: RequestKind,
-    /// How the model is to be asked: `transcript` where absent. `continue` comes only to clients that name it in
-    /// `initialize`, and is followed by a request without it if the answer is an error or no summary.
+    /// How to ask the model. Default: `transcript`. The server sends `continue` only to clients that list it in
+    /// `initialize`. If the answer is an error or no summary, it sends a request without `mode`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<SummarizeMode>,
-    /// With `mode: "continue"`: what is to be sent before `prompt`, as in the conversation's own requests, with
-    /// their prompt and tools.
+    /// With `mode: "continue"`: the messages to send before `prompt`, with the prompt and tools of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ContinuedConversation>,
-    /// The system prompt; empty with `mode: "continue"`, where it is the conversation's own.
+    /// The system prompt. Empty with `mode: "continue"`: the conversation has its own.
     pub system_prompt: String,
-    /// The prompt; with `mode: "continue"` the user message that comes last.
+    /// The prompt. With `mode: "continue"` it is the last user message.
     pub prompt: String,
-    /// Output tokens at most.
+    /// Maximum number of output tokens.
     pub max_tokens: u64,
 }
 
@@ -43,7 +42,7 @@ pub struct SummarizeResult {
     pub text: String,
     /// Why the model stopped: stop, length, toolUse, error or aborted.
     pub stop_reason: String,
-    /// What it cost.
+    /// Usage of the summary.
     pub usage: Option<Usage>,
 }
 
@@ -53,28 +52,28 @@ pub struct SummarizeResult {
 pub struct SessionBeforeCompact {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What would be compacted.
+    /// The part that would be compacted.
     pub preparation: Preparation,
     /// The entries from the root to the leaf.
     pub branch_entries: Vec<Entry>,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
-    /// Why it happens.
+    /// The reason.
     pub reason: CompactionReason,
-    /// Whether the failed request is worth another try afterwards.
+    /// Whether to repeat the failed request afterwards.
     pub will_retry: bool,
 }
 
-/// The client's answer to `sessionBeforeCompact`; an empty object lets the compaction go on.
+/// The client's answer to `sessionBeforeCompact`. An empty object continues the compaction.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionBeforeCompactResult {
-    /// Whether the compaction shall not happen.
+    /// Whether to cancel the compaction.
     pub cancel: Option<bool>,
-    /// The summary, in place of the summarizer's.
+    /// A summary, instead of that of the summarizer.
     pub compaction: Option<GivenSummary>,
 }
 
@@ -84,13 +83,13 @@ pub struct SessionBeforeCompactResult {
 pub struct SessionBeforeTree {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// Id of the operation.
     pub operation_id: String,
-    /// What would happen.
+    /// The navigation.
     pub preparation: TreePreparation,
 }
 
-/// A navigation that would happen.
+/// A navigation that is about to happen.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreePreparation {
@@ -100,14 +99,14 @@ pub struct TreePreparation {
     pub old_leaf_id: Option<String>,
     /// The deepest entry that both paths share.
     pub common_ancestor_id: Option<String>,
-    /// The entries that would be left, oldest first.
+    /// The entries that would be abandoned, oldest first.
     pub entries_to_summarize: Vec<String>,
     /// Whether the caller asked for a summary.
     pub user_wants_summary: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_instructions: Option<String>,
-    /// Whether `customInstructions` stand in place of the usual ones.
+    /// Whether `customInstructions` replace the default ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_instructions: Option<bool>,
     /// A label for the summary or the target.
@@ -115,20 +114,20 @@ pub struct TreePreparation {
     pub label: Option<String>,
 }
 
-/// The client's answer to `sessionBeforeTree`; an empty object lets the navigation go on.
+/// The client's answer to `sessionBeforeTree`. An empty object continues the navigation.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionBeforeTreeResult {
-    /// Whether the navigation shall not happen.
+    /// Whether to cancel the navigation.
     pub cancel: Option<bool>,
-    /// The summary, in place of the summarizer's, where one is wanted.
+    /// A summary, instead of that of the summarizer, if one is wanted.
     pub summary: Option<GivenBranchSummary>,
-    /// Instructions in place of the caller's.
+    /// Instructions that replace those of the caller.
     #[serde(default, deserialize_with = "optional_text")]
     pub custom_instructions: Option<String>,
-    /// Whether they stand in place of the usual ones.
+    /// Whether they replace the default ones.
     pub replace_instructions: Option<bool>,
-    /// A label in place of the caller's.
+    /// A label that replaces that of the caller.
     #[serde(default, deserialize_with = "optional_text")]
     pub label: Option<String>,
 }
@@ -141,7 +140,7 @@ pub struct SessionBeforeFork {
     pub session_id: String,
     /// The entry at which the fork would end.
     pub entry_id: String,
-    /// Whether it would end before or at the entry.
+    /// Whether the fork would end before or at the entry.
     pub position: ForkPosition,
 }
 
@@ -149,7 +148,7 @@ pub struct SessionBeforeFork {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelResult {
-    /// Whether the operation shall not happen.
+    /// Whether to cancel the operation.
     pub cancel: Option<bool>,
 }
 
@@ -157,59 +156,59 @@ pub struct CancelResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SummarizeMode {
-    /// By a prompt that holds the conversation as a text.
+    /// By a prompt that contains the conversation as text.
     Transcript,
-    /// By the conversation itself, as its model was last sent it, and one more message. What the provider still
-    /// has of that conversation in its cache costs a part of the price.
+    /// By the conversation itself, as in the last request to its model, and one more message. Tokens that the provider
+    /// has in its cache cost only a part of the price.
     Continue,
 }
 
-/// The part of a conversation that is continued for its summary.
+/// The part of a conversation that is continued to get its summary.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContinuedConversation {
-    /// The last entry that is part of it.
+    /// Its last entry.
     pub last_entry_id: String,
-    /// How many messages it has: the first ones of `getContext` in `llm` format. An answer with tool calls is
-    /// never the last one without their results.
+    /// Number of messages: the first ones of `getContext` in `llm` format. It never ends between an answer with tool
+    /// calls and their results.
     pub messages: u64,
     /// The oldest entry that the compaction keeps.
     pub first_kept_entry_id: String,
 }
 
-/// How the summary of a compaction was asked for, and what either way takes.
+/// How the summary of a compaction was requested, and what either way costs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryRequestReport {
-    /// What the summary is about.
+    /// What the summary covers.
     pub kind: RequestKind,
-    /// How the model was asked that wrote it.
+    /// How the model that wrote it was asked.
     pub mode: SummarizeMode,
-    /// Why the conversation was not continued, or why its summary was not taken.
+    /// Why the conversation was not continued, or why its summary was not used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_continued: Option<NotContinued>,
-    /// What asking by transcripts takes; absent if no transcript fits the model.
+    /// Cost of transcripts. Absent if no transcript fits the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<RequestEstimate>,
-    /// What continuing the conversation takes, if the provider has all of it in its cache.
+    /// Cost of continuing the conversation, if the provider has all of it in its cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continued: Option<RequestEstimate>,
-    /// Input tokens that were read from the provider's cache, where the model told.
+    /// Input tokens that were read from the provider's cache, if the provider reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// What all requests for this summary cost at list prices, in US dollars; absent where the model's usage or its
-    /// price is not known.
+    /// Cost of all requests for this summary at list prices, in US dollars. Absent if the usage or the price is not
+    /// known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 
-/// An estimate of what the input of requests takes.
+/// An estimate of the input of requests.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestEstimate {
     /// Input tokens.
     pub input_tokens: u64,
-    /// What they cost at list prices, in US dollars; absent where the model's price is not known.
+    /// Their cost at list prices, in US dollars. Absent if the price is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
@@ -219,43 +218,43 @@ pub struct RequestEstimate {
 pub struct NotContinued {
     /// The reason.
     pub reason: NotContinuedReason,
-    /// The same for a person, with the numbers.
+    /// The explanation for a person, with numbers.
     pub detail: String,
 }
 
-/// Reasons for which a conversation is not continued, or a summary that it gave not taken.
+/// Reasons why a conversation is not continued, or why its summary is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NotContinuedReason {
-    /// The settings ask for transcripts.
+    /// The settings require transcripts.
     Settings,
-    /// The summarizer, or the client, cannot continue conversations.
+    /// The summarizer or the client cannot continue conversations.
     NotSupported,
-    /// The conversation is another model's, or at another provider. That one shall not see it whole.
+    /// Another model or provider held the conversation, and must not see all of it now.
     OtherModel,
     /// The conversation was held over another interface of the provider.
     OtherInterface,
-    /// The session does not hold prompt and tools, or not as one prompt that stands first.
+    /// The session does not contain prompt and tools, or not as one leading prompt.
     PromptUnknown,
-    /// The last answer's request did not begin with all of it.
+    /// The request of the last answer did not begin with the whole conversation.
     NotSeen,
     /// Conversation, instruction and summary do not fit the window together.
     TooLarge,
-    /// The conversation was held with thinking, and the settings of the summarizer do not say how.
+    /// The conversation was held with thinking, and the settings of the summarizer do not configure it.
     ThinkingUnknown,
     /// The last answer's usage shows no cache.
     NoCache,
-    /// Its request was too long ago for the cache to have it still.
+    /// Its request is too old for the cache.
     Cold,
-    /// The provider had nothing in its cache when a conversation was continued before.
+    /// The provider had nothing in its cache when a conversation was continued earlier.
     Missed,
     /// A transcript is cheaper.
     Dearer,
-    /// The provider, or the client, has refused the request.
+    /// The provider or the client refused the request.
     Refused,
-    /// The model called the request too large.
+    /// The provider refused the request as too large.
     Overflow,
-    /// The server has read a part of the request.
+    /// The provider read only a part of the request.
     Truncated,
     /// The model called a tool.
     ToolCall,
@@ -265,6 +264,6 @@ pub enum NotContinuedReason {
     CutOff,
     /// The answer lacked headings twice.
     Headings,
-    /// The model stopped for a reason of its provider's.
+    /// The model stopped for a reason of its provider.
     Stopped,
 }
