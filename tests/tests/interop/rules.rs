@@ -28,7 +28,7 @@ pub(crate) enum Rule {
     /// result (docs/cut-points.md, "Candidates").
     CutsPartNoPair,
     /// The peer summarises calls that wait for their results, which are orphans then; we cut before
-    /// them (docs/cut-points.md, "Calls that wait").
+    /// them (docs/cut-points.md, "Pending calls").
     CutsKeepWaitingCalls,
     /// The peer forgets the files of branch summaries in the span; we list them.
     BranchSummariesNameFiles,

@@ -1,15 +1,18 @@
 //! The candidates of a ledger for the sections of a summary.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use super::Style;
 use super::budget::MOST_UNITS;
+use super::digest::joined;
 use super::pool::{Origin, Pool, Rank};
 use crate::ledger::commands::purposes;
 use crate::ledger::cues::{goal_line, is_substantive, typed};
 use crate::ledger::labels::{
     AND_THEN, COMMITTED, FAILED, FOCUS, GO_ON, LATEST, LEFT_BRANCH, LOOKED_UP, WITHDRAWN, WORKING_ON,
 };
+use crate::ledger::selection::terms;
 use crate::ledger::subject::shown;
 use crate::ledger::text::{clip, clip_middle, one_line, quote};
 use crate::ledger::{ErrorRecord, FileRecord, Ledger, Note, NoteKind, Request, Statement, Voice};
@@ -109,7 +112,8 @@ impl<'a> Builder<'a> {
         }
         let before = |statement: &&Statement| statement.position < request.position;
         let last = self.ledger.statements.iter().rev().filter(|one| one.voice != Voice::Action).find(before)?;
-        (last.voice != Voice::Person).then(|| clip(&last.text, LONGEST_QUESTION))
+        let is_asked = last.text.ends_with(['?', '\u{ff1f}']) || is_substantive(&last.text);
+        (last.voice != Voice::Person && is_asked).then(|| clip(&last.text, LONGEST_QUESTION))
     }
 
     /// The first request.
@@ -137,7 +141,8 @@ impl<'a> Builder<'a> {
     }
 
     fn notes(&mut self) {
-        for note in &self.ledger.notes {
+        let repeated = repeated(&self.ledger.notes);
+        for note in self.ledger.notes.iter().filter(|note| !repeated.contains(&std::ptr::from_ref(*note))) {
             if note.is_withdrawn {
                 let origin = Origin { position: note.position, times: 1, sources: Some(&note.sources) };
                 self.pool.add(Section::CriticalContext, &format!("{WITHDRAWN}{}", note.text), origin, Rank::Low);
@@ -181,8 +186,10 @@ impl<'a> Builder<'a> {
         let mut last: HashMap<String, &Statement> = HashMap::new();
         for statement in milestones {
             let command = statement.text.strip_prefix('`').and_then(|rest| rest.split_once('`'));
-            let purpose = command
-                .map_or_else(|| statement.text.clone(), |(command, _)| purposes(command).pop().unwrap_or_default());
+            let purpose = match command {
+                Some((command, _)) => purposes(command).pop().unwrap_or_default(),
+                None => amended(&statement.text),
+            };
             if !purpose.is_empty() {
                 last.insert(purpose, statement);
             }
@@ -247,7 +254,7 @@ impl<'a> Builder<'a> {
             let mut of_newest: Vec<&str> =
                 said.iter().filter(|one| one.position == newest.position).map(|one| one.text.as_str()).collect();
             of_newest.reverse();
-            let item = format!("The assistant said last: {}", clip_middle(&of_newest.join(" "), 420));
+            let item = format!("The assistant said last: {}", clip_middle(&joined(&of_newest), 420));
             self.pool.add(Section::InProgress, &item, origin, Rank::Focus);
         }
     }
@@ -290,6 +297,46 @@ impl<'a> Builder<'a> {
         self.pool.add(Section::NextSteps, &format!("{GO_ON}{request}"), Origin::at(u64::MAX), Rank::Normal);
     }
 }
+
+/// A milestone without the hash of a commit. A commit with the same message on the same branch usually
+/// replaces the earlier one.
+fn amended(milestone: &str) -> String {
+    let commit = milestone.strip_prefix(COMMITTED).and_then(|rest| rest.split_once(" on "));
+    commit.map_or_else(|| milestone.to_owned(), |(_, rest)| format!("{COMMITTED}{rest}"))
+}
+
+/// The older ones of constraints and decisions that are worded nearly alike. The newest
+/// [`MOST_ALIKE`] of them are not among them.
+fn repeated(notes: &[Note]) -> HashSet<*const Note> {
+    let mut seen: Vec<(NoteKind, HashSet<u64>, usize)> = Vec::new();
+    let mut repeated = HashSet::new();
+    let mut newest_first: Vec<&Note> = notes.iter().filter(|note| !note.is_withdrawn).collect();
+    newest_first.retain(|note| matches!(note.kind, NoteKind::Constraint | NoteKind::Decision));
+    newest_first.sort_by_key(|note| Reverse(note.position));
+    for note in newest_first {
+        let terms = terms(&note.text);
+        let alike = seen.iter_mut().find(|(kind, known, _)| *kind == note.kind && are_alike(known, &terms));
+        match alike {
+            Some((_, _, count)) if *count >= MOST_ALIKE => {
+                repeated.insert(std::ptr::from_ref(note));
+            }
+            Some((_, _, count)) => *count += 1,
+            None => seen.push((note.kind, terms, 1)),
+        }
+    }
+    repeated
+}
+
+/// Whether two sentences share [`ALIKE_PERCENT`] of the terms that either of them has.
+fn are_alike(one: &HashSet<u64>, other: &HashSet<u64>) -> bool {
+    let shared = one.intersection(other).count();
+    shared * 100 >= (one.len() + other.len() - shared) * ALIKE_PERCENT && shared > 0
+}
+
+/// Most notes of one kind that are nearly alike.
+const MOST_ALIKE: usize = 2;
+/// Percent of their terms that such notes share.
+const ALIKE_PERCENT: usize = 60;
 
 /// Most files that are named as changed since the last commit.
 const MOST_CHANGED: usize = 8;

@@ -59,9 +59,7 @@ impl Item {
     }
 
     fn push(&mut self, statement: &Statement) {
-        let ends = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
-        self.text.push_str(if self.text.ends_with(ends) { " " } else { "; " });
-        self.text.push_str(&statement.text);
+        join(&mut self.text, &statement.text);
         self.position = statement.position;
     }
 
@@ -71,6 +69,23 @@ impl Item {
             None => self.text,
         }
     }
+}
+
+/// The texts one behind the other.
+pub(super) fn joined(texts: &[&str]) -> String {
+    texts.iter().fold(String::new(), |mut all, text| {
+        join(&mut all, text);
+        all
+    })
+}
+
+/// Adds a sentence, behind a semicolon if what is there does not end one.
+fn join(text: &mut String, sentence: &str) {
+    let ends = ['.', '!', '?', ':', ';', ',', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{ff1a}', '\u{2026}'];
+    if !text.is_empty() {
+        text.push_str(if text.ends_with(ends) { " " } else { "; " });
+    }
+    text.push_str(sentence);
 }
 
 /// The label of an item of the speaker.

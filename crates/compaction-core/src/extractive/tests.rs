@@ -125,7 +125,7 @@ fn fills_every_section() {
         &messages,
         expect![[r#"
             Goal: Port the parser to Rust. Never touch src/old.rs! Use `nom` 8.
-            Goal: Latest request: now fix the test (in answer to: Hm.)
+            Goal: Latest request: now fix the test
             Constraints: Never touch src/old.rs!
             Done: Read `src/parser.rs`
             Done: Edited `src/parser.rs`
@@ -134,7 +134,7 @@ fn fills_every_section() {
             Blocked: `cargo test -p parser` failed: error[E0308]: mismatched types
             Decisions: **I'll use `nom::bytes`**: it is faster.
             NextSteps: Go on with: now fix the test
-            CriticalContext: Assistant: I'll use `nom::bytes` because it is faster.
+            CriticalContext: Assistant: I'll use `nom::bytes` because it is faster. Hm.
         "#]],
     );
 }
@@ -190,7 +190,7 @@ fn merges_the_previous_summary_item_by_item() {
         &messages,
         expect![[r#"
             Goal: Port the parser
-            Goal: Latest request: Never panic. Now release it (in answer to: All done.)
+            Goal: Latest request: Never panic. Now release it
             Constraints: Never panic
             Done: Write the docs
             Done: Read `z`
@@ -204,6 +204,7 @@ fn merges_the_previous_summary_item_by_item() {
             NextSteps: Go on with: Never panic. Now release it
             NextSteps: Publish
             CriticalContext: Earlier: Port 8080; Risks: none that; Risks: we know
+            CriticalContext: Assistant: All done.
         "#]],
     );
 }
@@ -872,12 +873,25 @@ fn what_a_person_answers_to_a_tool_is_theirs() {
     for line in [
         "- Latest request: Store the sessions somewhere safe",
         "- The user then wrote: continuez",
-        "- User: User has answered your questions: \"Which database?\"=\"SQLite\".",
+        "- User: \"Which database?\"=\"SQLite\".",
         "- keep the old file",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }
     assert!(!text.contains("task-id") && !text.contains("interrupted"), "{text}");
+}
+
+#[test]
+fn demands_in_nearly_the_same_words_are_listed_twice_at_most() {
+    let verbs = ["plan", "order", "write down", "prepare", "think through"];
+    let messages: Vec<Arc<Message>> = verbs
+        .iter()
+        .map(|verb| user(&format!("Always use the sequential tool to {verb} all your steps first.")))
+        .collect();
+    let text = text_of(&history(&prepared(&messages)));
+    let constraints = text.split("## Progress").next().unwrap().split("## Constraints").nth(1).unwrap();
+    assert_eq!(constraints.matches("Always use").count(), 2, "{text}");
+    assert!(constraints.contains("think through") && constraints.contains("prepare"), "the newest ones\n{text}");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use crate::text::{prefix_utf16, utf16_len};
 /// Words of sentences that make a choice.
 const CHOOSING: &[&str] = &[
     "decided",
-    "decision",
     "picked",
     "i'll go",
     "i'll use",
@@ -29,41 +28,40 @@ const CHOOSING: &[&str] = &[
     "agreed",
     "must not",
     "entschieden",
-    "entscheidung",
     "statt",
     "anstatt",
     "anstelle",
     "décidé",
-    "décision",
     "choisi",
     "plutôt que",
     "au lieu de",
     "decidí",
     "decidimos",
-    "decisión",
     "elegí",
     "elegimos",
     "en lugar de",
     "en vez de",
     "decidi",
     "decidimos",
-    "decisão",
     "escolhi",
     "escolhemos",
     "em vez de",
     "ao invés de",
     "vou com",
     "deciso",
-    "decisione",
     "scelto",
     "invece di",
     "piuttosto che",
     "решил",
     "решили",
-    "решение",
     "выбрали",
     "вместо",
 ];
+/// Nouns before the colon of a sentence that makes a choice.
+const CHOICES: &[&str] =
+    &["decision", "entscheidung", "décision", "decisión", "decisão", "decisione", "решение", "决定", "決定", "결정"];
+/// Marks at the beginning of a line about something that was done.
+const CHECKED: &[&str] = &["[OK]", "[x]", "[X]", "\u{2705}", "\u{2713}", "\u{2714}", "\u{2611}"];
 /// The same in languages without spaces between words.
 const CHOOSING_UNSPACED: &[&str] = &[
     "决定",
@@ -84,6 +82,9 @@ const CHOOSING_UNSPACED: &[&str] = &[
 const REASONS: &[(&str, &str)] = &[(" because of ", "because of "), (" because ", ""), (" so that ", "so that ")];
 /// Fewest words of a sentence that decides something.
 const FEWEST_WORDS: usize = 5;
+/// Fewest characters of such a sentence in a language without spaces between words. A shorter one only
+/// says that something was decided.
+const FEWEST_CHARACTERS: usize = 12;
 /// Beginnings of sentences that think aloud instead of deciding something.
 const MUSINGS: &[&str] = &[
     "let me",
@@ -397,14 +398,27 @@ pub(crate) fn decision(sentence: &str) -> Option<(String, bool)> {
     if !is_sized(sentence) || sentence.ends_with([':', '?', '\u{ff1f}', '\u{ff1a}']) || sentence.starts_with('|') {
         return None;
     }
+    if CHECKED.iter().any(|mark| sentence.starts_with(mark)) {
+        return None;
+    }
     let words = normalised(sentence);
-    let chooses = has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
-        || !sentence.is_ascii() && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word));
+    let chooses = names_choice(sentence)
+        || has_any(&words, CHOOSING) && words.split_whitespace().count() >= FEWEST_WORDS
+        || !sentence.is_ascii()
+            && CHOOSING_UNSPACED.iter().any(|word| sentence.contains(word))
+            && words.chars().filter(|character| *character != ' ').count() >= FEWEST_CHARACTERS;
     if !chooses || starts_with_any(&words, MUSINGS) || has_any(&words, GUESSES) {
         return None;
     }
     let plain = sentence.trim().replace("**", "");
     Some(with_reason(&plain).map_or((plain, false), |item| (item, true)))
+}
+
+/// Whether a sentence has the form `Decision: …`.
+fn names_choice(sentence: &str) -> bool {
+    let before = sentence.split_once([':', '\u{ff1a}']).map(|(before, _)| before);
+    let noun = before.and_then(|before| before.split_whitespace().last()).map(|noun| noun.replace("**", ""));
+    noun.is_some_and(|noun| CHOICES.contains(&noun.to_lowercase().as_str()))
 }
 
 fn with_reason(sentence: &str) -> Option<String> {

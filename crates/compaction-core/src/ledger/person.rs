@@ -71,6 +71,15 @@ const BEFORE_WORDS: &[&str] = &[
     "user's response:",
     "user response:",
     "user_feedback:",
+    "user has answered your questions:",
+    "your questions have been answered:",
+    "questions asked:",
+];
+/// Texts that a harness adds behind the words of a person, in lower case.
+const AFTER_WORDS: &[&str] = &[
+    "note: the user's next message",
+    "you can now continue with the user's answers",
+    "you can now continue with these answers",
 ];
 /// Texts of refused calls, in lower case.
 const REFUSALS: &[&str] = &[
@@ -201,7 +210,9 @@ pub(super) fn words_in_result(text: &str, asks: bool) -> Option<String> {
         None if !refuses => text,
         None => return None,
     };
-    let words = words.split("\n\nNote: The user's next message").next().unwrap_or(words);
+    let lower = words.to_ascii_lowercase();
+    let end = AFTER_WORDS.iter().filter_map(|mark| lower.rfind(mark)).min().unwrap_or(words.len());
+    let words = &words[..end];
     let words = PERSON_ELEMENTS.iter().fold(Cow::Borrowed(words), |words, element| match unwrapped(&words, element) {
         Some(bare) => Cow::Owned(bare),
         None => words,
@@ -262,6 +273,8 @@ mod tests {
             "The user denied this operation and provided the following feedback:\n<feedback>\nnot in main\n</feedback>";
         assert_eq!(words_in_result(denied, false).as_deref(), Some("not in main"));
         assert_eq!(words_in_result("the user said: hi", false), None, "a file may hold such a line");
+        let answered = "User has answered your questions: \"Which?\"=\"SQLite\". You can now continue with the user's answers in mind.";
+        assert_eq!(words_in_result(answered, true).as_deref(), Some("\"Which?\"=\"SQLite\"."));
         assert_eq!(words_in_result("<answer>\nboth\n</answer>", true).as_deref(), Some("both"));
         assert_eq!(words_in_result("The user rejected the question.", true), None);
     }

@@ -302,6 +302,15 @@ fn rarity(count: u32, all: usize) -> f32 {
     rarity.sqrt() * recurrence
 }
 
+/// The hashes of the terms of `text`.
+pub(crate) fn terms(text: &str) -> HashSet<u64> {
+    let mut terms = HashSet::new();
+    each_term(text, &mut |hash, _| {
+        terms.insert(hash);
+    });
+    terms
+}
+
 /// Calls `found` with the hash of each term of `text`, and whether it is a name or a number.
 fn each_term(text: &str, found: &mut impl FnMut(u64, bool)) {
     for Token { text, is_ascii, .. } in tokens(text) {

@@ -33,6 +33,8 @@ const TITLES: &[&str] = &["Mr", "Mrs", "Ms", "Dr", "Prof", "Sr", "Sra", "Mme"];
 const LAST_ABBREVIATIONS: &[&str] = &["etc", "usw", "a.m", "p.m", "al"];
 /// Words that are abbreviations only before a number.
 const BEFORE_NUMBERS: &[&str] = &["no", "nr", "num", "fig", "figs", "sec", "ver", "vol", "ch", "eq", "p", "pp", "art"];
+/// Bytes of the longest line that is a heading because of its colon.
+const LONGEST_TITLE: usize = 40;
 /// Bytes of the longest abbreviation.
 const LONGEST_ABBREVIATION: usize = 12;
 
@@ -45,6 +47,8 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) enum Part<'a> {
     /// A sentence.
     Said(&'a str),
+    /// A heading.
+    Heading(&'a str),
     /// Code between fences.
     Code(&'a str),
 }
@@ -73,7 +77,11 @@ impl<'a> Iterator for Parts<'a> {
             let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
             self.rest = rest;
             if !line.trim_start().starts_with("```") {
-                self.line = Sentences { rest: without_marker(line) };
+                let text = without_marker(line);
+                if is_heading(line, text) {
+                    return Some(Part::Heading(text));
+                }
+                self.line = Sentences { rest: text };
                 continue;
             }
             let is_fence = |line: &str| line.trim_start().starts_with("```");
@@ -90,6 +98,12 @@ impl<'a> Iterator for Parts<'a> {
             }
         }
     }
+}
+
+/// Whether a line whose text is `text` is a heading: marked as one, or short, with a colon at its end.
+fn is_heading(line: &str, text: &str) -> bool {
+    let ends_with_colon = || text.trim_end_matches('*').ends_with([':', '\u{ff1a}']);
+    !text.is_empty() && (line.trim_start().starts_with('#') || text.len() <= LONGEST_TITLE && ends_with_colon())
 }
 
 /// Whether a sentence consists of words and not of code, data or log lines.
@@ -239,12 +253,17 @@ mod tests {
         let told = |text| {
             let part = |part| match part {
                 Part::Said(sentence) => format!("s:{sentence}"),
+                Part::Heading(text) => format!("h:{text}"),
                 Part::Code(code) => format!("c:{}", code.trim_end()),
             };
             parts(text).map(part).collect::<Vec<_>>()
         };
         assert_eq!(told("One. Two\n```sh\nmake\nls\n```\n- Three"), ["s:One.", "s:Two", "c:make\nls", "s:Three"]);
         assert_eq!(told("```\nopen"), ["c:open"]);
+        assert_eq!(
+            told("## Results. All of them\n**Next:**\n- a: b."),
+            ["h:Results. All of them", "h:Next:**", "s:a: b."]
+        );
         assert!(told("```\n```").is_empty());
     }
 

@@ -139,10 +139,14 @@ impl Statements {
         let mut number = 0;
         for part in parts(text).take(MOST_OF_ONE) {
             let (own, line) = match part {
-                Part::Said(sentence) => {
+                Part::Said(sentence) | Part::Heading(sentence) => {
                     let line = one_line(sentence);
                     let line = if line.contains('*') { line.replace("**", "") } else { line };
-                    (voice(&line), line)
+                    match (voice(&line), &part) {
+                        // A heading says what follows and little by itself.
+                        (Voice::Report | Voice::Remark, Part::Heading(_)) => (Voice::Announcement, line),
+                        (voice, _) => (voice, line),
+                    }
                 }
                 Part::Code(code) => (Voice::Quote, clip_middle(&one_line(code), LONGEST_QUOTE)),
             };

@@ -2,7 +2,9 @@
 
 use super::cues::is_sized;
 use super::sentences::{prose, sentences, without_marker};
+use super::terms::is_unspaced;
 use super::text::{has_any, normalised, starts_with_any};
+use crate::text::utf16_len;
 
 /// Words of sentences about remaining work.
 const LEFT: &[&str] = &[
@@ -75,6 +77,32 @@ const TITLES: &[&str] = &[
     "남은",
 ];
 
+/// Phrases that make a line with a colon at its end a title, wherever they are in it.
+const PHRASES: &[&str] = &[
+    "next step",
+    "next steps",
+    "what's next",
+    "what's left",
+    "what is left",
+    "what remains",
+    "left to do",
+    "still to do",
+    "remaining work",
+    "remaining steps",
+    "remaining tasks",
+    "nächsten schritte",
+    "nächster schritt",
+    "prochaines étapes",
+    "prochaine étape",
+    "próximos pasos",
+    "siguientes pasos",
+    "próximos passos",
+    "prossimi passi",
+    "следующие шаги",
+];
+/// UTF-16 units of the longest title.
+const LONGEST_TITLE: usize = 100;
+
 /// The remaining work in an answer: open check boxes, lists under a line such as `Next steps:`, and
 /// sentences about it.
 pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
@@ -98,9 +126,18 @@ pub(crate) fn explicit_steps(answer: &str) -> Vec<&str> {
 }
 
 fn is_title(line: &str, text: &str) -> bool {
-    let is_heading = line.trim_start().starts_with('#') || text.trim_end_matches('*').trim_end().ends_with(':');
+    let ends_with_colon = text.trim_end_matches('*').trim_end().ends_with([':', '\u{ff1a}']);
+    let is_heading = line.trim_start().starts_with('#') || ends_with_colon;
     let is_bold = text.is_empty() || line.trim().starts_with("**") && line.trim().ends_with("**");
-    (is_heading || is_bold) && starts_with_any(&normalised(line), TITLES)
+    if !is_heading && !is_bold || utf16_len(text) > LONGEST_TITLE {
+        return false;
+    }
+    let words = normalised(line);
+    // Scripts without spaces put particles right behind a title.
+    let is_unspaced = |title: &&&str| title.starts_with(is_unspaced) && words.trim_start().starts_with(**title);
+    starts_with_any(&words, TITLES)
+        || TITLES.iter().any(|title| is_unspaced(&title))
+        || ends_with_colon && has_any(&words, PHRASES)
 }
 
 fn names_work(sentence: &str) -> bool {
@@ -119,5 +156,9 @@ mod tests {
         let expected = ["Errors still need line numbers.", "Port the printer", "Delete the old code", "docs"];
         assert_eq!(explicit_steps(answer), expected);
         assert_eq!(explicit_steps("## Remaining\n- a\n- b\n## Done\n- c"), ["a", "b"]);
+        assert_eq!(explicit_steps("So the next steps would be:\n\n1. a b\n2. c d"), ["a b", "c d"]);
+        assert_eq!(explicit_steps("次のステップは次の通り：\n\n1. 統合する\n2. 公開する"), ["統合する", "公開する"]);
+        let done: [&str; 0] = [];
+        assert_eq!(explicit_steps("The parser is done.\n\nWhat changed:\n- a\n- b"), done);
     }
 }

@@ -229,7 +229,7 @@ impl Order {
         self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()))
     }
 
-    /// Fails if `summary` is not smaller than what it replaces (docs/summaries.md, "What is rejected").
+    /// Fails if `summary` is not smaller than what it replaces (docs/summaries.md, "Rejected summaries").
     pub(super) fn check_progress(&self, summary: &str, replaced_tokens: Option<u64>) -> Result<(), EngineError> {
         let summary_tokens = estimate_text(summary);
         match (self.largest_summary(replaced_tokens), replaced_tokens) {

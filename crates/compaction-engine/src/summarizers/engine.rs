@@ -1,5 +1,5 @@
 //! The summarizer over any model: requests that fit, retries, and checks of what comes back
-//! (docs/summaries.md, "What is rejected").
+//! (docs/summaries.md, "Rejected summaries").
 
 mod continued;
 mod read;
