@@ -730,8 +730,8 @@ class Diagnostic(TypedDict):
     line: NotRequired[int | None]
 
 
-# The kind of the part that was ignored.
-DiagnosticKind: TypeAlias = Literal["unknownMember", "unknownSetting"]
+# The kind of a problem.
+DiagnosticKind: TypeAlias = Literal["unknownMember", "unknownSetting", "sessionReplaced", "sessionDeleted", "sessionUnreadable"]
 
 
 @final
@@ -752,7 +752,9 @@ Entry: TypeAlias = dict[str, Any]
 
 @final
 class EntryAppended(TypedDict):
-    """`entryAppended`: an entry was written, by any call."""
+    """`entryAppended`: an entry was written by a call, or, in a session with a subscription, by
+    another program.
+    """
 
     # The session.
     sessionId: str
@@ -1736,7 +1738,9 @@ ReplayedEntry = TypedDict(
 class RequestDiagnostic(TypedDict):
     """`diagnostic`: a part of a request was ignored, and the request was served all the same.
     Each part is reported once.
-    `initialize` and `updateSettings` report it in the `diagnostics` of their results.
+    `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a
+    session with a subscription
+    it also reports problems with the file.
     """
 
     # The kind of the problem.
@@ -1753,6 +1757,9 @@ class RequestDiagnostic(TypedDict):
 
     # The known name that was probably meant.
     nearest: NotRequired[str | None]
+
+    # The session, if the problem is that of a session.
+    sessionId: NotRequired[str | None]
 
 
 @final
@@ -2169,6 +2176,26 @@ class StartedResult(TypedDict):
     operationId: str
 
 
+@final
+class SubscribeParams(TypedDict):
+    """Parameters of `subscribe`."""
+
+    # The session.
+    sessionId: str
+
+    # The last entry in file order that the caller has. The entries after it are sent at once; at
+    # most 8 MiB.
+    since: NotRequired[str | None]
+
+
+@final
+class SubscribeResult(TypedDict):
+    """Result of `subscribe`."""
+
+    # The leaf.
+    leafId: str | None
+
+
 # How a model is asked for a summary.
 SummarizeMode: TypeAlias = Literal["transcript", "continue"]
 
@@ -2395,6 +2422,14 @@ class UndoCompactionResult(TypedDict):
 
 
 @final
+class UnsubscribeResult(TypedDict):
+    """Result of `unsubscribe`."""
+
+    # Whether there was a subscription.
+    wasSubscribed: bool
+
+
+@final
 class UpdateSettingsParams(TypedDict):
     """Parameters of `updateSettings`."""
 
@@ -2521,6 +2556,12 @@ class Calls:
 
     @overload
     def start(self, method: Literal["continueSession"], params: ContinueSessionParams) -> Pending[OpenSessionResult]: ...
+
+    @overload
+    def start(self, method: Literal["subscribe"], params: SubscribeParams) -> Pending[SubscribeResult]: ...
+
+    @overload
+    def start(self, method: Literal["unsubscribe"], params: SessionParams) -> Pending[UnsubscribeResult]: ...
 
     @overload
     def start(self, method: Literal["closeSession"], params: SessionParams) -> Pending[Null]: ...
@@ -2660,6 +2701,16 @@ class Calls:
     def request(
         self, method: Literal["continueSession"], params: ContinueSessionParams, timeout: float | None = None
     ) -> OpenSessionResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["subscribe"], params: SubscribeParams, timeout: float | None = None
+    ) -> SubscribeResult: ...
+
+    @overload
+    def request(
+        self, method: Literal["unsubscribe"], params: SessionParams, timeout: float | None = None
+    ) -> UnsubscribeResult: ...
 
     @overload
     def request(
@@ -2855,6 +2906,12 @@ class AsyncCalls:
 
     @overload
     async def request(self, method: Literal["continueSession"], params: ContinueSessionParams) -> OpenSessionResult: ...
+
+    @overload
+    async def request(self, method: Literal["subscribe"], params: SubscribeParams) -> SubscribeResult: ...
+
+    @overload
+    async def request(self, method: Literal["unsubscribe"], params: SessionParams) -> UnsubscribeResult: ...
 
     @overload
     async def request(self, method: Literal["closeSession"], params: SessionParams) -> Null: ...

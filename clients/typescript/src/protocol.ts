@@ -605,12 +605,18 @@ export interface Diagnostic {
   line?: number | null;
 }
 
-/** The kind of the part that was ignored. */
+/** The kind of a problem. */
 export type DiagnosticKind =
   /** A member that the method does not have. */
   | "unknownMember"
   /** A setting that does not exist. */
-  | "unknownSetting";
+  | "unknownSetting"
+  /** The file of a subscription was truncated, rewritten, or replaced by another one. */
+  | "sessionReplaced"
+  /** The file of a subscription was deleted. */
+  | "sessionDeleted"
+  /** The file of a subscription cannot be read. */
+  | "sessionUnreadable";
 
 /** Result of `getEntries` and `getBranch`. */
 export interface EntriesResult {
@@ -633,7 +639,10 @@ export interface Entry {
   [member: string]: unknown;
 }
 
-/** `entryAppended`: an entry was written, by any call. */
+/**
+ * `entryAppended`: an entry was written by a call, or, in a session with a subscription, by
+ * another program.
+ */
 export interface EntryAppended {
   /** The session. */
   sessionId: string;
@@ -1461,7 +1470,9 @@ export interface ReplayedEntry {
 /**
  * `diagnostic`: a part of a request was ignored, and the request was served all the same. Each
  * part is reported once.
- * `initialize` and `updateSettings` report it in the `diagnostics` of their results.
+ * `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a session
+ * with a subscription
+ * it also reports problems with the file.
  */
 export interface RequestDiagnostic {
   /** The kind of the problem. */
@@ -1474,6 +1485,8 @@ export interface RequestDiagnostic {
   message: string;
   /** The known name that was probably meant. */
   nearest?: string | null;
+  /** The session, if the problem is that of a session. */
+  sessionId?: string | null;
 }
 
 /** An estimate of the input of requests. */
@@ -1786,6 +1799,23 @@ export interface StartedResult {
   operationId: string;
 }
 
+/** Parameters of `subscribe`. */
+export interface SubscribeParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * The last entry in file order that the caller has. The entries after it are sent at once; at most
+   * 8 MiB.
+   */
+  since?: string | null;
+}
+
+/** Result of `subscribe`. */
+export interface SubscribeResult {
+  /** The leaf. */
+  leafId: string | null;
+}
+
 /** How a model is asked for a summary. */
 export type SummarizeMode =
   /** By a prompt that contains the conversation as text. */
@@ -1959,6 +1989,12 @@ export interface UndoCompactionResult {
   replayed: Array<ReplayedEntry>;
 }
 
+/** Result of `unsubscribe`. */
+export interface UnsubscribeResult {
+  /** Whether there was a subscription. */
+  wasSubscribed: boolean;
+}
+
 /** Parameters of `updateSettings`. */
 export interface UpdateSettingsParams {
   /** Switches automatic compaction of that session on, for this model; null switches it off. */
@@ -2018,6 +2054,10 @@ export interface Methods {
   openSession: { params: OpenSessionParams; result: OpenSessionResult };
   /** Opens the most recent session of a working directory. */
   continueSession: { params: ContinueSessionParams; result: OpenSessionResult };
+  /** Sends each entry that another program writes into a session by `entryAppended`, when it happens. */
+  subscribe: { params: SubscribeParams; result: SubscribeResult };
+  /** Ends a subscription. */
+  unsubscribe: { params: SessionParams; result: UnsubscribeResult };
   /** Flushes a session and releases its lock. */
   closeSession: { params: SessionParams; result: Null };
   /** Lists sessions, newest activity first. */
@@ -2082,7 +2122,7 @@ export interface Methods {
 
 /** Parameters of every notification. */
 export interface Notifications {
-  /** An entry was written, by any call. */
+  /** An entry was written by a call, or, in a session with a subscription, by another program. */
   entryAppended: EntryAppended;
   /** Another program added entries to the file. */
   sessionChanged: SessionChanged;

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 pub use crate::arrivals::Scope;
 use crate::call::CallContext;
 use crate::errors::RpcError;
-use crate::handlers::{append, branches, compaction, lifecycle, read, search, sessions};
+use crate::handlers::{append, branches, compaction, lifecycle, read, search, sessions, subscriptions};
 use crate::wire::*;
 
 /// A method as the generated documents describe it.
@@ -100,6 +100,12 @@ methods! {
     "continueSession" sessions::continue_recent, ContinueSessionParams => OpenSessionResult, Opening,
         "Opens the most recent session of a working directory.",
         ["sessionNotFound", "sessionLocked", "notASession", "sessionIdInUse"];
+    "subscribe" subscriptions::subscribe, SubscribeParams => SubscribeResult, Write,
+        "Sends each entry that another program writes into a session by `entryAppended`, when it happens.",
+        ["sessionNotFound", "entryNotFound"];
+    "unsubscribe" subscriptions::unsubscribe, SessionParams => UnsubscribeResult, Write,
+        "Ends a subscription.",
+        ["sessionNotFound"];
     "closeSession" sessions::close, SessionParams => Null, Write,
         "Flushes a session and releases its lock.",
         ["sessionNotFound", "writeFailed"];
@@ -213,7 +219,7 @@ macro_rules! notifications {
 }
 
 notifications! {
-    "entryAppended" EntryAppended, "An entry was written, by any call.";
+    "entryAppended" EntryAppended, "An entry was written by a call, or, in a session with a subscription, by another program.";
     "sessionChanged" SessionChanged, "Another program added entries to the file.";
     "diagnostic" RequestDiagnostic, "A part of a request was ignored. The request is served all the same.";
     "leafChanged" LeafChanged, "A navigation moved the leaf.";

@@ -95,6 +95,8 @@ const TASKS: &[(&str, &[&str])] = &[
             "createSession",
             "openSession",
             "continueSession",
+            "subscribe",
+            "unsubscribe",
             "closeSession",
             "listSessions",
             "setSessionName",

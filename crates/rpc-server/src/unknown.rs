@@ -184,8 +184,8 @@ impl ReportedNames {
         let is_new =
             |name: &UnknownName| reported.len() < MAX_REMEMBERED && reported.insert((method, name.path.clone()));
         let what = match kind {
-            DiagnosticKind::UnknownMember => "member",
             DiagnosticKind::UnknownSetting => "setting",
+            _ => "member",
         };
         let diagnostic = |name: UnknownName| RequestDiagnostic {
             kind,
@@ -193,6 +193,7 @@ impl ReportedNames {
             message: format!("{method}: {}", name.message(what)),
             path: name.path,
             nearest: name.nearest,
+            session_id: None,
         };
         names.into_iter().filter(is_new).map(diagnostic).collect()
     }

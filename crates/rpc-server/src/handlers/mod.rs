@@ -8,3 +8,4 @@ mod messages;
 pub(crate) mod read;
 pub(crate) mod search;
 pub(crate) mod sessions;
+pub(crate) mod subscriptions;

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use compaction_core::entry::iso_timestamp;
 use compaction_core::formats::Converted;
-use compaction_engine::session::{AgentModel, OpenSession, Slot, change};
+use compaction_engine::session::{AgentModel, OpenSession, Slot};
 use session_store::{CreateOptions, Cursor, ListOptions, Locator, OpenOptions, Precondition, Session, SessionStore};
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::append::appended;
 use super::messages::{SubmittedMessages, append_with_one_write};
+use super::subscriptions;
 use crate::call::{CallContext, blocking_in};
 use crate::convert;
 use crate::errors::RpcError;
@@ -244,28 +245,9 @@ pub(super) fn add(
     let open = Arc::new(open);
     server.sessions.insert(Arc::clone(&open));
     if is_told_of_changes {
-        tokio::spawn(read_changes(Arc::clone(server), open));
+        tokio::spawn(subscriptions::read_changes(Arc::clone(server), open));
     }
     Ok(result)
-}
-
-/// Reads changes by other programs when the store reports them, and tells the client, until the session is closed.
-async fn read_changes(server: Arc<Server>, open: Arc<OpenSession>) {
-    let Ok(engine) = server.engine() else {
-        return;
-    };
-    loop {
-        tokio::select! {
-            () = open.closed() => return,
-            () = server.end.cancelled() => return,
-            () = open.changed() => {}
-        }
-        let guard = Arc::clone(&open.slot).write_owned().await;
-        let read = change(Arc::clone(engine), Arc::clone(&open), guard, |access| access.refresh()).await;
-        if let Err(error) = read {
-            tracing::debug!(%error, session = open.id, "what others wrote could not be read; the next call tells");
-        }
-    }
 }
 
 fn opened(session: &Session, editor_text: Option<String>) -> OpenSessionResult {

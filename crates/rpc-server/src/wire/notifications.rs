@@ -7,7 +7,7 @@ use super::compaction::{ClippedResult, CompactionReason, CompactionResult};
 use super::json::{Entry, FreeObject};
 use super::navigation::NavigationResult;
 
-/// `entryAppended`: an entry was written, by any call.
+/// `entryAppended`: an entry was written by a call, or, in a session with a subscription, by another program.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryAppended {
@@ -30,7 +30,8 @@ pub struct SessionChanged {
 }
 
 /// `diagnostic`: a part of a request was ignored, and the request was served all the same. Each part is reported once.
-/// `initialize` and `updateSettings` report it in the `diagnostics` of their results.
+/// `initialize` and `updateSettings` report it in the `diagnostics` of their results. In a session with a subscription
+/// it also reports problems with the file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RequestDiagnostic {
     /// The kind of the problem.
@@ -42,11 +43,14 @@ pub struct RequestDiagnostic {
     /// The known name that was probably meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
+    /// The session, if the problem is that of a session.
+    #[serde(rename = "sessionId", skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// Message for a person.
     pub message: String,
 }
 
-/// The kind of the part that was ignored.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DiagnosticKind {
@@ -54,6 +58,12 @@ pub enum DiagnosticKind {
     UnknownMember,
     /// A setting that does not exist.
     UnknownSetting,
+    /// The file of a subscription was truncated, rewritten, or replaced by another one.
+    SessionReplaced,
+    /// The file of a subscription was deleted.
+    SessionDeleted,
+    /// The file of a subscription cannot be read.
+    SessionUnreadable,
 }
 
 /// `leafChanged`: a navigation moved the leaf.

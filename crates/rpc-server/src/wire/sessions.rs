@@ -115,6 +115,32 @@ pub struct SessionParams {
     pub session_id: String,
 }
 
+/// Parameters of `subscribe`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscribeParams {
+    /// The session.
+    pub session_id: String,
+    /// The last entry in file order that the caller has. The entries after it are sent at once; at most 8 MiB.
+    pub since: Option<String>,
+}
+
+/// Result of `subscribe`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscribeResult {
+    /// The leaf.
+    pub leaf_id: Option<String>,
+}
+
+/// Result of `unsubscribe`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnsubscribeResult {
+    /// Whether there was a subscription.
+    pub was_subscribed: bool,
+}
+
 /// Parameters of `checkSession`. Either `sessionId` or `path` is required.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -128,6 +128,13 @@ impl SessionLog for FileLog {
         self.seen.compare(&self.file, &self.file.metadata()?)
     }
 
+    fn look_at_name(&self) -> io::Result<LogChange> {
+        match self.seen.identity.find(self.path())? {
+            Some(found) => self.seen.compare(&self.file, &found),
+            None => Ok(LogChange::Replaced),
+        }
+    }
+
     fn refresh(&mut self) -> io::Result<LogChange> {
         match self.seen.identity.find(self.path())? {
             Some(found) => self.note_change(&found),
