@@ -8,14 +8,12 @@ use serde_json::value::RawValue;
 
 use crate::entry::EntryId;
 use crate::json::{self, RawObject};
-use crate::message::{Block, Body, Content, Message};
+use crate::message::{Block, Body, Content, Message, text_block};
 use crate::projection::{ProjectedEntry, Projection};
-use crate::text::{prefix_utf16, suffix_utf16, utf16_len};
+use crate::text::{UNITS_PER_TOKEN, prefix_utf16, suffix_utf16, utf16_len};
 
 /// Minimum tokens that remain of a result. If even that is too much, nothing is cut.
 const LEAST_TOKENS: u64 = 64;
-/// UTF-16 units per token.
-const UNITS_PER_TOKEN: u64 = 4;
 /// Maximum UTF-16 units of the note about the omission.
 const NOTE_UNITS: u64 = 200;
 /// Text by which the note is recognised.
@@ -43,7 +41,7 @@ impl Clip {
 }
 
 /// The results to shorten so that the entries from `tail` on have at most half of `room` estimated
-/// tokens, or at most `room` if half is too little. `None` means all entries behind the last
+/// tokens, or at most `room` if half is too little. `None` means all entries after the last
 /// compaction's summary. Only the largest results are cut, all to the same size. Empty if the entries
 /// fit into `room`, or if cutting results is not enough.
 pub fn clip_tail(projection: &Projection, tail: Option<&EntryId>, room: u64) -> Vec<Clip> {
@@ -107,14 +105,14 @@ fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
     };
     let texts: Vec<&str> = match content {
         Content::Text(text) => vec![text.as_str()],
-        Content::Blocks(blocks) => blocks.iter().filter_map(text_of).collect(),
+        Content::Blocks(blocks) => blocks.iter().filter_map(Block::as_text).collect(),
     };
     let of_texts: u64 = texts.iter().map(|text| utf16_len(text) as u64).sum();
     let others = message.tokens().saturating_sub(of_texts.div_ceil(UNITS_PER_TOKEN));
     let units = size.saturating_sub(others).saturating_mul(UNITS_PER_TOKEN);
     let cut = |text: &str| {
         let share = u128::from(units) * utf16_len(text) as u128 / u128::from(of_texts.max(1));
-        block(&cut_text(text, id, u64::try_from(share).unwrap_or(u64::MAX)))
+        text_block(&cut_text(text, id, u64::try_from(share).unwrap_or(u64::MAX)))
     };
     let raw = RawObject::parse(message.raw().get()).ok()?;
     let stored: Vec<&RawValue> = serde_json::from_str(raw.get("content")?).unwrap_or_default();
@@ -122,21 +120,10 @@ fn cut_content(message: &Message, id: &EntryId, size: u64) -> Option<String> {
         Content::Text(text) => vec![cut(text)],
         Content::Blocks(blocks) => {
             let both = blocks.iter().zip(stored);
-            both.map(|(block, stored)| text_of(block).map_or_else(|| stored.get().to_owned(), cut)).collect()
+            both.map(|(block, stored)| block.as_text().map_or_else(|| stored.get().to_owned(), cut)).collect()
         }
     };
     Some(format!("[{}]", blocks.join(",")))
-}
-
-fn text_of(block: &Block) -> Option<&str> {
-    match block {
-        Block::Text(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn block(text: &str) -> String {
-    format!("{{\"type\":\"text\",\"text\":{}}}", json::encode_string(text))
 }
 
 /// `text` with its middle left out, with at most `units` UTF-16 units including the note. Two thirds

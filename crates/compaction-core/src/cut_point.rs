@@ -1,16 +1,11 @@
 //! The cut point: the oldest entry that a compaction keeps (docs/cut-points.md).
 
-mod pairs;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use std::collections::HashSet;
-
-use crate::entry::{EntryBody, EntryId, EntryKind, Replacement};
+use crate::entry::{Entry, EntryBody, EntryId, EntryKind, Replacement};
 use crate::message::{Body, Message};
-use crate::pending_calls::{self, PendingCall};
 use crate::projection::ProjectedEntry;
-
-pub use pairs::{answered_since, parted_pair, pending_before};
-use pairs::{positions_that_part_a_pair, positions_that_part_stored_pairs};
 
 /// Where to cut a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,18 +22,18 @@ pub struct CutPoint {
 /// A candidate has a message other than a tool result, and cutting there separates no tool call from
 /// its result, including a result that has not arrived yet.
 pub fn find(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<CutPoint> {
-    find_among(span, candidates(span, &positions_that_part_a_pair(span)), keep_recent_tokens)
+    find_among(span, candidates(span, &positions_inside_pairs(span)), keep_recent_tokens)
 }
 
 /// The pending call that prevents every useful cut of `span`, if there is one. Without it there would
 /// be a cut that evicts a message.
 pub fn blocked_by(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<PendingCall> {
-    let (_, call) = pending_calls::in_context(span)?;
-    let free = candidates(span, &positions_that_part_stored_pairs(span));
+    let (_, call) = pending_in_context(span)?;
+    let free = candidates(span, &positions_inside_stored_pairs(span));
     let cut = find_among(span, free, keep_recent_tokens)?;
-    let is_told = |message: &Message| !matches!(message.body(), Body::System(_));
+    let is_summarised = |message: &Message| !matches!(message.body(), Body::System(_));
     let summarised = span[..cut.first_kept].iter().flat_map(|projected| &projected.messages);
-    summarised.into_iter().any(|message| is_told(message)).then_some(call)
+    summarised.into_iter().any(|message| is_summarised(message)).then_some(call)
 }
 
 fn find_among(span: &[ProjectedEntry], candidates: Vec<usize>, keep_recent_tokens: u64) -> Option<CutPoint> {
@@ -51,7 +46,7 @@ fn find_among(span: &[ProjectedEntry], candidates: Vec<usize>, keep_recent_token
             cut + usize::from(is_abandoned_attempt(&span[cut + 1..]))
         }
     };
-    let first_kept = over_silent_entries(span, cut);
+    let first_kept = before_empty_entries(span, cut);
     Some(CutPoint { first_kept, turn_start: split_turn_start(span, first_kept) })
 }
 
@@ -65,7 +60,7 @@ pub enum InvalidCut {
         entry_id: EntryId,
     },
     /// It starts with a message that cannot follow a summary.
-    #[error("keep from {entry_id}: what is kept cannot begin with {found}")]
+    #[error("keep from {entry_id}: the kept entries cannot begin with {found}")]
     NoCandidate {
         /// The entry.
         entry_id: EntryId,
@@ -73,13 +68,13 @@ pub enum InvalidCut {
         found: &'static str,
     },
     /// It separates a tool call from its result.
-    #[error("keep from {entry_id}: a tool call before it has its result at or behind it")]
+    #[error("keep from {entry_id}: a tool call before it has its result at or after it")]
     PartsPair {
         /// The entry.
         entry_id: EntryId,
     },
     /// It separates a tool call from a result that is still expected.
-    #[error("keep from {entry_id}: the result of tool call {call_id} before it has not come")]
+    #[error("keep from {entry_id}: the result of tool call {call_id} before it has not arrived")]
     AwaitsResult {
         /// The entry.
         entry_id: EntryId,
@@ -96,15 +91,15 @@ pub fn chosen(span: &[ProjectedEntry], first_kept: &EntryId) -> Result<CutPoint,
     let entry_id = || first_kept.clone();
     let position = span.iter().position(|projected| projected.entry.id() == first_kept);
     let position = position.ok_or_else(|| InvalidCut::NotInSpan { entry_id: entry_id() })?;
-    let speaks = |at: usize| !span[at].messages.is_empty();
-    let first = (position..span.len()).find(|&at| speaks(at)).unwrap_or(position);
+    let has_messages = |at: usize| !span[at].messages.is_empty();
+    let first = (position..span.len()).find(|&at| has_messages(at)).unwrap_or(position);
     if let Some(found) = unfit_to_begin(&span[position]).or_else(|| unfit_to_begin(&span[first])) {
         return Err(InvalidCut::NoCandidate { entry_id: entry_id(), found });
     }
-    if positions_that_part_stored_pairs(span)[first] {
+    if positions_inside_stored_pairs(span)[first] {
         return Err(InvalidCut::PartsPair { entry_id: entry_id() });
     }
-    if let Some((_, call)) = pending_calls::in_context(span).filter(|(at, _)| *at < first) {
+    if let Some((_, call)) = pending_in_context(span).filter(|(at, _)| *at < first) {
         return Err(InvalidCut::AwaitsResult { entry_id: entry_id(), call_id: call.call_id });
     }
     Ok(CutPoint { first_kept: position, turn_start: split_turn_start(span, position) })
@@ -134,12 +129,12 @@ fn budget_position(span: &[ProjectedEntry], keep_recent_tokens: u64) -> Option<u
     })
 }
 
-fn candidates(span: &[ProjectedEntry], parts_a_pair: &[bool]) -> Vec<usize> {
+fn candidates(span: &[ProjectedEntry], is_inside_pair: &[bool]) -> Vec<usize> {
     let is_candidate = |position: &usize| {
         let projected = &span[*position];
         projected.entry.kind() != EntryKind::Compaction
             && projected.messages.iter().any(|message| can_come_first(message.body()))
-            && !parts_a_pair[*position]
+            && !is_inside_pair[*position]
     };
     (0..span.len()).filter(is_candidate).collect()
 }
@@ -151,7 +146,7 @@ fn can_come_first(body: &Body) -> bool {
 /// Whether everything after the cut is an attempt that context edits have hidden. Then the message
 /// before it has been dealt with, and keeping it would keep the input that did not fit.
 fn is_abandoned_attempt(suffix: &[ProjectedEntry]) -> bool {
-    let is_hidden = |projected: &&ProjectedEntry| projected.messages.is_empty() && shows_by_itself(projected);
+    let is_hidden = |projected: &&ProjectedEntry| projected.messages.is_empty() && has_own_messages(projected);
     let hidden: HashSet<&EntryId> = suffix.iter().filter(is_hidden).map(|projected| projected.entry.id()).collect();
     let rewrites_another = |projected: &ProjectedEntry| match projected.entry.body() {
         EntryBody::ContextEdit { target_id, replacement } => {
@@ -159,24 +154,24 @@ fn is_abandoned_attempt(suffix: &[ProjectedEntry]) -> bool {
         }
         _ => false,
     };
-    let is_quiet =
+    let is_empty =
         |projected: &ProjectedEntry| projected.entry.kind() != EntryKind::Compaction && projected.messages.is_empty();
     let is_answer =
         |projected: &&ProjectedEntry| projected.entry.message().is_some_and(|message| message.as_assistant().is_some());
-    suffix.iter().all(|projected| is_quiet(projected) && !rewrites_another(projected))
+    suffix.iter().all(|projected| is_empty(projected) && !rewrites_another(projected))
         && suffix.iter().filter(is_hidden).any(|projected| is_answer(&projected))
 }
 
-fn shows_by_itself(projected: &ProjectedEntry) -> bool {
+fn has_own_messages(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::ContextEdit && projected.entry.has_context_messages()
 }
 
 /// Moves back over entries without messages, up to a compaction, so that settings and labels stay with
 /// the entry that they precede.
-fn over_silent_entries(span: &[ProjectedEntry], cut: usize) -> usize {
-    let speaks =
+fn before_empty_entries(span: &[ProjectedEntry], cut: usize) -> usize {
+    let has_messages =
         |projected: &ProjectedEntry| projected.entry.kind() == EntryKind::Compaction || !projected.messages.is_empty();
-    span[..cut].iter().rposition(speaks).map_or(0, |position| position + 1)
+    span[..cut].iter().rposition(has_messages).map_or(0, |position| position + 1)
 }
 
 fn split_turn_start(span: &[ProjectedEntry], first_kept: usize) -> Option<usize> {
@@ -188,4 +183,155 @@ fn split_turn_start(span: &[ProjectedEntry], first_kept: usize) -> Option<usize>
 
 fn starts_turn(projected: &ProjectedEntry) -> bool {
     projected.entry.kind() != EntryKind::Compaction && projected.messages.iter().any(|message| message.starts_turn())
+}
+
+/// For every position, whether cutting there would summarise a tool call whose result is kept or still
+/// expected.
+fn positions_inside_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
+    let mut inside = positions_inside_stored_pairs(span);
+    if let Some((position, _)) = pending_in_context(span) {
+        inside[position + 1..].fill(true);
+    }
+    inside
+}
+
+/// The same for results that have arrived.
+fn positions_inside_stored_pairs(span: &[ProjectedEntry]) -> Vec<bool> {
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    let mut last_result: Vec<usize> = vec![0; span.len()];
+    for (position, projected) in span.iter().enumerate() {
+        for message in &projected.messages {
+            for call in message.tool_calls() {
+                calls.insert(&call.id, position);
+            }
+            if let Body::ToolResult { tool_call_id, .. } = message.body()
+                && let Some(call) = calls.get(tool_call_id.as_str())
+            {
+                last_result[*call] = position;
+            }
+        }
+    }
+    let mut reach = 0;
+    let is_inside = |(position, result): (usize, &usize)| {
+        let is_inside = position <= reach && position > 0;
+        reach = reach.max(*result);
+        is_inside
+    };
+    last_result.iter().enumerate().map(is_inside).collect()
+}
+
+/// A tool call that would lose its result if `branch` (root first) were kept from `first_kept` on.
+/// `None` if there is no such call or no such entry.
+pub fn parted_pair(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<String> {
+    let cut = branch.iter().position(|entry| entry.id() == first_kept)?;
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    for (position, message) in branch.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.message()?))) {
+        for call in message.tool_calls() {
+            calls.insert(&call.id, position);
+        }
+        if let Body::ToolResult { tool_call_id, .. } = message.body()
+            && position >= cut
+            && calls.get(tool_call_id.as_str()).is_some_and(|call| *call < cut)
+        {
+            return Some(tool_call_id.clone());
+        }
+    }
+    None
+}
+
+/// The pending call before `first_kept` on `branch` (root first). `None` if there is no such
+/// call or no such entry.
+pub fn pending_before(branch: &[Arc<Entry>], first_kept: &EntryId) -> Option<PendingCall> {
+    let (position, call) = pending_on_path(branch)?;
+    branch[position + 1..].iter().any(|entry| entry.id() == first_kept).then_some(call)
+}
+
+/// A call that a compaction would summarise although its result arrived after `leaf_id`, where the
+/// compaction was prepared. The compaction keeps `context` from `first_kept` on. `None` if there is no
+/// such call, or if one of the entries is not in the context.
+pub fn answered_since(context: &[ProjectedEntry], first_kept: &EntryId, leaf_id: &EntryId) -> Option<String> {
+    let position = |id: &EntryId| context.iter().position(|projected| projected.entry.id() == id);
+    let (first_kept, leaf) = (position(first_kept)?, position(leaf_id)?);
+    let messages = |entries: std::ops::Range<usize>| context[entries].iter().flat_map(|entry| &entry.messages);
+    let mut results: HashSet<&str> =
+        messages(leaf + 1..context.len()).filter_map(|message| message.answered_call_id()).collect();
+    if results.is_empty() {
+        return None;
+    }
+    for id in messages(first_kept..context.len()).flat_map(|message| message.tool_call_ids()) {
+        results.remove(id);
+    }
+    let mut summarised = messages(0..first_kept).flat_map(|message| message.tool_call_ids());
+    summarised.find(|id| results.contains(id)).map(str::to_owned)
+}
+
+/// A tool call whose result has not arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingCall {
+    /// The entry of the answer that made it.
+    pub entry_id: EntryId,
+    /// The call.
+    pub call_id: String,
+}
+
+/// The first call of the last answer on `path` (root first) that has no result yet. `None` if that
+/// answer failed, was aborted or is hidden, or if there is no such call.
+fn pending_on_path(path: &[Arc<Entry>]) -> Option<(usize, PendingCall)> {
+    let last = LastAnswer::of(path.iter())?;
+    let message = match last.edit {
+        Some(Replacement::Hidden) => return None,
+        Some(Replacement::Content(content)) => Arc::new(last.message.with_content(content)),
+        Some(Replacement::Invalid) | None => Arc::clone(last.message),
+    };
+    last.pending(&[message])
+}
+
+/// The same for the entries of a context.
+fn pending_in_context(context: &[ProjectedEntry]) -> Option<(usize, PendingCall)> {
+    let last = LastAnswer::of(context.iter().map(|projected| &projected.entry))?;
+    last.pending(&context[last.position].messages)
+}
+
+/// The last answer of a path, if its calls may still get results.
+struct LastAnswer<'a> {
+    position: usize,
+    entry_id: &'a EntryId,
+    message: &'a Arc<Message>,
+    /// The last edit of it.
+    edit: Option<&'a Replacement>,
+    /// Calls that were answered after it.
+    answered: HashSet<&'a str>,
+}
+
+impl<'a> LastAnswer<'a> {
+    fn of(path: impl DoubleEndedIterator<Item = &'a Arc<Entry>> + ExactSizeIterator) -> Option<Self> {
+        let mut answered = HashSet::new();
+        let mut edits: HashMap<&EntryId, &Replacement> = HashMap::new();
+        for (position, entry) in path.enumerate().rev() {
+            if let EntryBody::ContextEdit { target_id, replacement } = entry.body() {
+                edits.entry(target_id).or_insert(replacement);
+            }
+            let Some(message) = entry.message() else { continue };
+            answered.extend(message.answered_call_id());
+            if message.as_assistant().is_some() {
+                let edit = edits.get(entry.id()).copied();
+                return message.is_success().then_some(Self {
+                    position,
+                    entry_id: entry.id(),
+                    message,
+                    edit,
+                    answered,
+                });
+            }
+        }
+        None
+    }
+
+    /// The first call in `shown`, the answer after edits, that has no result, with the position of the
+    /// answer.
+    fn pending(&self, shown: &[Arc<Message>]) -> Option<(usize, PendingCall)> {
+        let mut calls = shown.iter().flat_map(|message| message.tool_call_ids());
+        let call_id = calls.find(|id| !self.answered.contains(id))?.to_owned();
+        Some((self.position, PendingCall { entry_id: self.entry_id.clone(), call_id }))
+    }
 }

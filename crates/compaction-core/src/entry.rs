@@ -1,7 +1,5 @@
 //! Entries: the lines of a session file (docs/session-format.md, "Lines").
 
-mod plain;
-
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,8 +8,6 @@ use serde_json::value::RawValue;
 
 use crate::json::{self, Json, NotAnObject, RawObject};
 use crate::message::{Message, Usage};
-
-pub use plain::{PlainLine, plain_string};
 
 /// The id of an entry, unique within its session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,19 +37,19 @@ impl std::borrow::Borrow<str> for EntryId {
     }
 }
 
-macro_rules! entry_kinds {
-    ($($variant:ident $name:literal $doc:literal),* $(,)?) => {
-        /// The type of an entry.
+/// An enum of stored names. Each variant is one name; `Other` is any unknown name.
+macro_rules! stored_names {
+    ($(#[$attribute:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum EntryKind {
-            $(#[doc = $doc] $variant,)*
-            /// A type that this version does not know. It stays in the chain and contributes nothing to
-            /// a context.
+        pub enum $type {
+            $($(#[$doc])* $variant,)*
+            /// A name that this version does not know.
             Other,
         }
 
-        impl EntryKind {
-            /// The kind for a stored `type`.
+        impl $type {
+            /// The variant for a stored name.
             pub fn from_name(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant,)*
@@ -61,7 +57,7 @@ macro_rules! entry_kinds {
                 }
             }
 
-            /// The stored `type`; `None` for unknown ones.
+            /// The stored name; `None` if it is unknown.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => Some($name),)*
@@ -72,57 +68,45 @@ macro_rules! entry_kinds {
     };
 }
 
-entry_kinds! {
-    Message "message" "A message of the conversation.",
-    Compaction "compaction" "A summary that stands for everything before its first kept entry.",
-    BranchSummary "branch_summary" "A summary of a branch that was left.",
-    CustomMessage "custom_message" "An extension's message, part of the context.",
-    Custom "custom" "An extension's data, never part of the context.",
-    ContextEdit "context_edit" "Hides or rewrites an earlier entry for the model.",
-    Label "label" "Sets or clears the label of an entry.",
-    ModelChange "model_change" "Another model from here on.",
-    ThinkingLevelChange "thinking_level_change" "Another thinking level from here on.",
-    SessionInfo "session_info" "The session's name.",
-    Usage "usage" "Usage that belongs to no message.",
+stored_names! {
+    /// The type of an entry. An entry of an unknown type stays in the chain and contributes nothing to a context.
+    EntryKind {
+        /// A message of the conversation.
+        Message = "message",
+        /// A summary that stands for everything before its first kept entry.
+        Compaction = "compaction",
+        /// A summary of a branch that was left.
+        BranchSummary = "branch_summary",
+        /// An extension's message, part of the context.
+        CustomMessage = "custom_message",
+        /// An extension's data, never part of the context.
+        Custom = "custom",
+        /// Hides or rewrites an earlier entry for the model.
+        ContextEdit = "context_edit",
+        /// Sets or clears the label of an entry.
+        Label = "label",
+        /// Changes the model from here on.
+        ModelChange = "model_change",
+        /// Changes the thinking level from here on.
+        ThinkingLevelChange = "thinking_level_change",
+        /// The session's name.
+        SessionInfo = "session_info",
+        /// Usage that belongs to no message.
+        Usage = "usage",
+    }
 }
 
-macro_rules! roles {
-    ($($variant:ident $name:literal),* $(,)?) => {
-        /// The role of a message, as far as its header shows it.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "the names are those of the format")]
-        pub enum Role {
-            $($variant,)*
-            Other,
-        }
-
-        impl Role {
-            /// The role for a stored `role`.
-            pub fn from_name(name: &str) -> Self {
-                match name {
-                    $($name => Self::$variant,)*
-                    _ => Self::Other,
-                }
-            }
-
-            /// The stored `role`; `None` for unknown ones.
-            pub fn name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$variant => Some($name),)*
-                    Self::Other => None,
-                }
-            }
-        }
-    };
-}
-
-roles! {
-    User "user",
-    Assistant "assistant",
-    ToolResult "toolResult",
-    BashExecution "bashExecution",
-    Custom "custom",
-    System "system",
+stored_names! {
+    /// The role of a message, as far as its header shows it.
+    #[expect(missing_docs, reason = "the names are those of the format")]
+    Role {
+        User = "user",
+        Assistant = "assistant",
+        ToolResult = "toolResult",
+        BashExecution = "bashExecution",
+        Custom = "custom",
+        System = "system",
+    }
 }
 
 /// The part of an entry that the tree needs. It can be read without the body.
@@ -138,14 +122,14 @@ pub struct EntryHeader {
     pub role: Option<Role>,
 }
 
-/// Bytes of the line of a plain message beside the message, about.
+/// Approximate bytes of a plain message's line, without the message.
 const PLAIN_BYTES: usize = 128;
 
 /// One entry: its unchanged line, and a view of it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The line; `None` where it can be put together from the message and the members before it, so that the
-    /// text of a message is held once.
+    /// The line; `None` if it can be built from the message and the members before it. The text of a message is
+    /// then held once.
     line: Option<Box<str>>,
     /// The line as a raw value, created on demand.
     raw: OnceLock<Box<RawValue>>,
@@ -311,7 +295,7 @@ pub enum EntryError {
     /// The line has more values than the limit.
     #[error("it has {values} values or more, and at most {} are read", json::MAX_VALUES)]
     TooManyValues {
-        /// How many were counted.
+        /// Number of values that were counted.
         values: usize,
     },
     /// A required member is missing or has the wrong type.
@@ -354,11 +338,11 @@ impl Entry {
     /// closing brace, so there are no other members.
     fn parse_plain(line: &str) -> Option<Self> {
         let plain = PlainLine::split(line.as_bytes())?;
-        // Behind a part of the line that is ASCII, which ends where the message begins.
+        // The part before the message is ASCII, so the message starts at a character boundary.
         let text = line.get(line.len() - plain.rest.len()..)?.strip_suffix('}')?;
         let message: &RawValue = serde_json::from_str(text).ok()?;
         let message = Arc::new(Message::of_entry(message.to_owned(), || epoch_milliseconds(plain.timestamp)));
-        // A message may come without the white space around it, or mended.
+        // The parsed message may lack surrounding white space or have a repaired timestamp.
         let is_as_stored = message.raw().get() == text;
         let header = EntryHeader {
             id: EntryId::new(plain.id),
@@ -384,7 +368,7 @@ impl Entry {
         }
     }
 
-    /// Bytes of the line, about.
+    /// Approximate bytes of the line.
     pub fn approximate_length(&self) -> usize {
         match (&self.line, &self.body) {
             (None, EntryBody::Message(message)) => message.raw().get().len() + PLAIN_BYTES,
@@ -392,7 +376,7 @@ impl Entry {
         }
     }
 
-    /// The line of which [`PlainLine`] split the parts.
+    /// The line with the parts that [`PlainLine`] split.
     fn plain_line(&self, message: &Message) -> String {
         let EntryHeader { id, parent_id, .. } = &self.header;
         let (quote, parent) = parent_id.as_ref().map_or(("", "null"), |id| ("\"", id.as_str()));
@@ -612,6 +596,45 @@ fn read_replacement(object: &RawObject<'_>) -> Replacement {
         is_content.then(|| json::raw_value(content.to_owned()).ok())?
     });
     content.map_or(Replacement::Invalid, Replacement::Content)
+}
+
+/// The line of a message entry up to its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlainLine<'a> {
+    /// The entry's id.
+    pub id: &'a str,
+    /// The entry before it; `None` for a root.
+    pub parent_id: Option<&'a str>,
+    /// The stored timestamp.
+    pub timestamp: &'a str,
+    /// The rest of the line after the name `message` and its colon.
+    pub rest: &'a [u8],
+}
+
+impl<'a> PlainLine<'a> {
+    /// Splits a line that begins with `type`, `id`, `parentId`, `timestamp` and `message`, in this
+    /// order, without white space and escapes before the message. `None` for other lines.
+    ///
+    /// The rest is not checked. Later members may have the same names and would take precedence.
+    pub fn split(line: &'a [u8]) -> Option<Self> {
+        let (id, rest) = plain_string(line.strip_prefix(br#"{"type":"message","id":""#)?)?;
+        let rest = rest.strip_prefix(br#","parentId":"#)?;
+        let (parent_id, rest) = match rest.strip_prefix(b"null") {
+            Some(rest) => (None, rest),
+            None => plain_string(rest.strip_prefix(b"\"")?).map(|(id, rest)| (Some(id), rest))?,
+        };
+        let (timestamp, rest) = plain_string(rest.strip_prefix(br#","timestamp":""#)?)?;
+        let rest = rest.strip_prefix(br#","message":"#)?;
+        Some(Self { id, parent_id, timestamp, rest })
+    }
+}
+
+/// Reads a string of printable ASCII without escapes, after its opening quote. Returns it and the
+/// bytes after it.
+pub fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ' | 0x7f..))?;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
 }
 
 #[cfg(test)]

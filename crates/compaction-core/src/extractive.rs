@@ -12,11 +12,11 @@ mod lengthen;
 mod name_list;
 mod pool;
 
-use crate::file_operations::FileTools;
 use crate::ledger::{Check, Collector, Ledger, LossReport, Retention, text};
 use crate::message::{Body, Message};
-use crate::preparation::PreparedMessage;
+use crate::projection::PreparedMessage;
 use crate::summary::{Section, ShownFiles, SummaryKind, append_shown_files};
+use crate::tools::FileTools;
 
 use candidates::Candidates;
 use pool::{Origin, Pool, Rank};

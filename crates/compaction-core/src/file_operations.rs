@@ -10,26 +10,7 @@ use crate::tools::{
     FileAccess, FileUse, ToolAction, classify, files_done, has_failed, is_listed, proposed_edits, reported_edits,
 };
 
-/// Names of tools and arguments that identify file operations. They are checked before the table of
-/// [`crate::tools`]. Names must match exactly, and a matching call counts even if it failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileTools {
-    /// Tools that read a file.
-    pub read: Vec<String>,
-    /// Tools that write a whole file.
-    pub write: Vec<String>,
-    /// Tools that change part of a file.
-    pub edit: Vec<String>,
-    /// Arguments that hold the path. The first one with a string counts.
-    pub path_arguments: Vec<String>,
-}
-
-impl Default for FileTools {
-    fn default() -> Self {
-        let one = |name: &str| vec![name.to_owned()];
-        Self { read: one("read"), write: one("write"), edit: one("edit"), path_arguments: one("path") }
-    }
-}
+pub use crate::tools::FileTools;
 
 /// Maximum number of files in the lists of one entry.
 pub const MAX_LISTED_FILES: usize = 2000;

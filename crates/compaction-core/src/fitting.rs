@@ -5,20 +5,18 @@
 //! updates the answer to the one before. A message that is too large for any request is cut in its
 //! middle, and so is a summary that would leave no room for messages.
 
-mod budget;
 mod measure;
-mod packing;
 mod planner;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use measure::{WEIGHT_PER_TOKEN, cut_middle, weight};
+use planner::Planner;
+
 use crate::conversation::{Redact, Thinking};
 use crate::message::Message;
 use crate::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest, Wording, escape_tags};
-use budget::Budget;
-use measure::{WEIGHT_PER_TOKEN, cut_middle, weight};
-use planner::Planner;
 
 pub use measure::careful_tokens;
 
@@ -44,18 +42,11 @@ pub struct PlanInput<'a> {
     /// The summarizer's window in tokens. If it is unknown, there is one request with everything.
     pub context_window: Option<u64>,
     /// Maximum tokens of system prompt and prompt together, by the careful measure, in addition to the
-    /// limit of the window. See [`PlanInput::tightened`].
+    /// limit of the window. After a provider refuses a plan as too large, half of
+    /// [`RequestPlan::largest_input_tokens`] is a limit for the next one.
     pub input_limit: Option<u64>,
     /// Removes secrets from texts before they are cut, because half a secret is not recognised.
     pub redact: Option<&'a dyn Redact>,
-}
-
-impl PlanInput<'_> {
-    /// The same input with half the room, for another try after a provider refused a request of `plan`
-    /// as too large. Repeated calls end in [`TooSmallWindow`].
-    pub fn tightened(&self, plan: &RequestPlan) -> Self {
-        Self { input_limit: Some(plan.largest_input_tokens() / 2), ..*self }
-    }
 }
 
 /// No request is possible: the fixed parts leave no room for the conversation.
@@ -131,11 +122,6 @@ impl RequestPlan {
         self.budget.max_tokens
     }
 
-    /// Estimated tokens of the first request.
-    pub fn first_request_tokens(&self) -> u64 {
-        self.request(0, None).map_or(0, |request| request.estimated_tokens)
-    }
-
     /// Estimated tokens of all requests together, without the answers that the later ones update.
     pub fn estimated_tokens(&self) -> u64 {
         let requests = (0..self.parts.len()).filter_map(|index| self.request(index, None));
@@ -186,9 +172,9 @@ impl RequestPlan {
             room -= weight(&text);
             text
         };
-        let told = weight(conversation);
-        let previous = previous.map(|text| cut(&text, told + weight_escaped(answer)));
-        let answer = cut(answer, told);
+        let conversation_weight = weight(conversation);
+        let previous = previous.map(|text| cut(&text, conversation_weight + weight_escaped(answer)));
+        let answer = cut(answer, conversation_weight);
         Some(request(&cut_redacted(conversation, room, redact), previous.as_deref(), &answer))
     }
 
@@ -196,7 +182,7 @@ impl RequestPlan {
     /// that was cut off: the model's own limit, if it is known and fits.
     pub fn largest_answer(&self, request: &SummaryRequest) -> u64 {
         let input = careful_tokens(&request.system_prompt) + careful_tokens(&request.prompt);
-        let in_window = self.budget.window.map(|window| budget::answer_room(window, input));
+        let in_window = self.budget.window.map(|window| answer_room(window, input));
         let bounds = [in_window, self.model_max_tokens];
         bounds.into_iter().flatten().min().map_or(request.max_tokens, |most| most.max(request.max_tokens))
     }
@@ -243,6 +229,84 @@ fn summary_room(wording: &Wording, budget: &Budget) -> u64 {
 
 fn weight_escaped(text: &str) -> u64 {
     weight(&escape_tags(text))
+}
+
+/// Tenths of the room beside the answer that a prompt may take. The free tenth covers text that the
+/// careful measure underestimates, and what providers add to a request.
+const USED_TENTHS: u64 = 9;
+/// The window never lowers the answer below this many tokens.
+const MIN_ANSWER_TOKENS: u64 = 256;
+/// A request must have room for this many tokens of conversation, and for as many of a summary.
+const MIN_ROOM_TOKENS: u64 = 256;
+
+/// The size limits of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Budget {
+    /// The window, if it is known.
+    window: Option<u64>,
+    limit: Option<u64>,
+    /// Maximum tokens of the answer.
+    max_tokens: u64,
+    /// Maximum tokens of system prompt and prompt together, by the careful measure.
+    input_tokens: u64,
+}
+
+impl Budget {
+    /// The budget for answers of `wanted` tokens in a window. `limit` is a further limit of the prompt.
+    ///
+    /// The answer takes at most a quarter of the window. More is never needed and would leave too
+    /// little for the conversation.
+    fn new(window: Option<u64>, limit: Option<u64>, wanted: u64) -> Self {
+        Self::with_share(window, limit, wanted, 4)
+    }
+
+    /// The budget for several requests. The answer takes at most an eighth of the window, because the
+    /// next request has to hold it too.
+    fn of_several(&self) -> Self {
+        Self::with_share(self.window, self.limit, self.max_tokens, 8)
+    }
+
+    fn with_share(window: Option<u64>, limit: Option<u64>, wanted: u64, share: u64) -> Self {
+        let largest = |window: u64| wanted.min((window / share).max(MIN_ANSWER_TOKENS));
+        let max_tokens = window.map_or(wanted, largest);
+        let beside = window.map_or(u64::MAX, |window| input_room(window, max_tokens));
+        Self { window, limit, max_tokens, input_tokens: beside.min(limit.unwrap_or(u64::MAX)) }
+    }
+
+    /// Maximum weight of system prompt and prompt together.
+    fn input(&self) -> u64 {
+        self.input_tokens.saturating_mul(WEIGHT_PER_TOKEN)
+    }
+
+    /// Weight reserved for an answer that a later request quotes: a quarter more than its tokens,
+    /// because the careful measure may count more than the model did.
+    fn answer(&self) -> u64 {
+        self.max_tokens.saturating_mul(WEIGHT_PER_TOKEN + 1)
+    }
+}
+
+/// Tokens of input beside an answer of `max_tokens`.
+fn input_room(window: u64, max_tokens: u64) -> u64 {
+    let room = window.saturating_sub(max_tokens);
+    room / 10 * USED_TENTHS + room % 10 * USED_TENTHS / 10
+}
+
+/// Maximum tokens of an answer beside `input` tokens.
+fn answer_room(window: u64, input: u64) -> u64 {
+    window.saturating_sub(input.saturating_mul(10).div_ceil(USED_TENTHS))
+}
+
+/// Minimum weight of input for requests whose wording weighs `frame`.
+fn least_input(frame: u64) -> u64 {
+    frame + 2 * MIN_ROOM_TOKENS * WEIGHT_PER_TOKEN
+}
+
+/// The smallest window for requests whose wording weighs `frame`, with answers of `wanted` tokens or
+/// what that window leaves of them.
+fn least_window(frame: u64, wanted: u64) -> u64 {
+    let input = least_input(frame).div_ceil(WEIGHT_PER_TOKEN);
+    let beside = (input * 10).div_ceil(USED_TENTHS);
+    beside + wanted.min(MIN_ANSWER_TOKENS.max(beside / 3 + 1))
 }
 
 #[cfg(test)]

@@ -1,44 +1,38 @@
-//! Messages in the shapes of model interfaces, read into our own and written back.
+//! Conversion between the message formats of model interfaces and the format of session files.
 //!
-//! [`read`] turns messages of one shape into our own. What our members cannot hold stays beside them, in
-//! the member `compactd`, which other readers of the format pass over. [`write()`] gives them back: a message
-//! that came in the wanted shape and was not changed since comes back as it was, text for text; all
-//! others are written so that the interface takes them. Nothing is dropped in silence: a role or a part
-//! that is not known is a [`FormatError`].
+//! [`read`] converts messages to the session format. The member `compactd` keeps what that format cannot
+//! express; other readers of session files ignore it. [`write()`] converts back. A message that is written in
+//! the format it came in, and was not changed since, comes back byte for byte. Any other message is written in
+//! a form that the interface accepts. Unknown roles and parts are a [`FormatError`], so nothing is lost
+//! silently.
 
 mod ai_sdk;
 mod anthropic;
-mod calls;
 mod gemini;
 mod node;
 mod openai;
 mod original;
 mod parts;
-mod pi;
 mod responses;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
+use node::Node;
+use original::Unit;
+use parts::{CommonMessage, Ids};
 use serde_json::value::RawValue;
 
 use crate::json::{self, Json, RawObject};
 use crate::message::Message;
-use node::Node;
-use original::Unit;
-use parts::Speech;
 
-pub use calls::Calls;
-use calls::Ids;
-pub use pi::check as check_pi;
+pub use parts::Calls;
 
-/// A shape of messages.
+/// A message format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Our own, that of the session file.
+    /// The format of session files.
     Pi,
-    /// `messages` of OpenAI's chat completions, and of all that speaks like it.
+    /// `messages` of OpenAI's chat completions and compatible servers.
     OpenAi,
     /// Items of OpenAI's `responses`.
     OpenAiResponses,
@@ -46,11 +40,11 @@ pub enum Format {
     Anthropic,
     /// `contents` of Gemini.
     Gemini,
-    /// Model messages of the AI SDK; its UI messages are read too.
+    /// Model messages of the AI SDK. Its UI messages can be read too.
     AiSdk,
 }
 
-/// Names of the shapes, with `api` and `provider` of answers that came in them.
+/// The formats with their names, and the `api` and `provider` of answers in them.
 const NAMES: [(Format, &str, &str, &str); 6] = [
     (Format::Pi, "pi", "", ""),
     (Format::OpenAi, "openai", "openai-completions", "openai"),
@@ -66,12 +60,12 @@ impl Format {
         self.row().1
     }
 
-    /// The shape with this name.
+    /// The format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find_map(|row| (row.1 == name).then_some(row.0))
     }
 
-    /// The shape of answers of an interface, as our own messages name it.
+    /// The format of an interface, by the `api` of a stored answer.
     fn of_api(api: &str) -> Option<Self> {
         NAMES.iter().find_map(|row| (row.2 == api && !api.is_empty()).then_some(row.0))
     }
@@ -88,32 +82,32 @@ impl Format {
         NAMES.iter().find(|row| row.0 == self).unwrap_or(&NAMES[0])
     }
 
-    /// Whether instructions are no message of the interface but stand beside the messages.
-    fn has_system_apart(self) -> bool {
+    /// Whether the interface takes instructions beside the messages and not as a message.
+    fn has_separate_system(self) -> bool {
         matches!(self, Self::Anthropic | Self::Gemini)
     }
 
-    /// Reads the message at the start of `nodes`, or as many of them as make up one answer; gives how many
-    /// were read, and what they say.
-    fn read_some(self, nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<Speech>), FormatError> {
+    /// Reads the first message of `nodes`, or the first items if several make up one answer. Returns the number
+    /// of items that were read, and their content.
+    fn read_first(self, nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
         match self {
             Self::Pi => Ok((1, Vec::new())),
-            Self::OpenAi => openai::read(&nodes[0], calls).map(|speech| (1, speech)),
+            Self::OpenAi => openai::read(&nodes[0], calls).map(|common| (1, common)),
             Self::OpenAiResponses => responses::read(nodes, calls),
-            Self::Anthropic => anthropic::read(&nodes[0], calls).map(|speech| (1, speech)),
-            Self::Gemini => gemini::read(&nodes[0], calls).map(|speech| (1, speech)),
-            Self::AiSdk => ai_sdk::read(&nodes[0], calls).map(|speech| (1, speech)),
+            Self::Anthropic => anthropic::read(&nodes[0], calls).map(|common| (1, common)),
+            Self::Gemini => gemini::read(&nodes[0], calls).map(|common| (1, common)),
+            Self::AiSdk => ai_sdk::read(&nodes[0], calls).map(|common| (1, common)),
         }
     }
 
-    fn write_all(self, speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+    fn write_all(self, common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
         match self {
-            Self::Pi => speech.iter().map(Speech::to_message).collect(),
-            Self::OpenAi => openai::write(speech, ids),
-            Self::OpenAiResponses => responses::write(speech, ids),
-            Self::Anthropic => anthropic::write(speech, ids),
-            Self::Gemini => gemini::write(speech, ids),
-            Self::AiSdk => ai_sdk::write(speech, ids),
+            Self::Pi => common.iter().map(CommonMessage::to_message).collect(),
+            Self::OpenAi => openai::write(common, ids),
+            Self::OpenAiResponses => responses::write(common, ids),
+            Self::Anthropic => anthropic::write(common, ids),
+            Self::Gemini => gemini::write(common, ids),
+            Self::AiSdk => ai_sdk::write(common, ids),
         }
     }
 }
@@ -122,13 +116,13 @@ impl Format {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("message {index}, {}: expected {expected}; found {found}", shown_path(.path))]
 pub struct FormatError {
-    /// Position of the message among those that were given.
+    /// Index of the message in the input.
     pub index: usize,
     /// Path inside the message; empty for the message itself.
     pub path: String,
-    /// What would have been understood.
+    /// What was expected there.
     pub expected: String,
-    /// What stood there, shortly.
+    /// A short description of what was found.
     pub found: String,
 }
 
@@ -136,37 +130,37 @@ fn shown_path(path: &str) -> &str {
     if path.is_empty() { "the message itself" } else { path }
 }
 
-/// A message of ours that was read from another shape.
+/// A message in the session format, read from another format.
 #[derive(Debug, Clone)]
 pub struct Converted {
     /// The message.
     pub message: Message,
-    /// Position of the message that it was read from; of the first one, where several make up one answer.
+    /// Index of the message that it was read from; the first one if several make up one answer.
     pub source: usize,
 }
 
-/// Where a message came from.
+/// The origin of a converted message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     format: Format,
-    /// How many of our messages the original became.
+    /// Number of messages that the original became.
     parts: usize,
-    /// Which of them this one is, counted from 0.
+    /// Index of this one among them.
     part: usize,
 }
 
-/// Messages in the shape of an interface.
+/// Messages in the format of an interface.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
-    /// The instructions, for interfaces that take them beside the messages.
+    /// The instructions, if the interface takes them beside the messages.
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<Box<RawValue>>,
 }
 
 impl Written {
-    /// The messages as a request of the interface takes them: of answers that were kept whole, with usage
-    /// and all, what a request may hold.
+    /// The same messages for a request. An answer that was kept as the interface returned it loses the members
+    /// that a request must not have.
     pub fn for_request(mut self, format: Format) -> Self {
         if format == Format::Anthropic {
             for message in &mut self.messages {
@@ -179,10 +173,10 @@ impl Written {
     }
 }
 
-/// Reads messages of the shape `format`, each a JSON text.
+/// Converts messages, each a JSON text, to the session format.
 ///
-/// `calls` are the calls that were made before them, and knows of theirs afterwards. `timestamp`, in
-/// epoch milliseconds, is the time that ours get.
+/// `calls` holds the calls of earlier messages; the calls of these messages are added. `timestamp` is the time
+/// of the results, in epoch milliseconds.
 pub fn read(
     format: Format,
     messages: &[&str],
@@ -198,10 +192,10 @@ pub fn read(
     let mut converted = Vec::new();
     let mut at = 0;
     while at < nodes.len() {
-        let (count, speech) = format.read_some(&nodes[at..], calls)?;
-        speech.iter().for_each(|speech| calls.note(speech));
+        let (count, common) = format.read_first(&nodes[at..], calls)?;
+        common.iter().for_each(|common| calls.record(common));
         let unit = Unit { format, originals: &trees[at..at + count], texts: &messages[at..at + count] };
-        let stored = unit.stored(&speech, timestamp);
+        let stored = unit.stored(&common, timestamp);
         let stored = stored.map_err(|error| nodes[at].error(&format!("JSON that can be written again ({error})")))?;
         converted.extend(stored.into_iter().map(|message| Converted { message, source: at }));
         at += count;
@@ -218,7 +212,7 @@ fn read_pi(messages: &[&str]) -> Result<Vec<Converted>, FormatError> {
             expected: "an object with a string role".to_owned(),
             found: "nothing".to_owned(),
         })?;
-        pi::check(&members, source)?;
+        check_pi(&members, source)?;
         let message = Message::from_json(text);
         let message = message.map_err(|_| Node::message(&tree, source).error("an object with a string role"))?;
         Ok(Converted { message, source })
@@ -240,10 +234,10 @@ fn parse(index: usize, text: &str) -> Result<Json<'static>, FormatError> {
     }
 }
 
-/// Writes messages in the shape `format`.
+/// Converts messages to `format`.
 ///
-/// They are written in the order given; calls and results must stand where models take them, as
-/// [`crate::conversation::LlmContext`] puts them. Messages that no model sees are left out.
+/// The order does not change, so results must follow their calls as in [`crate::conversation::LlmContext`].
+/// Messages that models do not see are left out.
 pub fn write(format: Format, messages: &[Arc<Message>]) -> Written {
     let mut writing = Writing { format, runs: Vec::new(), system: Vec::new(), ids: Ids::default() };
     let mut at = 0;
@@ -263,63 +257,106 @@ pub fn write(format: Format, messages: &[Arc<Message>]) -> Written {
     writing.finish()
 }
 
-/// One message that is written.
+/// A message of the output.
 #[derive(Debug, Clone)]
-struct Piece {
+struct WrittenMessage {
     text: String,
     is_original: bool,
 }
 
-/// Messages that are written together.
+/// Messages that are written in one step.
 enum Run {
-    /// As they came.
+    /// The originals.
     Original(Vec<String>),
-    /// Anew.
-    Made(Vec<Speech>),
+    /// To be written from the common form.
+    New(Vec<CommonMessage>),
 }
 
 struct Writing {
     format: Format,
     runs: Vec<Run>,
     system: Vec<String>,
-    /// Ids in what is given back as it came.
+    /// Ids in the originals.
     ids: Ids,
 }
 
 impl Writing {
     fn add(&mut self, message: &Message) {
-        let speech = match Speech::of_message(message) {
-            Some(Speech::System(content)) if self.format.has_system_apart() => {
+        let common = match CommonMessage::of_message(message) {
+            Some(CommonMessage::System(content)) if self.format.has_separate_system() => {
                 self.system.push(content.to_text());
                 return;
             }
-            Some(speech) => speech,
+            Some(common) => common,
             None => return,
         };
         match self.runs.last_mut() {
-            Some(Run::Made(run)) => run.push(speech),
-            _ => self.runs.push(Run::Made(vec![speech])),
+            Some(Run::New(run)) => run.push(common),
+            _ => self.runs.push(Run::New(vec![common])),
         }
     }
 
     fn finish(self) -> Written {
-        let mut pieces = Vec::new();
+        let mut written = Vec::new();
         for run in self.runs {
             let (texts, is_original) = match run {
                 Run::Original(texts) => (texts, true),
-                Run::Made(speech) => {
-                    let written = self.format.write_all(&speech, &self.ids);
+                Run::New(common) => {
+                    let written = self.format.write_all(&common, &self.ids);
                     (written.iter().map(Json::to_compact).collect(), false)
                 }
             };
-            pieces.extend(texts.into_iter().map(|text| Piece { text, is_original }));
+            written.extend(texts.into_iter().map(|text| WrittenMessage { text, is_original }));
         }
         if self.format == Format::Anthropic {
-            pieces = anthropic::merged(pieces);
+            written = anthropic::merged(written);
         }
-        // The texts were written here or were JSON when they came.
-        let messages = pieces.into_iter().filter_map(|piece| json::raw_value(piece.text).ok()).collect();
+        // The texts were encoded here, or they were JSON in the input.
+        let messages = written.into_iter().filter_map(|written| json::raw_value(written.text).ok()).collect();
         let system: Vec<String> = self.system.into_iter().filter(|text| !text.is_empty()).collect();
         Written { system: (!system.is_empty()).then(|| system.join("\n\n")), messages }
     }
 }
+
+/// Maximum characters of a name in an error.
+const SHOWN: usize = 60;
+const ROLES: &str = "`user`, `assistant`, `toolResult`, `bashExecution`, `custom` or `system`; messages of another \
+                     interface are taken with `format`, data that no model shall see as an entry of type `custom`";
+const ANSWER_BLOCKS: &str =
+    "`text`, `thinking`, `toolCall` or `image`; what models shall see of anything else goes into a text";
+const BLOCKS: &str = "`text` or `image`; what models shall see of anything else goes into a text";
+
+/// Checks that a message in the session format has a known role and only blocks that its role may have. Contexts
+/// and summaries would ignore anything else. Stored messages are not checked.
+///
+/// `index` is the index of the message in the input, for the error.
+pub fn check_pi(message: &RawObject<'_>, index: usize) -> Result<(), FormatError> {
+    let problem = |path: String, expected: &str, found: &str| {
+        let found: String = found.chars().take(SHOWN).collect();
+        let found = if found.is_empty() { "nothing".to_owned() } else { format!("`{found}`") };
+        FormatError { index, path, expected: expected.to_owned(), found }
+    };
+    let role = message.string("role").unwrap_or_default();
+    let (kinds, expected): (&[&str], &str) = match role.as_str() {
+        "assistant" => (&["text", "thinking", "toolCall", "image"], ANSWER_BLOCKS),
+        "user" | "toolResult" | "custom" | "system" => (&["text", "image"], BLOCKS),
+        "bashExecution" => return Ok(()),
+        role => return Err(problem("role".to_owned(), ROLES, role)),
+    };
+    let content = message.get("content");
+    if content.is_some_and(|content| !content.starts_with(['"', '[']) && content != "null") {
+        return Err(problem("content".to_owned(), "a string or a list of blocks", "another value"));
+    }
+    let content = content.filter(|content| content.starts_with('['));
+    let blocks: Vec<&RawValue> = content.and_then(|content| serde_json::from_str(content).ok()).unwrap_or_default();
+    for (at, block) in blocks.iter().enumerate() {
+        let kind = RawObject::parse(block.get()).ok().and_then(|block| block.string("type")).unwrap_or_default();
+        if !kinds.contains(&kind.as_str()) {
+            return Err(problem(format!("content[{at}].type"), expected, &kind));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

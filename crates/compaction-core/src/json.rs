@@ -3,7 +3,7 @@
 //! There are two views of one text. [`RawObject`] splits an object into its members without parsing
 //! them, so unknown members are preserved byte for byte. [`Json`] is a tree that keeps the stored order
 //! of members. Both accept what `JSON.parse` of JavaScript accepts, as far as stored files contain it:
-//! duplicate keys (the last one counts, in the place of the first), escapes of half a surrogate pair
+//! duplicate keys (the last value counts, at the position of the first), escapes of half a surrogate pair
 //! (read as U+FFFD, one unit as before), numbers beyond floating point (which JavaScript writes as
 //! `null`), and nesting of any depth.
 
@@ -35,7 +35,7 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
         let is_string = rest[at] == b'"';
         rest = &rest[at + 1..];
         if is_string {
-            rest = behind_string(rest);
+            rest = after_string(rest);
             continue;
         }
         values += 1;
@@ -46,8 +46,8 @@ pub fn check_value_count(text: &str) -> Result<(), usize> {
     Ok(())
 }
 
-/// The bytes behind the end of a string; `rest` starts inside it.
-fn behind_string(mut rest: &[u8]) -> &[u8] {
+/// The bytes after the end of a string. `rest` starts inside the string.
+fn after_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
         let is_end = rest[at] == b'"';
         rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
@@ -89,7 +89,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The value of a text with numbers beyond floating point. Returns `error` if it has none.
+    /// The value of a text with numbers beyond floating point. Returns `error` if it has no such number.
     fn parse_huge(text: &str, error: serde_json::Error) -> Result<Self, serde_json::Error> {
         match replace_huge_numbers(text) {
             Cow::Borrowed(_) => Err(error),
@@ -423,7 +423,7 @@ impl<'a> RawObject<'a> {
         decode_string(self.get(key)?)
     }
 
-    /// Sets member `key` to a JSON text, in its old place or at the end.
+    /// Sets member `key` to a JSON text, at its old position or at the end.
     pub fn set(&mut self, key: &'a str, json: impl Into<Cow<'a, str>>) {
         let json = RawText::Set(json.into());
         match self.members.iter_mut().find(|(name, _)| name == key) {
@@ -571,7 +571,7 @@ fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
         while let Some(byte) = bytes.get(at) {
             let rest = &bytes[at..];
             let length = match byte {
-                b'"' => string_length(rest),
+                b'"' => rest.len() - after_string(&rest[1..]).len(),
                 b'-' | b'0'..=b'9' => rest.iter().take_while(|byte| is_number(byte)).count(),
                 _ => 1,
             };
@@ -582,19 +582,6 @@ fn number_tokens(text: &str) -> impl Iterator<Item = (usize, usize)> {
         }
         None
     })
-}
-
-/// Bytes of the string that `bytes` starts with, quotes included.
-fn string_length(bytes: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 /// The surrogate half of the escape at `at`, if it is one.

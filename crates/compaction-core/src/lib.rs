@@ -2,7 +2,7 @@
 //!
 //! Entries and messages are views of stored text, which is never changed ([`entry`], [`message`]). A
 //! branch of entries is projected to what the model sees ([`projection`]), measured ([`tokens`]) and
-//! cut ([`preparation`]). A summary replaces what lies before the cut. The pages in `docs` hold the
+//! cut ([`preparation`]). A summary replaces what precedes the cut. The pages in `docs` hold the
 //! rules.
 
 pub mod clipping;
@@ -19,7 +19,6 @@ pub mod message;
 pub mod migrate;
 pub mod navigation;
 pub mod overflow;
-pub mod pending_calls;
 pub mod pins;
 pub mod preparation;
 pub mod projection;

@@ -1,5 +1,6 @@
 //! Messages: the stored text and a view of it.
 
+mod body;
 mod outline;
 
 use std::borrow::Cow;
@@ -8,8 +9,11 @@ use std::sync::{Arc, OnceLock};
 use serde_json::value::RawValue;
 
 use crate::json::{self, Json, NotAnObject, RawObject};
-use crate::message::outline::Outline;
-use crate::tokens;
+use body::{estimate, read_text};
+use outline::Outline;
+
+pub(crate) use body::text_block;
+pub use body::{Assistant, BashExecution, Block, Body, Content, NestedCall, System, ToolCall, Usage, blocks_text};
 
 /// A message of a conversation: its unchanged JSON text and the parts that compaction needs.
 ///
@@ -19,7 +23,7 @@ use crate::tokens;
 pub struct Message {
     raw: Box<RawValue>,
     outline: Outline,
-    /// Epoch milliseconds of its entry, if the message has no time of its own.
+    /// Epoch milliseconds of its entry, if the message itself has no time.
     entry_time: Option<i64>,
     /// The body.
     body: OnceLock<Box<Body>>,
@@ -27,271 +31,9 @@ pub struct Message {
     tokens: OnceLock<u64>,
 }
 
-/// Bytes of a message up to which its body is not kept if only its tokens are asked for: the body takes
-/// more memory than the text, and is quickly read again.
+/// Maximum bytes of a message whose body is not kept when only its tokens are computed. Such a body takes more memory
+/// than the text and is quickly read again.
 const SHORT_BYTES: usize = 1024;
-
-/// The content of a message, by role.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Body {
-    /// A person's message.
-    User {
-        /// Text and images.
-        content: Content,
-    },
-    /// A model's answer.
-    Assistant(Assistant),
-    /// The result of one tool call.
-    ToolResult {
-        /// The call that it answers.
-        tool_call_id: String,
-        /// Name of the tool.
-        tool_name: String,
-        /// Text and images.
-        content: Content,
-        /// Whether the tool failed.
-        is_error: bool,
-        /// Calls that the tool itself made while it ran.
-        nested_calls: Vec<NestedCall>,
-    },
-    /// A command that the person ran.
-    BashExecution(BashExecution),
-    /// A message of an extension. Models see it as a user message.
-    Custom {
-        /// The extension's name for its kind.
-        custom_type: String,
-        /// Text and images.
-        content: Content,
-    },
-    /// Instructions and tools for the model, or changes to them.
-    System(System),
-    /// The summary of a compaction. The projection creates this message; it is never stored.
-    CompactionSummary {
-        /// The summary's text.
-        summary: String,
-        /// Tokens of the context that it replaced.
-        tokens_before: u64,
-    },
-    /// The summary of an abandoned branch. The projection creates this message.
-    BranchSummary {
-        /// The summary's text.
-        summary: String,
-        /// The abandoned leaf.
-        from_id: String,
-    },
-    /// A role that this version does not know.
-    Other {
-        /// The role as stored, if it is a string.
-        role: Option<String>,
-    },
-}
-
-/// Content of a message.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Content {
-    /// Plain text.
-    Text(String),
-    /// A list of blocks.
-    Blocks(Vec<Block>),
-}
-
-/// One block of a message's content.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Block {
-    /// Text.
-    Text(String),
-    /// The model's reasoning.
-    Thinking(String),
-    /// A call of a tool.
-    ToolCall(ToolCall),
-    /// An image. Its data stays in the stored text.
-    Image,
-    /// A block that this version does not know.
-    Other,
-}
-
-/// A call of a tool by a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
-    /// The id that the result refers to.
-    pub id: String,
-    /// Name of the tool.
-    pub name: String,
-    /// Arguments in stored order; `None` if the stored block has none.
-    pub arguments: Option<Json<'static>>,
-}
-
-/// A call that a tool made while it ran, recorded in its result.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NestedCall {
-    /// The call.
-    pub call: ToolCall,
-    /// Whether it failed.
-    pub is_error: bool,
-}
-
-/// A model's answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Assistant {
-    /// Text, thinking and tool calls.
-    pub content: Vec<Block>,
-    /// Provider of the model.
-    pub provider: Option<String>,
-    /// Id of the model.
-    pub model: Option<String>,
-    /// Tokens and cost as the provider reported them.
-    pub usage: Option<Usage>,
-    /// Why the answer ended.
-    pub stop_reason: Option<String>,
-    /// The provider's error text.
-    pub error_message: Option<String>,
-}
-
-/// A command that the person ran, with its output.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BashExecution {
-    /// The command line.
-    pub command: String,
-    /// The stored part of its output.
-    pub output: String,
-    /// Exit code; `None` if it was cancelled.
-    pub exit_code: Option<i64>,
-    /// Whether the person cancelled it.
-    pub cancelled: bool,
-    /// Whether the output is cut.
-    pub truncated: bool,
-    /// Path of the whole output.
-    pub full_output_path: Option<String>,
-    /// Whether models must not see it.
-    pub exclude_from_context: bool,
-}
-
-/// Instructions and tools for the model. Later system messages patch earlier ones.
-#[derive(Debug, Clone, PartialEq)]
-pub struct System {
-    /// The prompt.
-    pub content: Content,
-    /// Named parts of the prompt in stored order; `None` removes the part.
-    pub sections: Vec<(String, Option<String>)>,
-    /// Tool definitions that are added, each a JSON object with a `name`.
-    pub tools_added: Option<Json<'static>>,
-    /// Names of tools that are removed.
-    pub tools_removed: Vec<String>,
-}
-
-/// Tokens and cost of one model call.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Usage {
-    /// Input tokens that came from no cache.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Input tokens read from a cache.
-    pub cache_read: u64,
-    /// Input tokens written to a cache.
-    pub cache_write: u64,
-    /// The provider's own total, 0 if it gave none.
-    pub total_tokens: u64,
-    /// Total cost in the currency of the price list, 0 if unknown.
-    pub cost: f64,
-}
-
-impl Usage {
-    /// Reads usage from stored JSON. Members that are missing or not numbers count as 0.
-    pub fn from_json(json: &Json<'_>) -> Option<Self> {
-        json.as_object()?;
-        let count = |key: &str| json.get(key).and_then(Json::as_f64).map_or(0, |value| value.max(0.0) as u64);
-        Some(Self {
-            input: count("input"),
-            output: count("output"),
-            cache_read: count("cacheRead"),
-            cache_write: count("cacheWrite"),
-            total_tokens: count("totalTokens"),
-            cost: json.get("cost").and_then(|cost| cost.get("total")).and_then(Json::as_f64).unwrap_or(0.0),
-        })
-    }
-
-    /// Tokens of the context including the answer: the provider's total, or the sum of the parts if
-    /// there is none (docs/projection.md, "Tokens").
-    pub fn context_tokens(&self) -> u64 {
-        if self.total_tokens > 0 {
-            return self.total_tokens;
-        }
-        self.input.saturating_add(self.output).saturating_add(self.cache_read).saturating_add(self.cache_write)
-    }
-}
-
-impl Content {
-    const EMPTY: Content = Content::Blocks(Vec::new());
-
-    fn from_json(json: Option<Json<'_>>) -> Self {
-        match json {
-            Some(Json::String(text)) => Content::Text(text.into_owned()),
-            Some(Json::Array(blocks)) => Content::Blocks(blocks.into_iter().map(Block::from_json).collect()),
-            _ => Content::EMPTY,
-        }
-    }
-
-    /// The text blocks, joined by `separator`.
-    pub fn text(&self, separator: &str) -> Cow<'_, str> {
-        match self {
-            Content::Text(text) => Cow::Borrowed(text),
-            Content::Blocks(blocks) => blocks_text(blocks, separator),
-        }
-    }
-
-    /// The blocks of a list; empty for plain text.
-    pub fn blocks(&self) -> &[Block] {
-        match self {
-            Content::Text(_) => &[],
-            Content::Blocks(blocks) => blocks,
-        }
-    }
-}
-
-/// The text blocks of a list, joined by `separator`.
-pub fn blocks_text<'a>(blocks: &'a [Block], separator: &str) -> Cow<'a, str> {
-    let mut texts = blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    let Some(first) = texts.next() else {
-        return Cow::Borrowed("");
-    };
-    let rest: Vec<&str> = texts.collect();
-    if rest.is_empty() {
-        return Cow::Borrowed(first);
-    }
-    Cow::Owned([&[first], &rest[..]].concat().join(separator))
-}
-
-impl Block {
-    fn from_json(mut json: Json<'_>) -> Self {
-        let mut string = |key: &str| string_member(&mut json, key);
-        match string("type").as_deref() {
-            Some("text") => Block::Text(string("text").unwrap_or_default()),
-            Some("thinking") => Block::Thinking(string("thinking").unwrap_or_default()),
-            Some("toolCall") => Block::ToolCall(ToolCall {
-                id: string("id").unwrap_or_default(),
-                name: string("name").unwrap_or_default(),
-                arguments: json.take("arguments").map(Json::into_owned),
-            }),
-            Some("image") => Block::Image,
-            _ => Block::Other,
-        }
-    }
-}
-
-fn string_member(json: &mut Json<'_>, key: &str) -> Option<String> {
-    match json.take(key) {
-        Some(Json::String(text)) => Some(text.into_owned()),
-        _ => None,
-    }
-}
-
-fn bool_member(json: &Json<'_>, key: &str) -> bool {
-    json.get(key).and_then(Json::as_bool).unwrap_or(false)
-}
 
 impl Message {
     /// Reads a stored message. Never fails: unreadable messages become [`Body::Other`], and missing or
@@ -337,7 +79,7 @@ impl Message {
         Self::from_sent(json::raw_value(json.to_owned())?)
     }
 
-    /// As [`Message::from_json`], of a text that is known to be JSON.
+    /// Like [`Message::from_json`], for a text that is known to be JSON.
     ///
     /// Fails if it is not an object with a string `role`.
     pub fn from_sent(raw: Box<RawValue>) -> Result<Self, NotAnObject> {
@@ -410,8 +152,7 @@ impl Message {
 
     /// A user message with one text block. `timestamp` is in epoch milliseconds.
     pub fn user_text(text: &str, timestamp: Option<i64>) -> Self {
-        let block = format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(text));
-        let members = [("role", "\"user\"".to_owned()), ("content", block)];
+        let members = [("role", "\"user\"".to_owned()), ("content", format!("[{}]", text_block(text)))];
         let content = Content::Blocks(vec![Block::Text(text.to_owned())]);
         Self::synthetic(&members, timestamp, Body::User { content })
     }
@@ -424,7 +165,7 @@ impl Message {
             ("role", "\"toolResult\"".to_owned()),
             ("toolCallId", json::encode_string(&call.id)),
             ("toolName", json::encode_string(&call.name)),
-            ("content", format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(TEXT))),
+            ("content", format!("[{}]", text_block(TEXT))),
             ("isError", "true".to_owned()),
         ];
         let body = Body::ToolResult {
@@ -450,8 +191,8 @@ impl Message {
         let Ok(mut object) = RawObject::parse(self.raw.get()) else {
             return self.clone();
         };
-        let content = match decode_plain(content) {
-            Some(text) if wants_blocks => format!("[{{\"type\":\"text\",\"text\":{}}}]", json::encode_string(&text)),
+        let content = match json::decode_string(content.get()) {
+            Some(text) if wants_blocks => format!("[{}]", text_block(&text)),
             _ => content.get().to_owned(),
         };
         object.set("content", content);
@@ -500,8 +241,8 @@ impl Message {
     /// Estimated tokens (docs/projection.md, "Tokens").
     pub fn tokens(&self) -> u64 {
         *self.tokens.get_or_init(|| match self.body.get() {
-            None if self.raw.get().len() <= SHORT_BYTES => tokens::estimate_body(&self.read()),
-            _ => tokens::estimate_body(self.body()),
+            None if self.raw.get().len() <= SHORT_BYTES => estimate(&self.read()),
+            _ => estimate(self.body()),
         })
     }
 
@@ -535,7 +276,7 @@ impl Message {
         self.role() == "assistant" && !self.outline.has_failed
     }
 
-    /// Instructions and tools, if it has some. Others are not read for that.
+    /// Instructions and tools of a system message. Bodies of other messages are not read.
     pub fn as_system(&self) -> Option<&System> {
         if self.role() != "system" {
             return None;
@@ -597,10 +338,6 @@ impl From<Message> for Arc<RawValue> {
     }
 }
 
-fn decode_plain(content: &RawValue) -> Option<String> {
-    json::decode_string(content.get())
-}
-
 /// Adds empty content if the role requires content and it is null or missing.
 fn with_present_content(raw: Box<RawValue>) -> Box<RawValue> {
     let Ok(object) = RawObject::parse(raw.get()) else {
@@ -619,23 +356,6 @@ fn with_present_content(raw: Box<RawValue>) -> Box<RawValue> {
     json::raw_value(object.to_json()).unwrap_or(raw)
 }
 
-impl Body {
-    /// The role as stored, if it is a string.
-    fn role(&self) -> Option<&str> {
-        match self {
-            Body::User { .. } => Some("user"),
-            Body::Assistant(_) => Some("assistant"),
-            Body::ToolResult { .. } => Some("toolResult"),
-            Body::BashExecution(_) => Some("bashExecution"),
-            Body::Custom { .. } => Some("custom"),
-            Body::System(_) => Some("system"),
-            Body::CompactionSummary { .. } => Some("compactionSummary"),
-            Body::BranchSummary { .. } => Some("branchSummary"),
-            Body::Other { role } => role.as_deref(),
-        }
-    }
-}
-
 /// The outline of a text that the fast reader cannot read.
 fn whole_outline(json: &str) -> Outline {
     let json_tree = Json::parse(json);
@@ -643,96 +363,4 @@ fn whole_outline(json: &str) -> Outline {
     let lacks_content = json_tree.as_ref().is_ok_and(is_missing);
     let (timestamp, body) = read_text(json);
     Outline::of(timestamp, &body, lacks_content)
-}
-
-/// Timestamp and body of a stored message.
-fn read_text(json: &str) -> (Option<i64>, Body) {
-    Json::parse(json).map_or((None, Body::Other { role: None }), read_body)
-}
-
-fn read_body(mut json: Json<'_>) -> (Option<i64>, Body) {
-    let timestamp = json.get("timestamp").and_then(Json::as_f64).map(|time| time as i64);
-    let role = string_member(&mut json, "role");
-    let content = Content::from_json(json.take("content"));
-    let mut string = |key: &str| string_member(&mut json, key);
-    let body = match role.as_deref() {
-        Some("user") => Body::User { content },
-        Some("custom") => Body::Custom { custom_type: string("customType").unwrap_or_default(), content },
-        Some("toolResult") => Body::ToolResult {
-            tool_call_id: string("toolCallId").unwrap_or_default(),
-            tool_name: string("toolName").unwrap_or_default(),
-            content,
-            is_error: bool_member(&json, "isError"),
-            nested_calls: read_nested_calls(&mut json),
-        },
-        Some("assistant") => Body::Assistant(Assistant {
-            content: match content {
-                Content::Text(text) => vec![Block::Text(text)],
-                Content::Blocks(blocks) => blocks,
-            },
-            provider: string("provider"),
-            model: string("model"),
-            stop_reason: string("stopReason"),
-            error_message: string("errorMessage"),
-            usage: json.get("usage").and_then(Usage::from_json),
-        }),
-        Some("bashExecution") => Body::BashExecution(BashExecution {
-            command: string("command").unwrap_or_default(),
-            output: string("output").unwrap_or_default(),
-            full_output_path: string("fullOutputPath"),
-            exit_code: json.get("exitCode").and_then(Json::as_f64).map(|code| code as i64),
-            cancelled: bool_member(&json, "cancelled"),
-            truncated: bool_member(&json, "truncated"),
-            exclude_from_context: bool_member(&json, "excludeFromContext"),
-        }),
-        Some("system") => Body::System(read_system(json, content)),
-        Some("compactionSummary") => Body::CompactionSummary {
-            summary: string("summary").unwrap_or_default(),
-            tokens_before: json.get("tokensBefore").and_then(Json::as_f64).map_or(0, |tokens| tokens as u64),
-        },
-        Some("branchSummary") => Body::BranchSummary {
-            summary: string("summary").unwrap_or_default(),
-            from_id: string("fromId").unwrap_or_default(),
-        },
-        _ => Body::Other { role },
-    };
-    (timestamp, body)
-}
-
-/// `nestedCalls: {calls: [{id, name, arguments, status}]}` of a result.
-fn read_nested_calls(json: &mut Json<'_>) -> Vec<NestedCall> {
-    let Some(Json::Array(calls)) = json.take("nestedCalls").and_then(|mut nested| nested.take("calls")) else {
-        return Vec::new();
-    };
-    let nested = |mut call: Json<'_>| {
-        let is_error = call.get("status").and_then(Json::as_str) == Some("error");
-        let (id, name) = (string_member(&mut call, "id").unwrap_or_default(), string_member(&mut call, "name")?);
-        let arguments = call.take("arguments").map(Json::into_owned);
-        Some(NestedCall { call: ToolCall { id, name, arguments }, is_error })
-    };
-    calls.into_iter().filter_map(nested).collect()
-}
-
-/// The name of a removed tool: a string, or a member of an object.
-fn tool_name(tool: &Json<'_>) -> Option<String> {
-    tool.as_str().or_else(|| tool.get("name")?.as_str()).map(str::to_owned)
-}
-
-fn read_system(mut json: Json<'_>, content: Content) -> System {
-    let sections = match json.take("sections") {
-        Some(Json::Object(members)) => {
-            members.into_iter().map(|(name, value)| (name.into_owned(), value.as_str().map(str::to_owned))).collect()
-        }
-        _ => Vec::new(),
-    };
-    let names = match json.take("toolsRemoved") {
-        Some(Json::Array(tools)) => tools.iter().filter_map(tool_name).collect(),
-        _ => Vec::new(),
-    };
-    System {
-        content,
-        sections,
-        tools_added: json.take("toolsAdded").filter(|tools| *tools != Json::Null).map(Json::into_owned),
-        tools_removed: names,
-    }
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use crate::entry::{EntryId, one_line};
 use crate::json::{self, NotAnObject, RawObject};
 
-/// The version that this project writes.
+/// The version that this program writes.
 pub const CURRENT_VERSION: u32 = 3;
 
 /// A migration in progress. It is fed the lines of one file in order.
@@ -117,7 +117,7 @@ impl Migration {
         }
     }
 
-    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index without an entry, or behind the
+    /// Replaces `firstKeptEntryIndex` by `firstKeptEntryId`. An index without an entry, or after the
     /// compaction, is dropped.
     fn resolve_first_kept(&self, object: &mut RawObject<'_>, position: &TreePosition) {
         let Some(index) = object.get("firstKeptEntryIndex").map(str::to_owned) else {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use expect_test::{Expect, expect};
 
-    /// Feeds `lines` and gives the migrated ones; a line that is no entry is skipped.
+    /// Feeds `lines` and gives the migrated ones; a line that is not an entry is skipped.
     fn migrate(version: u32, lines: &[&str]) -> String {
         let mut migration = Migration::new(version, "s").unwrap();
         let mut out = String::new();

@@ -5,16 +5,9 @@
 //! "Overflow").
 
 mod pattern;
-mod plain;
-mod reported;
-mod sentence;
-mod status;
 mod table;
 
-use pattern::matches_any;
-use plain::plain;
-pub use reported::Reported;
-use status::Status;
+use pattern::{Number, matches_any, plain};
 
 /// The class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,7 +83,7 @@ fn class_of_size(provider: Option<&str>, text: &str, status: Status) -> Result<R
     if status.code == Some(402) || matches_any(text, table::QUOTA) {
         return Err(Some(ErrorClass::Quota));
     }
-    let names_size = matches_any(text, table::OVERFLOW) || sentence::names_size(text);
+    let names_size = matches_any(text, table::OVERFLOW) || pattern::names_size(text);
     let is_overflow = names_size && !is_about_output_alone(text);
     match is_overflow || is_too_large_by_status(text, status) || is_provider_overflow(provider, text, status) {
         true => Ok(Reported::of_plain(text)),
@@ -135,5 +128,347 @@ fn classify_rest(text: &str, status: Status) -> ErrorClass {
     ErrorClass::Other
 }
 
+/// The output must leave at least one part in this many of the limit for the input; otherwise no
+/// context is small enough.
+const LEAST_SHARE: u64 = 8;
+/// A smaller number is not the limit of a model.
+const LEAST_LIMIT: u64 = 256;
+
+/// Sizes of a request, in tokens, as an error text names them. `None` for sizes that the text does not
+/// name, or names in bytes or characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reported {
+    /// The provider's limit: its window or its longest prompt.
+    pub limit: Option<u64>,
+    /// Tokens of input.
+    pub input: Option<u64>,
+    /// Tokens of requested output.
+    pub output: Option<u64>,
+    /// Input and output together, or a number of which the text says only that it is the request.
+    pub total: Option<u64>,
+}
+
+impl Reported {
+    /// Reads an error text.
+    pub fn of(error_message: &str) -> Self {
+        Self::of_plain(&plain(error_message))
+    }
+
+    /// Reads a text that is normalised already.
+    fn of_plain(text: &str) -> Self {
+        let mut found = pattern::sum(text).map_or_else(Self::default, |sum| Self {
+            input: Some(sum.input),
+            output: Some(sum.output),
+            ..Self::default()
+        });
+        let has_sum = found.input.is_some();
+        let mut inputs: Option<u64> = None;
+        for number in pattern::numbers(text).filter(|number| !number.is_followed_by(table::OTHER_UNITS)) {
+            if number.is_followed_by(table::INPUT_COUNTS) {
+                inputs = Some(inputs.unwrap_or(0).saturating_add(number.value));
+            } else if number.is_followed_by(table::OUTPUT_COUNTS) || number.follows(table::BEFORE_OUTPUT) {
+                found.output.get_or_insert(number.value);
+            } else if is_limit(&number) {
+                found.limit.get_or_insert(number.value);
+            } else if number.follows(table::BEFORE_INPUT) && !has_sum {
+                found.input.get_or_insert(number.value);
+            } else if number.follows(table::BEFORE_TOTAL) {
+                found.total.get_or_insert(number.value);
+            }
+        }
+        found.input = inputs.or(found.input);
+        if let (None, Some(total), Some(output)) = (found.input, found.total, found.output) {
+            found.input = total.checked_sub(output);
+        }
+        found.limit = found.limit.filter(|limit| *limit >= LEAST_LIMIT);
+        found
+    }
+
+    /// Tokens that the requested output leaves for the input, if the limit is known.
+    pub fn room(&self) -> Option<u64> {
+        Some(self.limit?.saturating_sub(self.output.unwrap_or(0)))
+    }
+
+    /// Whether a smaller context would be accepted. It would not if the output takes nearly all of the
+    /// limit.
+    pub fn is_curable(&self) -> bool {
+        match (self.limit, self.room()) {
+            (Some(limit), Some(room)) => room >= limit / LEAST_SHARE,
+            _ => true,
+        }
+    }
+
+    /// Tokens that the provider counted for the request: its input, or the total if the text does not
+    /// separate them.
+    pub fn counted(&self) -> Option<u64> {
+        self.input.or(self.total)
+    }
+}
+
+fn is_limit(number: &Number<'_>) -> bool {
+    number.follows(table::BEFORE_LIMIT)
+        || number.is_followed_by(table::AFTER_LIMIT)
+        || number.follows(&[" is"]) && number.is_near(table::NAMED_LIMIT)
+        || number.follows(&[">"]) && number.follows_number_before(">")
+}
+
+/// The status of an error text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Status {
+    /// The code, if the text names one.
+    code: Option<u16>,
+    /// Whether the text says that the answer had no body.
+    is_bodyless: bool,
+}
+
+const INTRODUCTIONS: [&str; 14] = [
+    "status code: ",
+    "status code ",
+    "status: ",
+    "status ",
+    "error code: ",
+    "http/1.1 ",
+    "http ",
+    "\"status\":",
+    "\"code\":",
+    "\"message\":\"",
+    "error: ",
+    "exception - ",
+    "http/2 ",
+    "failed: ",
+];
+
+/// Forms of status 413 in parentheses. Other numbers in parentheses are counts.
+const IN_PARENTHESES: [&str; 2] = ["(413)", "[413]"];
+
+impl Status {
+    /// Reads `text`, which is in lower case.
+    fn of(text: &str) -> Self {
+        let at_start = text.trim_start().trim_start_matches("error:").trim_start();
+        let introduced = || {
+            INTRODUCTIONS.iter().find_map(|introduction| {
+                text.match_indices(introduction).find_map(|(at, found)| code_at(text[at + found.len()..].trim_start()))
+            })
+        };
+        let in_parentheses = || IN_PARENTHESES.iter().any(|status| text.contains(status)).then_some(413);
+        Self {
+            code: code_at(at_start).or_else(introduced).or_else(in_parentheses),
+            is_bodyless: text.contains("(no body)"),
+        }
+    }
+}
+
+/// The status code at the start of `text`: three digits from 400 to 599 that are not part of another
+/// number or word.
+fn code_at(text: &str) -> Option<u16> {
+    let digits = text.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let is_whole = !text[3..].starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_'))
+        && !is_separated_number(&text[3..]);
+    digits.parse().ok().filter(|code| is_whole && (400..600).contains(code))
+}
+
+fn is_separated_number(after: &str) -> bool {
+    let mut characters = after.chars();
+    matches!(characters.next(), Some(',' | '.')) && characters.next().is_some_and(|next| next.is_ascii_digit())
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use std::path::Path;
+
+    fn lines(text: &str) -> Vec<Json<'_>> {
+        let lines = text.lines().filter(|line| !line.is_empty());
+        lines.map(|line| Json::parse(line).expect("a line of the fixture is JSON")).collect()
+    }
+
+    fn string<'a>(line: &'a Json<'_>, key: &str) -> Option<&'a str> {
+        line.get(key).and_then(Json::as_str)
+    }
+
+    /// The texts of this project: what providers document and what users reported, all with invented numbers.
+    const FIXTURES: [&str; 3] = [
+        include_str!("../fixtures/error-texts.jsonl"),
+        include_str!("../fixtures/error-texts-field.jsonl"),
+        include_str!("../fixtures/error-texts-other.jsonl"),
+    ];
+
+    /// docs/field-reports.md, "Overflow texts".
+    #[test]
+    fn every_text_of_the_fixtures_has_its_class() {
+        let mut wrong = Vec::new();
+        for line in FIXTURES.into_iter().flat_map(lines) {
+            let message = string(&line, "errorMessage").expect("a line has a text");
+            let provider = string(&line, "provider");
+            let class = classify(provider, message).name();
+            if Some(class) != string(&line, "class") {
+                wrong.push(format!("{class}, not {:?}: {provider:?} {message}", string(&line, "class")));
+            }
+            for shouted in [message.to_uppercase(), message.to_lowercase()] {
+                assert_eq!(classify(provider, &shouted).name(), class, "{shouted}");
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn shared_texts_are_classified() {
+        let mut wrong = Vec::new();
+        for name in ["overflow-messages.jsonl", "overflow-messages-2.jsonl"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                eprintln!("skipped: no texts at {}", path.display());
+                continue;
+            };
+            for line in lines(&text) {
+                let message = string(&line, "errorMessage").expect("a line has a text");
+                let expected = line.get("overflow").and_then(Json::as_bool);
+                if Some(is_overflow(string(&line, "provider"), message)) != expected {
+                    wrong.push(format!("not {expected:?}: {message}"));
+                }
+                let limit = line.get("window").and_then(Json::as_f64).map(|number| number as u64);
+                let named = refused_size(string(&line, "provider"), message).and_then(|numbers| numbers.limit);
+                if limit.is_some() && expected == Some(true) && named != limit {
+                    wrong.push(format!("limit {named:?}, not {limit:?}: {message}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    /// Changes by gateways, libraries and other models do not change the class of a text.
+    #[test]
+    fn variants_of_a_text_have_its_class() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/overflow-messages.jsonl");
+        let shared = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut checked = 0;
+        for line in lines(&[FIXTURES.concat(), shared].concat()) {
+            let message = string(&line, "errorMessage").expect("a line has a text");
+            let provider = string(&line, "provider");
+            let class = classify(provider, message);
+            for variant in variants(message) {
+                assert_eq!(classify(provider, &variant), class, "{provider:?} {message}\n{variant}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 1000, "{checked}");
+    }
+
+    fn variants(message: &str) -> Vec<String> {
+        let numbers = |separator: &str| with_numbers(message, |digits| grouped(digits, separator));
+        let mut texts: Vec<String> = [",", ".", "_", " ", "\u{202f}", "\u{a0}", "'"].map(numbers).into();
+        texts.push(with_numbers(message, |digits| format!("{}7", &digits[..digits.len() - 1])));
+        texts.push(message.replace("gpt-5", "acme/Model-4.1:free").replace("model's", "model\u{2019}s"));
+        texts.push(message.replace(' ', "  ").replace(". ", ".\r\n"));
+        // The client itself reports an answer without a body, so nothing wraps it.
+        if !message.contains("(no body)") && !message.is_empty() {
+            let json = crate::json::encode_string(message);
+            let twice = crate::json::encode_string(&format!("{{\"error\":{{\"message\":{json}}}}}"));
+            texts.push(format!("Error: {message}"));
+            texts.push(format!("Provider returned error: {message} (request id req_0123456789abcdef)"));
+            texts.push(format!("litellm.APIError: APIError: OpenAIException - {message}"));
+            texts.push(format!("{{\"error\":{{\"message\":{json},\"type\":\"invalid_request_error\"}}}}"));
+            texts.push(format!("{{\n  \"error\" : {{\n    \"message\" : {json}\n  }}\n}}"));
+            texts.push(format!("{{\"message\":{twice}}}"));
+        }
+        let shouted: Vec<String> = texts.iter().map(|text| text.to_uppercase()).collect();
+        texts.into_iter().chain(shouted).collect()
+    }
+
+    /// `message` with other numbers of four and more digits. Codes in quotation marks do not change.
+    fn with_numbers(message: &str, change: impl Fn(&str) -> String) -> String {
+        let mut out = String::new();
+        let mut rest = message;
+        while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
+            let length = rest[start..].bytes().take_while(u8::is_ascii_digit).count();
+            let (before, digits) = (&rest[..start], &rest[start..start + length]);
+            let after = &rest[start + length..];
+            let is_number = length >= 4 && !before.ends_with([',', '-', '"', '_']) && !after.starts_with([',', '-']);
+            out.push_str(before);
+            out.push_str(&if is_number { change(digits) } else { digits.to_owned() });
+            rest = after;
+        }
+        out + rest
+    }
+
+    fn grouped(digits: &str, separator: &str) -> String {
+        let (head, tail) = digits.split_at(digits.len() % 3);
+        let groups = (0..tail.len() / 3).map(|group| &tail[group * 3..group * 3 + 3]);
+        let parts: Vec<&str> = std::iter::once(head).filter(|head| !head.is_empty()).chain(groups).collect();
+        parts.join(separator)
+    }
+
+    #[test]
+    fn retries_only_what_may_pass() {
+        let classes = [ErrorClass::RateLimit, ErrorClass::Overloaded];
+        assert!(classes.iter().all(|class| class.is_retryable()));
+        let classes = [ErrorClass::Overflow, ErrorClass::Quota, ErrorClass::Authentication, ErrorClass::Other];
+        assert!(!classes.iter().any(|class| class.is_retryable()));
+    }
+
+    /// docs/field-reports.md, "Overflow texts".
+    #[test]
+    fn reads_the_numbers_that_a_provider_names() {
+        let check = |text: &str, limit: Option<u64>, input: Option<u64>, output: Option<u64>| {
+            let numbers = Reported::of(text);
+            assert_eq!((numbers.limit, numbers.input, numbers.output), (limit, input, output), "{text}");
+        };
+        check(
+            "you requested about 284283 tokens (8963 of text input, 13176 of tool input, 262144 in the output)",
+            None,
+            Some(22_139),
+            Some(262_144),
+        );
+        check(
+            "requested 1,051,540 tokens (1,051,539 in the messages, 1 in the completion).",
+            None,
+            Some(1_051_539),
+            Some(1),
+        );
+        check("exceed context limit: 175272 + 32000 > 200000, decrease", Some(200_000), Some(175_272), Some(32_000));
+        check("exceed context limit: 175272   32000 > 200000, decrease", Some(200_000), Some(175_272), Some(32_000));
+        check("exceed context limit: 175\u{202f}272 + 32 000 > 200 000", Some(200_000), Some(175_272), Some(32_000));
+        check(
+            "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 8192 tokens \
+             and your request has 1024 input tokens (8192 > 8192 - 1024).",
+            Some(8192),
+            Some(1024),
+            Some(8192),
+        );
+        check("you requested about 140012 tokens.", None, None, None);
+        check("prompt is too long: 213462 tokens > 200000 maximum", Some(200_000), Some(213_462), None);
+        check("99999999999999999999999 in the messages, 1 in the completion", None, Some(u64::MAX), Some(1));
+        check("Maximum request body size 2097152 exceeded, actual body size 2100017 bytes", None, None, None);
+        check("", None, None, None);
+    }
+
+    #[test]
+    fn the_fixtures_name_their_numbers() {
+        let mut wrong = Vec::new();
+        for line in FIXTURES.into_iter().flat_map(lines) {
+            let message = string(&line, "errorMessage").expect("a line has a text");
+            let numbers = Reported::of(message);
+            for (member, found) in [("limit", numbers.limit), ("input", numbers.input), ("output", numbers.output)] {
+                let expected = line.get(member).and_then(Json::as_f64).map(|number| number as u64);
+                if expected.is_some() && found != expected {
+                    wrong.push(format!("{member} {found:?}, not {expected:?}: {message}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_request_whose_output_fills_the_window_is_not_cured_by_a_smaller_context() {
+        let check = |limit, output, expected| {
+            let numbers = Reported { limit: Some(limit), output: Some(output), ..Reported::default() };
+            assert_eq!(numbers.is_curable(), expected, "{limit} {output}");
+        };
+        check(200_000, 64_000, true);
+        check(200_000, 128_000, true);
+        check(131_072, 131_072, false);
+        check(131_072, 128_000, false);
+        assert!(Reported::default().is_curable());
+    }
+}

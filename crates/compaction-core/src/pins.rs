@@ -1,7 +1,7 @@
 //! Pins: entries that every compaction keeps verbatim.
 //!
 //! A pin is a `custom` entry on the branch. It belongs to the branch, survives a restart, and other
-//! programs ignore it. A compaction writes the pinned entries that it evicts behind its summary, always
+//! programs ignore it. A compaction writes the pinned entries that it evicts after its summary, always
 //! from the entries themselves, never from an earlier copy.
 
 use std::borrow::Cow;
@@ -11,7 +11,8 @@ use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacemen
 use crate::json::{self, Json};
 use crate::message::Body;
 use crate::projection::{Branch, PathState};
-use crate::tokens;
+use crate::summary::start_of_file_blocks;
+use crate::text::estimate_text;
 use crate::verbatim::message_text;
 
 /// Custom type of entries that pin or unpin an entry.
@@ -19,8 +20,6 @@ pub const PIN: &str = "compactd.pin";
 
 const OPEN: &str = "<pinned-entries>";
 const CLOSE: &str = "</pinned-entries>";
-/// Blocks at the end of a summary. Pinned entries precede them.
-const FILE_BLOCKS: [(&str, &str); 2] = [("<modified-files>", "</modified-files>"), ("<read-files>", "</read-files>")];
 
 /// A pinned entry in the form for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +54,7 @@ impl Pins {
             && let Some(header) = branch.header(depth)?
         {
             if search.wants(&header) {
-                search.note(&*branch.entry(depth)?);
+                search.record(&*branch.entry(depth)?);
             } else if search.open.remove(&header.id) && may_be_pinned(&header) {
                 let entry = branch.entry(depth)?;
                 entries.extend(PinnedEntry::of(&entry, depth, search.edits.get(&header.id)));
@@ -112,7 +111,7 @@ impl PinnedEntry {
             Some(Replacement::Invalid) | None => original,
         };
         let mut pinned = Self { entry_id: entry.id().clone(), depth, role: message.role().to_owned(), text, tokens: 0 };
-        pinned.tokens = tokens::estimate_text(&pinned.shown());
+        pinned.tokens = estimate_text(&pinned.shown());
         Some(pinned)
     }
 
@@ -141,7 +140,7 @@ pub fn pin_members(entry_id: &EntryId, pinned: bool) -> String {
     format!("{{\"customType\":\"{PIN}\",\"data\":{{\"entryId\":{id},\"pinned\":{pinned}}}}}")
 }
 
-/// Adds a block with `pinned` behind the text of `summary` and in front of its file blocks. Returns the
+/// Adds a block with `pinned` after the text of `summary` and before its file blocks. Returns the
 /// same text if there are no pinned entries.
 pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'a PinnedEntry>) -> String {
     let shown: Vec<String> = pinned.into_iter().map(PinnedEntry::shown).filter(|shown| !shown.is_empty()).collect();
@@ -154,8 +153,8 @@ pub fn add_pinned_entries<'a>(summary: &str, pinned: impl IntoIterator<Item = &'
     format!("{text}\n\n{OPEN}\n{}\n{CLOSE}{gap}{files}", shown.join("\n\n"))
 }
 
-/// `text` without blocks of pinned entries of any author; the same text if it has none. Of an unmatched
-/// tag only the tag is removed.
+/// `text` without blocks of pinned entries of any author; the same text if it has no such block. If a tag is
+/// unmatched, only the tag is removed.
 pub fn remove_pinned_entries(text: &str) -> Cow<'_, str> {
     if !text.contains(OPEN) && !text.contains(CLOSE) {
         return Cow::Borrowed(text);
@@ -190,17 +189,6 @@ pub fn remove_pinned_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.join("\n").trim_end().to_owned())
 }
 
-fn start_of_file_blocks(summary: &str) -> usize {
-    let mut end = summary.trim_end().len();
-    for (open, close) in FILE_BLOCKS {
-        let rest = &summary[..end];
-        let inside = rest.strip_suffix(close).filter(|inside| inside.ends_with('\n'));
-        let start = inside.and_then(|inside| inside.rfind(&format!("\n{open}\n")));
-        end = start.map_or(end, |start| rest[..start].trim_end().len());
-    }
-    end
-}
-
 fn may_be_pinned(header: &EntryHeader) -> bool {
     match header.kind {
         EntryKind::CustomMessage | EntryKind::BranchSummary => true,
@@ -219,31 +207,31 @@ struct Search {
     /// The last edit of each entry.
     edits: HashMap<EntryId, Replacement>,
     /// Whether a compaction has listed the earlier pins, so that older pins no longer count.
-    is_told: bool,
+    has_earlier_pins: bool,
 }
 
 impl Search {
     fn is_over(&self) -> bool {
-        self.is_told && self.open.is_empty()
+        self.has_earlier_pins && self.open.is_empty()
     }
 
     /// Whether the entry's body may concern pins.
     fn wants(&self, header: &EntryHeader) -> bool {
         match header.kind {
             EntryKind::ContextEdit => true,
-            EntryKind::Custom | EntryKind::Compaction => !self.is_told,
+            EntryKind::Custom | EntryKind::Compaction => !self.has_earlier_pins,
             _ => false,
         }
     }
 
     /// Records an entry unless a later one takes precedence.
-    fn note(&mut self, entry: &Entry) {
+    fn record(&mut self, entry: &Entry) {
         match entry.body() {
             EntryBody::Custom { custom_type, data: Some(data) } if custom_type == PIN => {
                 let Ok(data) = Json::parse(data.get()) else { return };
                 let is_pinned = data.get("pinned").and_then(Json::as_bool);
                 if let (Some(id), Some(is_pinned)) = (data.get("entryId").and_then(Json::as_str), is_pinned) {
-                    self.note_pin(EntryId::new(id), is_pinned);
+                    self.record_pin(EntryId::new(id), is_pinned);
                 }
             }
             EntryBody::ContextEdit { target_id, replacement } => {
@@ -251,15 +239,15 @@ impl Search {
             }
             EntryBody::Compaction(_) => {
                 if let Some(pinned) = PathState::before(entry).and_then(|state| state.pinned) {
-                    pinned.into_iter().for_each(|id| self.note_pin(id, true));
-                    self.is_told = true;
+                    pinned.into_iter().for_each(|id| self.record_pin(id, true));
+                    self.has_earlier_pins = true;
                 }
             }
             _ => {}
         }
     }
 
-    fn note_pin(&mut self, id: EntryId, is_pinned: bool) {
+    fn record_pin(&mut self, id: EntryId, is_pinned: bool) {
         if !self.pinned.contains_key(&id) {
             if is_pinned {
                 self.open.insert(id.clone());

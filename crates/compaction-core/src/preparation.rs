@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use crate::cut_point::PendingCall;
 use crate::cut_point::{self, CutPoint, InvalidCut};
 use crate::entry::{EntryBody, EntryId};
 use crate::file_operations::{FileOperations, FileTools};
 use crate::ledger::{Collector, Ledger};
-use crate::message::Message;
-use crate::pending_calls::PendingCall;
 use crate::pins::remove_pinned_entries;
 use crate::projection::{ProjectedEntry, Projection};
 use crate::settings::CompactionSettings;
 use crate::tokens;
+
+pub use crate::projection::PreparedMessage;
 
 /// A compaction that can be made.
 #[derive(Debug, Clone)]
@@ -44,15 +45,6 @@ pub struct Preparation {
     pub leaf_id: EntryId,
 }
 
-/// A message and the entry that it comes from.
-#[derive(Debug, Clone)]
-pub struct PreparedMessage {
-    /// The entry.
-    pub entry_id: EntryId,
-    /// The message as the model saw it.
-    pub message: Arc<Message>,
-}
-
 /// Why nothing can be compacted, with the numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -77,10 +69,10 @@ pub enum Refusal {
         /// Tokens to keep.
         keep_recent_tokens: u64,
     },
-    /// Everything that could be summarised lies behind a tool call whose result has not arrived.
+    /// Everything that could be summarised comes after a tool call whose result has not arrived.
     #[error(
-        "compact: the result of tool call {} has not come, so that all has to stay from entry {} on, and there is \
-         nothing to summarise before it", .call.call_id, .call.entry_id
+        "compact: the result of tool call {} has not arrived, so everything from entry {} on has to stay, and there \
+         is nothing to summarise before it", .call.call_id, .call.entry_id
     )]
     AwaitsResult {
         /// The call.
@@ -155,7 +147,7 @@ pub enum ChosenCutError {
     Invalid(#[from] InvalidCut),
 }
 
-/// The entries that a compaction may summarise or keep: all entries behind the previous summary.
+/// The entries that a compaction may summarise or keep: all entries after the previous summary.
 struct Span<'a> {
     entries: &'a [ProjectedEntry],
     previous: Option<&'a ProjectedEntry>,

@@ -3,17 +3,14 @@
 //! The walk goes from the leaf towards the root. It reads only the bodies of entries that belong to the
 //! context. Of everything before the first kept entry of the latest compaction it reads headers.
 
-mod path_state;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::entry::{Entry, EntryBody, EntryHeader, EntryId, EntryKind, Replacement, Role};
+use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 
-pub use path_state::PathState;
-
-/// A branch, seen from its leaf. Depth 0 is the leaf, higher depths lie closer to the root.
+/// A branch, seen from its leaf. Depth 0 is the leaf. Higher depths are closer to the root.
 pub trait Branch {
     /// Why an entry could not be read.
     type Error;
@@ -48,11 +45,20 @@ pub struct ModelName {
 }
 
 impl ModelName {
-    /// `None` unless both names are there. An answer without them does not change the model.
+    /// `None` unless both names exist. An answer without them does not change the model.
     fn of(provider: Option<String>, model_id: Option<String>) -> Option<Self> {
         let named = |name: &String| !name.is_empty();
         Some(Self { provider: provider.filter(named)?, model_id: model_id.filter(named)? })
     }
+}
+
+/// A message and the entry that it comes from.
+#[derive(Debug, Clone)]
+pub struct PreparedMessage {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// The message as the model saw it.
+    pub message: Arc<Message>,
 }
 
 /// An entry of the context, and the messages that it contributes.
@@ -108,7 +114,7 @@ impl Projection {
         let selection = select(&mut branch)?;
         let mut diagnostics = selection.diagnostics;
         let entries = project(&selection.entries, selection.has_compaction);
-        find_odd_messages(&entries, &mut diagnostics);
+        find_invalid_messages(&entries, &mut diagnostics);
         Ok(Self {
             entries,
             has_compaction: selection.has_compaction,
@@ -130,7 +136,7 @@ impl Projection {
             return None;
         }
         let mut settings = Selection::default();
-        note_settings(&entry, &mut settings);
+        record_settings(&entry, &mut settings);
         self.thinking_level = settings.thinking_level.unwrap_or(self.thinking_level);
         self.model = settings.model.or(self.model);
         for projected in &mut self.entries {
@@ -165,7 +171,7 @@ impl Projection {
             projected.messages.clear();
         }
         hidden.diagnostics.retain(|diagnostic| matches!(diagnostic, ProjectionDiagnostic::UnknownFirstKept { .. }));
-        find_odd_messages(&hidden.entries, &mut hidden.diagnostics);
+        find_invalid_messages(&hidden.entries, &mut hidden.diagnostics);
         hidden
     }
 
@@ -221,7 +227,7 @@ struct Selection {
     has_compaction: bool,
     thinking_level: Option<String>,
     model: Option<ModelName>,
-    /// Whether nothing is left to look for, even if no model is known.
+    /// Whether the search is over, even if the model is unknown.
     is_settled: bool,
     diagnostics: Vec<ProjectionDiagnostic>,
 }
@@ -265,7 +271,7 @@ fn select<B: Branch>(branch: &mut B) -> Result<Selection, B::Error> {
         let is_context = !matches!(stage, Stage::Settings);
         if is_context || names_settings(&header, &selection) {
             let entry = branch.entry(depth)?;
-            note_settings(&entry, &mut selection);
+            record_settings(&entry, &mut selection);
             match &stage {
                 Stage::Recent if header.kind == EntryKind::Compaction => {
                     stage = stage_before(&entry, &mut selection);
@@ -332,7 +338,7 @@ fn names_settings(header: &EntryHeader, selection: &Selection) -> bool {
     }
 }
 
-fn note_settings(entry: &Entry, selection: &mut Selection) {
+fn record_settings(entry: &Entry, selection: &mut Selection) {
     match entry.body() {
         EntryBody::ThinkingLevelChange { thinking_level } => {
             selection.thinking_level.get_or_insert_with(|| thinking_level.clone());
@@ -400,7 +406,7 @@ impl<'a> Edits<'a> {
     }
 }
 
-fn find_odd_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
+fn find_invalid_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<ProjectionDiagnostic>) {
     let mut calls: HashSet<&str> = HashSet::new();
     for projected in entries {
         diagnostics.extend(unreadable_message(&projected.entry));
@@ -413,5 +419,102 @@ fn find_odd_messages(entries: &[ProjectedEntry], diagnostics: &mut Vec<Projectio
                 });
             }
         }
+    }
+}
+
+/// Model, thinking level and pins at the end of a path. A compaction stores them, so that later walks need not
+/// continue to the root of a long session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathState {
+    /// The last entry of the path.
+    pub leaf_id: EntryId,
+    /// The model, if the path names one.
+    pub model: Option<ModelName>,
+    /// The thinking level; `off` if the path does not set it.
+    pub thinking_level: String,
+    /// The pinned entries of the path, if they are known.
+    pub pinned: Option<Vec<EntryId>>,
+}
+
+impl PathState {
+    /// The state of the path to `leaf_id`. `projection` is the context of that path.
+    pub fn of(projection: &Projection, leaf_id: &EntryId) -> Self {
+        Self {
+            leaf_id: leaf_id.clone(),
+            model: projection.model().cloned(),
+            thinking_level: projection.thinking_level().to_owned(),
+            pinned: None,
+        }
+    }
+
+    /// This state with the pinned entries of its path.
+    #[must_use]
+    pub fn with_pinned(self, pinned: Vec<EntryId>) -> Self {
+        Self { pinned: Some(pinned), ..self }
+    }
+
+    /// Adds this state to a compaction's `details`, a JSON object: `compactd.state`, and
+    /// `compactd.pins` for the pins. Text that is not an object is returned unchanged.
+    pub fn add_to(&self, details: &str) -> String {
+        let Ok(mut details) = RawObject::parse(details) else {
+            return details.to_owned();
+        };
+        let own = details.get("compactd").unwrap_or("{}").to_owned();
+        if let Ok(mut own) = RawObject::parse(&own) {
+            own.set("state", self.to_json());
+            if let Some(pinned) = &self.pinned {
+                own.set("pins", ids_to_json(pinned));
+            }
+            details.set("compactd", own.to_json());
+        }
+        details.to_json()
+    }
+
+    /// Leaf, model and thinking level as JSON.
+    pub fn to_json(&self) -> String {
+        let text = json::encode_string;
+        let model = self.model.as_ref().map_or_else(
+            || "null".to_owned(),
+            |model| format!("{{\"provider\":{},\"modelId\":{}}}", text(&model.provider), text(&model.model_id)),
+        );
+        let (leaf, level) = (text(self.leaf_id.as_str()), text(&self.thinking_level));
+        format!("{{\"leafId\":{leaf},\"model\":{model},\"thinkingLevel\":{level}}}")
+    }
+
+    /// The state that a compaction carries for the path before it. `None` if there is none, or if it
+    /// describes another path: a program that moves the entry may not know about the state.
+    pub fn before(compaction: &Entry) -> Option<Self> {
+        let details = compaction.compaction()?.details.as_ref()?;
+        // Details of other programs can be long, so they are not parsed.
+        if !details.get().contains("\"compactd\"") {
+            return None;
+        }
+        let details = Json::parse(details.get()).ok()?;
+        let own = details.get("compactd")?;
+        let state = Self { pinned: own.get("pins").and_then(ids), ..Self::read(own.get("state")?)? };
+        (compaction.header().parent_id.as_ref() == Some(&state.leaf_id)).then_some(state)
+    }
+
+    fn read(state: &Json<'_>) -> Option<Self> {
+        let text = |json: &Json<'_>, member: &str| json.get(member)?.as_str().map(str::to_owned);
+        let model = match state.get("model")? {
+            Json::Null => None,
+            model => ModelName::of(text(model, "provider"), text(model, "modelId")),
+        };
+        let leaf_id = EntryId::new(text(state, "leafId")?);
+        Some(Self { leaf_id, model, thinking_level: text(state, "thinkingLevel")?, pinned: None })
+    }
+}
+
+fn ids_to_json(ids: &[EntryId]) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| json::encode_string(id.as_str())).collect();
+    format!("[{}]", ids.join(","))
+}
+
+/// Reads a list of ids. `None` if any item is not a string.
+fn ids(list: &Json<'_>) -> Option<Vec<EntryId>> {
+    match list {
+        Json::Array(items) => items.iter().map(|item| item.as_str().map(EntryId::new)).collect(),
+        _ => None,
     }
 }

@@ -1,13 +1,12 @@
 //! Requests to a summarizer: wording and structure of prompts (docs/summaries.md, "Prompts").
 
-mod escape;
-mod instruction;
 mod texts;
+
+use std::borrow::Cow;
 
 use crate::summary::SummaryKind;
 use crate::tokens::estimate_text;
 
-pub use escape::escape_tags;
 pub use texts::PromptTexts;
 
 /// Maximum output tokens of a branch summary. It is added to a live context, so it has to stay small
@@ -99,53 +98,7 @@ impl OutputLimits {
     }
 }
 
-/// The content of a history request.
-#[derive(Debug, Clone, Copy)]
-pub struct HistoryPrompt<'a> {
-    /// The serialised messages.
-    pub conversation: &'a str,
-    /// The summary to update, if there is one.
-    pub previous_summary: Option<&'a str>,
-    /// The caller's instructions, added as a focus.
-    pub custom_instructions: Option<&'a str>,
-}
-
-/// The content of a branch request.
-#[derive(Debug, Clone, Copy)]
-pub struct BranchPrompt<'a> {
-    /// The serialised messages.
-    pub conversation: &'a str,
-    /// The caller's instructions.
-    pub custom_instructions: Option<&'a str>,
-    /// Whether they replace the default instructions instead of being added to them.
-    pub replace_instructions: bool,
-}
-
 impl PromptTexts {
-    /// The request for the summary of a history: an update if there is a previous summary, otherwise a
-    /// first summary.
-    pub fn history_request(&self, prompt: HistoryPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
-        let wording = self.wording(RequestKind::History, prompt.custom_instructions, false);
-        wording.request(prompt.conversation, prompt.previous_summary, limits.max_tokens(RequestKind::History))
-    }
-
-    /// The request for the summary of a turn prefix, `conversation`.
-    pub fn turn_prefix_request(
-        &self,
-        conversation: &str,
-        custom_instructions: Option<&str>,
-        limits: &OutputLimits,
-    ) -> SummaryRequest {
-        let wording = self.wording(RequestKind::TurnPrefix, custom_instructions, false);
-        wording.request(conversation, None, limits.max_tokens(RequestKind::TurnPrefix))
-    }
-
-    /// The request for the summary of a branch.
-    pub fn branch_request(&self, prompt: BranchPrompt<'_>, limits: &OutputLimits) -> SummaryRequest {
-        let wording = self.wording(RequestKind::Branch, prompt.custom_instructions, prompt.replace_instructions);
-        wording.request(prompt.conversation, None, limits.max_tokens(RequestKind::Branch))
-    }
-
     /// The wording of a request of `kind`. If `replaces` is set, `custom_instructions` replace the
     /// default instructions for a branch; otherwise they are added as a focus.
     pub(crate) fn wording(&self, kind: RequestKind, custom_instructions: Option<&str>, replaces: bool) -> Wording {
@@ -162,6 +115,29 @@ impl PromptTexts {
         };
         let focus = custom.filter(|_| replacement.is_none()).map(|focus| focus.trim().to_owned());
         Wording { kind, system: self.system.clone(), first: first.to_owned(), update, focus }
+    }
+
+    /// The last message of a conversation that is continued for its summary: the text of a request of
+    /// `kind` without the record, since the conversation is above it. `is_update` says that the
+    /// conversation begins with a summary. The request has no system prompt, because the conversation
+    /// has its own. Its estimate covers only the instruction.
+    pub fn instruction(
+        &self,
+        kind: RequestKind,
+        is_update: bool,
+        custom_instructions: Option<&str>,
+        limits: &OutputLimits,
+    ) -> SummaryRequest {
+        let wording = self.wording(kind, custom_instructions, false);
+        let beginning = if kind == RequestKind::TurnPrefix { &self.in_turn } else { &self.in_conversation };
+        let prompt = format!("{beginning}\n\n{}", wording.instructions(is_update));
+        SummaryRequest {
+            kind,
+            system_prompt: String::new(),
+            estimated_tokens: estimate_text(&prompt),
+            max_tokens: limits.max_tokens(kind),
+            prompt,
+        }
     }
 }
 
@@ -202,7 +178,7 @@ impl Wording {
         prompt
     }
 
-    /// What stands behind the conversation: the instructions with the focus.
+    /// The text after the conversation: the instructions with the focus.
     fn instructions(&self, is_update: bool) -> String {
         let mut instructions = if is_update { &self.update } else { &self.first }.clone();
         if let Some(focus) = &self.focus {
@@ -218,5 +194,190 @@ fn block(name: &str, text: &str) -> String {
     format!("<{name}>\n{}\n</{name}>\n\n", escape_tags(text))
 }
 
+/// Names of blocks that quote text, in prompts and around or inside summaries.
+const NAMES: [&str; 7] = [
+    "previous-answer",
+    "conversation",
+    "previous-summary",
+    "summary",
+    "read-files",
+    "modified-files",
+    "retained-facts",
+];
+
+/// Escapes closing tags of blocks: `</conversation`, `</previous-summary`, `</summary`, `</read-files`,
+/// `</modified-files` and `</retained-facts`, in any case and with any space around the slash, become
+/// `<\/…`.
+///
+/// The change is visible on purpose: a reader sees what was written and that it was changed, and no
+/// invisible characters reach the model. Text without such tags and text that is escaped already are
+/// returned unchanged.
+pub fn escape_tags(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, _) in text.match_indices('<') {
+        if let Some(slash) = closing_slash(&text[at + 1..]) {
+            let slash = at + 1 + slash;
+            out.push_str(&text[done..slash]);
+            out.push('\\');
+            done = slash;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[done..]);
+    Cow::Owned(out)
+}
+
+/// Offset of the slash after a `<`, if it closes one of the blocks.
+fn closing_slash(after: &str) -> Option<usize> {
+    let slash = after.len() - after.trim_start().len();
+    let name = after[slash..].strip_prefix('/')?.trim_start().as_bytes();
+    let is_named =
+        |wanted: &str| name.get(..wanted.len()).is_some_and(|name| name.eq_ignore_ascii_case(wanted.as_bytes()));
+    NAMES.iter().any(|wanted| is_named(wanted)).then_some(slash)
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::summary::missing_headings;
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    const LIMITS: OutputLimits = OutputLimits { reserve_tokens: 16_384, model_max_tokens: None };
+
+    fn texts() -> PromptTexts {
+        let text = str::to_owned;
+        PromptTexts {
+            system: text("S"),
+            first: text("F"),
+            update: text("U"),
+            turn_prefix: text("T"),
+            branch: text("B"),
+            continued: text("C"),
+            in_conversation: text("I"),
+            in_turn: text("IT"),
+        }
+    }
+
+    fn request(kind: RequestKind, previous: Option<&str>, custom: Option<&str>, replaces: bool) -> SummaryRequest {
+        texts().wording(kind, custom, replaces).request("[User]: hi", previous, LIMITS.max_tokens(kind))
+    }
+
+    fn history(previous: Option<&str>, custom: Option<&str>) -> SummaryRequest {
+        request(RequestKind::History, previous, custom, false)
+    }
+
+    #[test]
+    fn puts_the_parts_in_order() {
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\nF"].assert_eq(&history(None, None).prompt);
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\n<previous-summary>\nold\n</previous-summary>\n\nU\n\nAdditional focus: tests"]
+            .assert_eq(&history(Some("old"), Some(" tests\n")).prompt);
+    }
+
+    #[test]
+    fn every_request_has_the_focus() {
+        let prompt = |kind, replaces| request(kind, None, Some("tests"), replaces).prompt;
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\nT\n\nAdditional focus: tests"]
+            .assert_eq(&prompt(RequestKind::TurnPrefix, false));
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\nB\n\nAdditional focus: tests"]
+            .assert_eq(&prompt(RequestKind::Branch, false));
+        expect!["<conversation>\n[User]: hi\n</conversation>\n\ntests"].assert_eq(&prompt(RequestKind::Branch, true));
+    }
+
+    #[test]
+    fn bounds_the_output() {
+        let check = |reserve_tokens, model_max_tokens, expected: [u64; 3]| {
+            let limits = OutputLimits { reserve_tokens, model_max_tokens };
+            let kinds = [RequestKind::History, RequestKind::TurnPrefix, RequestKind::Branch];
+            assert_eq!(kinds.map(|kind| limits.max_tokens(kind)), expected, "{limits:?}");
+        };
+        check(16_384, None, [13_107, 8192, 4096]);
+        check(16_384, Some(8000), [8000, 8000, 4096]);
+        check(999, Some(100_000), [799, 499, 4096]);
+        check(16_384, Some(1000), [1000, 1000, 1000]);
+        check(0, None, [1, 1, 4096]);
+        check(u64::MAX, None, [u64::MAX / 5 * 4, u64::MAX / 2, 4096]);
+    }
+
+    #[test]
+    fn counts_the_tokens_of_both_prompts() {
+        let request = history(None, None);
+        assert_eq!(request.estimated_tokens, 1 + estimate_text(&request.prompt));
+    }
+
+    #[test]
+    fn quoted_text_cannot_end_its_block() {
+        let check = |text: &str, expected: &str| assert_eq!(escape_tags(text), expected);
+        check("a </conversation> b", "a <\\/conversation> b");
+        check("< /conversation>", "< \\/conversation>");
+        check(
+            "</ CONVERSATION\n></previous-summary></summary>",
+            "<\\/ CONVERSATION\n><\\/previous-summary><\\/summary>",
+        );
+        check("</div> <conversation> < / x </", "</div> <conversation> < / x </");
+        check("\u{1f600}<\u{1f600}</read-files>", "\u{1f600}<\u{1f600}<\\/read-files>");
+        assert_eq!(history(Some("</previous-summary>"), None).prompt.matches("</previous-summary>").count(), 1);
+    }
+
+    #[test]
+    fn the_default_texts_ask_for_every_heading() {
+        let texts = PromptTexts::default();
+        for (text, kind) in [
+            (&texts.first, SummaryKind::History),
+            (&texts.update, SummaryKind::History),
+            (&texts.branch, SummaryKind::Branch),
+            (&texts.turn_prefix, SummaryKind::TurnPrefix),
+        ] {
+            assert_eq!(missing_headings(text, kind), Vec::<&str>::new());
+            let places: Vec<_> = kind.headings().map(|heading| text.find(&format!("\n{heading}\n"))).collect();
+            assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+        }
+        assert!(!texts.branch.contains("## Critical Context"));
+    }
+
+    proptest! {
+        #[test]
+        fn escaping_is_done_once(text in "([<>/ a]|</|conversation|summary|\\\\){0,12}") {
+            let once = escape_tags(&text).into_owned();
+            prop_assert_eq!(escape_tags(&once), once.as_str());
+            prop_assert_eq!(once.replace('\\', ""), text.replace('\\', ""));
+        }
+    }
+
+    #[test]
+    fn an_instruction_asks_for_every_heading() {
+        let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: None };
+        for kind in [RequestKind::History, RequestKind::TurnPrefix] {
+            for is_update in [false, true] {
+                let request = PromptTexts::default().instruction(kind, is_update, Some(" tests "), &limits);
+                assert_eq!(missing_headings(&request.prompt, kind.summary_kind()), Vec::<&str>::new());
+                assert!(request.prompt.ends_with("\n\nAdditional focus: tests"), "{}", request.prompt);
+                assert!(request.prompt.starts_with("Stop working here."));
+                assert!(request.system_prompt.is_empty() && request.estimated_tokens > 100);
+            }
+        }
+    }
+
+    #[test]
+    fn texts_of_the_settings_take_their_places() {
+        let texts = PromptTexts {
+            in_conversation: "I".to_owned(),
+            in_turn: "T".to_owned(),
+            first: "F".to_owned(),
+            update: "U".to_owned(),
+            turn_prefix: "P".to_owned(),
+            ..PromptTexts::default()
+        };
+        let limits = OutputLimits { reserve_tokens: 1000, model_max_tokens: Some(300) };
+        let check = |kind, is_update, expected: &str| {
+            let request = texts.instruction(kind, is_update, None, &limits);
+            assert_eq!((request.prompt.as_str(), request.max_tokens), (expected, 300));
+        };
+        check(RequestKind::History, false, "I\n\nF");
+        check(RequestKind::History, true, "I\n\nU");
+        check(RequestKind::TurnPrefix, false, "T\n\nP");
+    }
+}

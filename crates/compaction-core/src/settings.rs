@@ -19,3 +19,56 @@ impl Default for CompactionSettings {
         Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, threshold_percent: None }
     }
 }
+
+/// Reserve, kept tail and threshold for one window, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EffectiveLimits {
+    /// Tokens that stay free for the answer and the summary.
+    pub reserve_tokens: u64,
+    /// Tokens of recent context that stay verbatim.
+    pub keep_recent_tokens: u64,
+    /// The window minus the reserve, or the percentage of the window, whichever is less. Compact above
+    /// this number of tokens.
+    pub threshold: u64,
+    /// Whether a number was scaled down to the window.
+    pub is_scaled: bool,
+}
+
+impl EffectiveLimits {
+    /// Fits `settings` to `window`, in tokens (docs/triggers.md, "Threshold").
+    ///
+    /// - The reserve is unchanged if it is at most half of the window and the kept tail still fits
+    ///   under the threshold (`reserve + keep < window`). Otherwise it is at most a quarter of the
+    ///   window, and so at most a third of the threshold. That also bounds it if the percentage sets
+    ///   the threshold.
+    /// - The result of a compaction must be under the threshold, or the next answer would trigger
+    ///   again. The largest summary takes 0.8 of the reserve. The kept tail takes at most three
+    ///   quarters of the room that this leaves under the threshold.
+    ///
+    /// With the defaults (16384, 20000, no percentage) nothing is scaled in windows of 56158 tokens or
+    /// more. The threshold is the plain one from 36385 tokens on.
+    pub fn for_window(window: u64, settings: &CompactionSettings) -> Self {
+        let CompactionSettings { reserve_tokens: reserve, keep_recent_tokens: keep, .. } = *settings;
+        let has_room = reserve <= window / 2 && keep < window - reserve;
+        let fitted = if has_room { reserve } else { reserve.min(window / 4) };
+        let by_reserve = window - fitted;
+        let threshold =
+            settings.threshold_percent.map_or(by_reserve, |part| percent(window, part).max(1).min(by_reserve));
+        let reserve_tokens = if threshold < by_reserve { fitted.min(threshold / 3) } else { fitted };
+        let largest_summary = reserve_tokens - reserve_tokens / 5;
+        let room = threshold.saturating_sub(largest_summary);
+        let keep_recent_tokens = keep.min(room - room / 4);
+        Self {
+            reserve_tokens,
+            keep_recent_tokens,
+            threshold,
+            is_scaled: reserve_tokens != reserve || keep_recent_tokens != keep,
+        }
+    }
+}
+
+/// `part` percent of `whole`, rounded down. Parts over 100 count as 100, so nothing overflows.
+fn percent(whole: u64, part: u64) -> u64 {
+    let part = part.min(100);
+    whole / 100 * part + whole % 100 * part / 100
+}

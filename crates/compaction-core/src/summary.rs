@@ -1,23 +1,14 @@
 //! Summaries: headings, parsing and rendering (docs/summaries.md, "Format").
 
 mod files;
-mod headings;
 mod parse;
-mod parts;
-mod shown_files;
 
 use std::ops::{Index, IndexMut};
 
 use crate::entry::FileLists;
 
-pub use files::{append_file_blocks, append_shown_files, remove_file_blocks};
-pub use headings::{Section, SummaryKind, missing_headings};
-pub use parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER, join_split_turn};
-pub use shown_files::ShownFiles;
-
-pub(crate) use headings::is_section_heading;
-
-use headings::Marker;
+pub(crate) use files::start_of_file_blocks;
+pub use files::{ShownFiles, append_file_blocks, append_shown_files, remove_file_blocks};
 
 /// Placeholder of models under an empty heading. Our own summaries leave it empty.
 pub(crate) const NONE: &str = "(none)";
@@ -41,7 +32,7 @@ pub struct Sections {
     pub other: Vec<OtherSection>,
 }
 
-/// Text without a place in the format, kept so that nothing is lost.
+/// Text that the format has no section for, kept so that nothing is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherSection {
     /// The heading's line, empty for text before the first heading.
@@ -66,7 +57,7 @@ impl IndexMut<Section> for Sections {
 
 impl SummaryDocument {
     /// Parses a summary of any author. Never fails: headings may have any order and level or be
-    /// missing, and items may have any list marker. Text without a place goes to [`Sections::other`].
+    /// missing, and items may have any list marker. All other text goes to [`Sections::other`].
     pub fn parse(text: &str) -> Self {
         parse::parse(text)
     }
@@ -108,7 +99,7 @@ impl Sections {
     }
 
     fn render_heading(&self, heading: &str, section: Option<Section>, out: &mut String) {
-        if out.ends_with(headings::PROGRESS) {
+        if out.ends_with(PROGRESS) {
             out.push('\n');
             out.push_str(heading);
         } else {
@@ -149,7 +140,7 @@ fn push_part(out: &mut String, part: &str) {
     out.push_str(part);
 }
 
-/// Appends `line` on a line of its own.
+/// Appends `line` as a new line.
 fn push_line(out: &mut String, line: &str) {
     if !out.is_empty() && !line.is_empty() {
         out.push('\n');
@@ -157,5 +148,455 @@ fn push_line(out: &mut String, line: &str) {
     out.push_str(line);
 }
 
+/// The line over the context of a split turn.
+pub const TURN_CONTEXT_MARKER: &str = "**Turn Context (split turn):**";
+/// Placeholder for a missing history.
+pub const NO_PRIOR_HISTORY: &str = "No prior history.";
+
+/// The summary of a split turn: the summary of the history, a rule, the marker, and the summary of the
+/// turn prefix. Without new history the previous summary takes its place; without either, `No prior
+/// history.` File blocks of the history are dropped, because new ones follow at the end.
+pub fn join_split_turn(history_or_previous: Option<&str>, prefix: &str) -> String {
+    let history = history_or_previous.map(remove_file_blocks);
+    let history = history.as_deref().map(str::trim_end).filter(|text| !text.is_empty());
+    format!("{}\n\n---\n\n{TURN_CONTEXT_MARKER}\n\n{prefix}", history.unwrap_or(NO_PRIOR_HISTORY))
+}
+
+/// What a summary covers. It determines the headings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SummaryKind {
+    /// The history before a cut.
+    History,
+    /// A branch that was left; it ends with Next Steps.
+    Branch,
+    /// The beginning of a turn whose end is kept.
+    TurnPrefix,
+}
+
+/// A list of items under one heading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names are those of the headings")]
+pub enum Section {
+    Goal,
+    Constraints,
+    Done,
+    InProgress,
+    Blocked,
+    Decisions,
+    NextSteps,
+    CriticalContext,
+    OriginalRequest,
+    EarlyProgress,
+    SuffixContext,
+}
+
+/// List marker of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Marker {
+    Bullet,
+    Checked,
+    Unchecked,
+    Number,
+}
+
+/// A heading, and its section unless only other headings follow it.
+#[derive(Debug, Clone, Copy)]
+struct Heading {
+    text: &'static str,
+    section: Option<Section>,
+}
+
+const PROGRESS: &str = "## Progress";
+
+const fn heading(text: &'static str, section: Section) -> Heading {
+    Heading { text, section: Some(section) }
+}
+
+const HISTORY: [Heading; 9] = [
+    heading("## Goal", Section::Goal),
+    heading("## Constraints & Preferences", Section::Constraints),
+    Heading { text: PROGRESS, section: None },
+    heading("### Done", Section::Done),
+    heading("### In Progress", Section::InProgress),
+    heading("### Blocked", Section::Blocked),
+    heading("## Key Decisions", Section::Decisions),
+    heading("## Next Steps", Section::NextSteps),
+    heading("## Critical Context", Section::CriticalContext),
+];
+
+const TURN_PREFIX: [Heading; 3] = [
+    heading("## Original Request", Section::OriginalRequest),
+    heading("## Early Progress", Section::EarlyProgress),
+    heading("## Context for Suffix", Section::SuffixContext),
+];
+
+impl SummaryKind {
+    /// The headings of this kind of summary, in order.
+    pub fn headings(self) -> impl Iterator<Item = &'static str> {
+        self.outline().iter().map(|heading| heading.text)
+    }
+
+    fn outline(self) -> &'static [Heading] {
+        match self {
+            SummaryKind::History => &HISTORY,
+            SummaryKind::Branch => &HISTORY[..HISTORY.len() - 1],
+            SummaryKind::TurnPrefix => &TURN_PREFIX,
+        }
+    }
+
+    /// Whether summaries of this kind have `section`.
+    pub fn has(self, section: Section) -> bool {
+        self.outline().iter().any(|heading| heading.section == Some(section))
+    }
+}
+
+impl Section {
+    /// The section for the items of a turn's context once the turn is history.
+    pub(crate) fn in_history(self) -> Self {
+        match self {
+            Section::OriginalRequest => Section::Goal,
+            Section::EarlyProgress => Section::Done,
+            Section::SuffixContext => Section::CriticalContext,
+            section => section,
+        }
+    }
+
+    /// Every section, in the order of the headings.
+    pub const ALL: [Section; 11] = [
+        Section::Goal,
+        Section::Constraints,
+        Section::Done,
+        Section::InProgress,
+        Section::Blocked,
+        Section::Decisions,
+        Section::NextSteps,
+        Section::CriticalContext,
+        Section::OriginalRequest,
+        Section::EarlyProgress,
+        Section::SuffixContext,
+    ];
+
+    /// The heading's line.
+    pub fn heading(self) -> &'static str {
+        let all = HISTORY.iter().chain(&TURN_PREFIX);
+        let mut own = all.filter(|heading| heading.section == Some(self));
+        own.next().map_or("", |heading| heading.text)
+    }
+
+    fn marker(self) -> Marker {
+        match self {
+            Section::Done => Marker::Checked,
+            Section::InProgress => Marker::Unchecked,
+            Section::NextSteps => Marker::Number,
+            _ => Marker::Bullet,
+        }
+    }
+}
+
+/// What a heading line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HeadingLine {
+    /// A heading of the format.
+    Known(Section),
+    /// The heading over Done, In Progress and Blocked.
+    Progress,
+    /// Some other heading.
+    Unknown,
+}
+
+/// Reads a line as a heading of any level, or as a known title in bold.
+fn heading_of(line: &str) -> Option<HeadingLine> {
+    if let Some(title) = heading_title(line) {
+        return Some(known_title(&title).unwrap_or(HeadingLine::Unknown));
+    }
+    let bold = line.trim_end().strip_prefix("**")?;
+    known_title(&normalised(bold.trim_end_matches(':').strip_suffix("**")?))
+}
+
+/// Whether a line is a heading of the format.
+pub(crate) fn is_section_heading(line: &str) -> bool {
+    matches!(heading_of(line), Some(HeadingLine::Known(_) | HeadingLine::Progress))
+}
+
+/// The headings of `kind` that are missing in `text`. Level, case and order do not matter.
+///
+/// A model's summary must have all of them (docs/summaries.md, "Format").
+pub fn missing_headings(text: &str, kind: SummaryKind) -> Vec<&'static str> {
+    let present: Vec<String> = text.lines().filter_map(heading_title).collect();
+    let is_missing = |heading: &&str| heading_title(heading).is_some_and(|title| !present.contains(&title));
+    kind.headings().filter(is_missing).collect()
+}
+
+/// The normalised title of a line that starts with `#` signs and a space.
+fn heading_title(line: &str) -> Option<String> {
+    let title = line.trim_start_matches('#');
+    let level = line.len() - title.len();
+    ((1..=6).contains(&level) && title.starts_with([' ', '\t'])).then(|| normalised(title))
+}
+
+fn normalised(title: &str) -> String {
+    let title = title.trim().trim_end_matches('#').trim_end();
+    let title = title.trim_matches('*').trim_end_matches(':').trim();
+    let title = title.trim_start_matches(|first: char| first.is_ascii_digit()).trim_start_matches(['.', ')']);
+    title.trim().to_lowercase().replace('&', "and").replace('-', " ")
+}
+
+fn known_title(title: &str) -> Option<HeadingLine> {
+    Some(HeadingLine::Known(match title {
+        "progress" => return Some(HeadingLine::Progress),
+        "goal" | "goals" => Section::Goal,
+        "constraints and preferences" | "constraints" | "preferences" => Section::Constraints,
+        "done" | "completed" => Section::Done,
+        "in progress" => Section::InProgress,
+        "blocked" | "blockers" => Section::Blocked,
+        "key decisions" | "decisions" => Section::Decisions,
+        "next steps" => Section::NextSteps,
+        "critical context" => Section::CriticalContext,
+        "original request" => Section::OriginalRequest,
+        "early progress" => Section::EarlyProgress,
+        "context for suffix" => Section::SuffixContext,
+        _ => return None,
+    }))
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use expect_test::Expect;
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    fn check_parse(text: &str, expected: Expect) {
+        let document = SummaryDocument::parse(text);
+        let mut out = String::new();
+        show(&document.body, &mut out);
+        for context in &document.turn_contexts {
+            out.push_str("turn context\n");
+            show(context, &mut out);
+        }
+        for (name, files) in [("read", &document.files.read_files), ("modified", &document.files.modified_files)] {
+            files.iter().for_each(|file| out.push_str(&format!("{name}: {file}\n")));
+        }
+        expected.assert_eq(&out);
+    }
+
+    fn show(sections: &Sections, out: &mut String) {
+        for section in Section::ALL {
+            sections[section].iter().for_each(|item| out.push_str(&format!("{section:?}: {item:?}\n")));
+        }
+        sections.other.iter().for_each(|other| out.push_str(&format!("other {:?}: {:?}\n", other.heading, other.text)));
+    }
+
+    #[test]
+    fn reads_the_format() {
+        check_parse(
+            "## Goal\nPort the selector\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- [x] Read `a.rs`\n\n\
+             ### In Progress\n- [ ] Edit `b.rs`\n\n### Blocked\n- error: E1\n\n## Key Decisions\n- **Use A**: it is there\n\n\
+             ## Next Steps\n1. Test\n2. Ship\n\n## Critical Context\n- Port 80\n\n<read-files>\na.rs\n</read-files>\n\n\
+             <modified-files>\nb.rs\nc d.rs\n</modified-files>",
+            expect![[r#"
+                Goal: "Port the selector"
+                Done: "Read `a.rs`"
+                InProgress: "Edit `b.rs`"
+                Blocked: "error: E1"
+                Decisions: "**Use A**: it is there"
+                NextSteps: "Test"
+                NextSteps: "Ship"
+                CriticalContext: "Port 80"
+                read: a.rs
+                modified: b.rs
+                modified: c d.rs
+            "#]],
+        );
+    }
+
+    #[test]
+    fn tolerates_other_layouts() {
+        check_parse(
+            "Here you are:\n\n# NEXT STEPS:\n* first\n+ second\n3) third\n\n**Goal**\n- one\n  more of one\nlazy line\n\nanother\n\n\
+             ## Progress\n- [X] loose\n- [ ] open\n### in progress\n- [x] finished\n## Surprises\n- keep me\n# and this\n",
+            expect![[r###"
+                Goal: "one\nmore of one\nlazy line"
+                Goal: "another"
+                Done: "loose"
+                Done: "finished"
+                InProgress: "open"
+                NextSteps: "first"
+                NextSteps: "second"
+                NextSteps: "third"
+                other "": "Here you are:"
+                other "## Surprises": "- keep me"
+                other "# and this": ""
+            "###]],
+        );
+    }
+
+    #[test]
+    fn keeps_code_together_and_ends_it_at_a_heading() {
+        check_parse(
+            "## Critical Context\n- Run:\n  ```sh\n  # not a heading\n\n    make\n  ```\n```\nlet x;\n```\n## Goal\n```rust\nnever closed\n## Next Steps\n1. x",
+            expect![[r##"
+                Goal: "rust\nnever closed"
+                NextSteps: "x"
+                CriticalContext: "Run:\n```sh\n# not a heading\n\n  make\n```\n```\nlet x;\n```"
+            "##]],
+        );
+    }
+
+    #[test]
+    fn tells_the_context_of_a_split_turn_apart() {
+        let joined = join_split_turn(Some("## Goal\n- g"), "## Original Request\n- r\n\n## Early Progress\n- p");
+        check_parse(
+            &joined,
+            expect![[r#"
+                Goal: "g"
+                turn context
+                OriginalRequest: "r"
+                EarlyProgress: "p"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn joins_as_the_format_says() {
+        expect!["h\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(Some("h\n"), "p"));
+        expect!["No prior history.\n\n---\n\n**Turn Context (split turn):**\n\np"]
+            .assert_eq(&join_split_turn(None, "p"));
+        // The previous summary stays, without its file lists, because new ones follow.
+        let previous = append_file_blocks("old", &["a".to_owned()], &[]);
+        expect!["old\n\n---\n\n**Turn Context (split turn):**\n\np"].assert_eq(&join_split_turn(Some(&previous), "p"));
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn appends_file_blocks_as_the_format_says() {
+        let append = |read: &[&str], modified: &[&str]| append_file_blocks("text", &names(read), &names(modified));
+        expect!["text"].assert_eq(&append(&[], &[]));
+        expect!["text\n\n<read-files>\na\nb\n</read-files>"].assert_eq(&append(&["a", "b"], &[]));
+        expect!["text\n\n<modified-files>\nc\n</modified-files>"].assert_eq(&append(&[], &["c"]));
+        expect!["text\n\n<read-files>\na\n</read-files>\n\n<modified-files>\nc\n</modified-files>"]
+            .assert_eq(&append(&["a"], &["c"]));
+        expect!["text\n\n<read-files>\na\\nb\n<\\/read-files>\n</read-files>"]
+            .assert_eq(&append(&["a\nb", "</read-files>"], &[]));
+    }
+
+    #[test]
+    fn removes_file_blocks_of_any_author() {
+        let check = |text: &str, expected: &str| assert_eq!(remove_file_blocks(text), expected, "{text:?}");
+        check("plain `<read-files>` text\n", "plain `<read-files>` text\n");
+        check("a\n\n<read-files>\nx\n</read-files>\n\n<modified-files>\ny\n\nz\n</modified-files>", "a");
+        check("<read-files>x</read-files>\nb", "b");
+        check("a\n<read-files>\nx\n\nb", "a\n\nb");
+        check("a\n<read-files>\nx\n## Next Steps\nb\n</read-files>", "a\n## Next Steps\nb");
+        check("a\n<read-files>\n<modified-files>\nx\n</modified-files>\nb", "a\nb");
+    }
+
+    #[test]
+    fn names_the_headings_that_are_missing() {
+        let check =
+            |text: &str, kind, expected: &[&str]| assert_eq!(missing_headings(text, kind), expected, "{text:?}");
+        let whole = Sections::default().render(SummaryKind::History);
+        check(&whole, SummaryKind::History, &[]);
+        check(&whole, SummaryKind::Branch, &[]);
+        check(&whole.replace("### Blocked", "Blocked"), SummaryKind::History, &["### Blocked"]);
+        check(&whole.to_uppercase().replace("##", "#"), SummaryKind::History, &[]);
+        check("", SummaryKind::TurnPrefix, &["## Original Request", "## Early Progress", "## Context for Suffix"]);
+    }
+
+    #[test]
+    fn renders_every_heading_in_order() {
+        let mut sections = Sections::default();
+        sections[Section::Done] = names(&["a\nb", "c"]);
+        sections[Section::NextSteps] = names(&["x", "y"]);
+        sections[Section::SuffixContext] = names(&["kept"]);
+        sections.other = vec![OtherSection { heading: "## More".to_owned(), text: "text".to_owned() }];
+        expect![[r#"
+            ## Goal
+
+            ## Constraints & Preferences
+
+            ## Progress
+            ### Done
+            - [x] a
+              b
+            - [x] c
+
+            ### In Progress
+
+            ### Blocked
+
+            ## Key Decisions
+
+            ## Next Steps
+            1. x
+            2. y
+
+            ## Context for Suffix
+            - kept
+
+            ## More
+            text"#]]
+        .assert_eq(&sections.render(SummaryKind::Branch));
+    }
+
+    fn any_line() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("## Goal".to_owned()),
+            Just("## Progress".to_owned()),
+            Just("### Done".to_owned()),
+            Just("### In Progress".to_owned()),
+            Just("## Next Steps".to_owned()),
+            Just("## Original Request".to_owned()),
+            Just("## Unknown".to_owned()),
+            Just("```".to_owned()),
+            Just("  ```rust".to_owned()),
+            Just("---".to_owned()),
+            Just(String::new()),
+            Just("- (none)".to_owned()),
+            Just(NO_PRIOR_HISTORY.to_owned()),
+            Just(TURN_CONTEXT_MARKER.to_owned()),
+            Just("<read-files>".to_owned()),
+            Just("</read-files>".to_owned()),
+            "[-*] (\\[[ x]\\] )?[a-z#`]{0,4}",
+            "[0-9][.)] [a-z]{0,3}",
+            "[ \t]{0,5}[-#*`a-z1. \\[\\]x]{0,6}",
+            "\\PC{0,8}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn rendering_is_stable(lines in prop::collection::vec(any_line(), 0..24)) {
+            for kind in [SummaryKind::History, SummaryKind::Branch, SummaryKind::TurnPrefix] {
+                let document = SummaryDocument::parse(&lines.join("\n"));
+                let rendered = document.render(kind);
+                prop_assert_eq!(&SummaryDocument::parse(&rendered), &document, "{}", rendered);
+                prop_assert_eq!(missing_headings(&rendered, kind), Vec::<&str>::new());
+            }
+        }
+
+        #[test]
+        fn no_word_is_lost(words in prop::collection::vec("[a-z]{6}", 1..12), lines in prop::collection::vec(any_line(), 0..12)) {
+            let mut text = lines.clone();
+            for (at, word) in words.iter().enumerate() {
+                text.insert((at * 3) % (text.len() + 1), format!("- {word}"));
+            }
+            let rendered = SummaryDocument::parse(&text.join("\n")).render(SummaryKind::History);
+            for word in &words {
+                // A path in a file block appears once, and no word looks like a placeholder.
+                prop_assert!(rendered.contains(word.as_str()), "{word} in {rendered}");
+            }
+        }
+
+        #[test]
+        fn file_blocks_come_off_as_they_went_on(
+            files in prop::collection::vec("[a-z/ .<>\n]{1,12}|</?(read|modified)-files>|## Goal", 0..5),
+        ) {
+            let whole = append_file_blocks("text", &files, &files);
+            prop_assert_eq!(remove_file_blocks(&whole), "text");
+        }
+    }
+}

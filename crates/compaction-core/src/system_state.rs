@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(replayed(&messages), expected);
     }
 
-    /// What took time with the square of their number took minutes for so many.
+    /// Quadratic time would be minutes for this many.
     #[test]
     fn many_sections_and_tools_take_time_with_their_number() {
         let sections: Vec<String> = (0..60_000).map(|n| format!("\"{n}\":\"x\"")).collect();

@@ -12,6 +12,24 @@ pub fn utf16_len(text: &str) -> usize {
     text.as_bytes().chunks(127).map(|bytes| usize::from(bytes.iter().map(units).sum::<u8>())).sum()
 }
 
+/// UTF-16 units per token in an estimate.
+pub(crate) const UNITS_PER_TOKEN: u64 = 4;
+
+/// Estimated tokens of a plain text: UTF-16 units divided by 4, rounded up.
+pub fn estimate_text(text: &str) -> u64 {
+    units_to_tokens(utf16_len(text))
+}
+
+/// Estimated tokens of a text with this many UTF-16 units.
+pub(crate) fn units_to_tokens(units: usize) -> u64 {
+    (units as u64).div_ceil(UNITS_PER_TOKEN)
+}
+
+/// UTF-16 units of the longest text with at most this many estimated tokens.
+pub(crate) fn tokens_to_units(tokens: u64) -> usize {
+    usize::try_from(tokens.saturating_mul(UNITS_PER_TOKEN)).unwrap_or(usize::MAX)
+}
+
 /// The longest prefix of `text` that has at most `units` UTF-16 units and ends on a character boundary.
 pub fn prefix_utf16(text: &str, units: usize) -> &str {
     if text.len() <= units {

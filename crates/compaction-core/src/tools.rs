@@ -2,8 +2,8 @@
 //! a failure.
 //!
 //! One table (`tools/table.txt`) serves both the file lists of a compaction and the ledger. Its rows
-//! are names. Everything else is code: patches (`patch`), command lines (`shell`), plans (`plan`),
-//! results (`outcome`).
+//! are names. Everything else is code: patches (`patch`), command lines (`shell`), results (`outcome`), and plans and
+//! questions in this file.
 //!
 //! These files count as read or modified:
 //!
@@ -19,33 +19,47 @@
 //!   are more often patterns, variables and directories. Command lines of a tool named exactly `bash`
 //!   do not count either: it belongs to the format's own agent, whose lists have no such files.
 
-mod arguments;
 mod outcome;
 mod patch;
-mod plan;
 mod shell;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 
-use arguments::Arguments;
-use table::{Kind, table};
+use table::{Kind, is_written_as, table};
 
-pub use outcome::{failed, files_done, has_failed, printed_text};
-pub use patch::{proposed_edits, reported_edits};
-pub use plan::{Plan, PlanItem, PlanStatus};
-
-use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::ToolCall;
 
+pub use outcome::{failed, files_done, has_failed, printed_text};
+pub use patch::{proposed_edits, reported_edits};
+
 /// The command tool of the format's own agent. That agent counts no files of command lines, and the
-/// lists of its sessions must not depend on who compacts them.
+/// lists of its sessions must not depend on the program that compacts them.
 const OWN_RUN: &str = "bash";
 /// Maximum depth of wrapped calls.
 const DEEPEST_WRAP: usize = 2;
+
+/// Names of tools and arguments that identify file operations. They take precedence over the table. Names must
+/// match exactly, and a matching call counts even if it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTools {
+    /// Tools that read a file.
+    pub read: Vec<String>,
+    /// Tools that write a whole file.
+    pub write: Vec<String>,
+    /// Tools that change part of a file.
+    pub edit: Vec<String>,
+    /// Arguments that hold the path. The first one with a string counts.
+    pub path_arguments: Vec<String>,
+}
+
+impl Default for FileTools {
+    fn default() -> Self {
+        let one = |name: &str| vec![name.to_owned()];
+        Self { read: one("read"), write: one("write"), edit: one("edit"), path_arguments: one("path") }
+    }
+}
 
 /// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,8 +148,8 @@ pub fn classify(call: &ToolCall, tools: &FileTools) -> ToolAction {
     }
 }
 
-/// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails,
-/// as the format's own agent does it for its own tools.
+/// Whether `tools` itself names the tool and the file of `call`. Such a call counts even if it fails, as in the
+/// format's own agent.
 pub fn is_listed(call: &ToolCall, tools: &FileTools) -> bool {
     listed(&call.name, tools).is_some() && Arguments::of(call.arguments.as_ref()).listed_path(tools).is_some()
 }
@@ -171,7 +185,7 @@ fn by_table(name: &str, arguments: &Arguments<'_>, depth: usize) -> ToolAction {
         Some(Kind::Run) => run(arguments).or_else(|| run_code(arguments)).unwrap_or(ToolAction::Other),
         Some(Kind::Plan) => ToolAction::Plan(Plan::of_list(arguments)),
         Some(Kind::PlanItem) => ToolAction::Plan(Plan::of_item(arguments)),
-        Some(Kind::Ask) => ToolAction::Ask(plan::questions(arguments)),
+        Some(Kind::Ask) => ToolAction::Ask(questions(arguments)),
         Some(Kind::Finish) => ToolAction::Finish(arguments.text("finish").unwrap_or_default().to_owned()),
         Some(Kind::Search) => ToolAction::Search,
         Some(Kind::Wrap) => wrapped(arguments, depth),
@@ -256,4 +270,361 @@ fn unpacked<'a>(arguments: &'a Json<'static>) -> Cow<'a, Json<'static>> {
 
 fn uses(access: FileAccess, paths: Vec<String>) -> Vec<FileUse> {
     paths.into_iter().map(|path| FileUse { access, path }).collect()
+}
+
+/// Maximum number of files of one call.
+const MOST_FILES: usize = 500;
+
+/// The arguments of a call.
+#[derive(Debug, Clone, Copy)]
+struct Arguments<'a>(Option<&'a Json<'static>>);
+
+impl<'a> Arguments<'a> {
+    fn of(arguments: Option<&'a Json<'static>>) -> Self {
+        Self(arguments)
+    }
+
+    /// The arguments if they are one text, as for tools with their own grammar.
+    fn whole_text(&self) -> Option<&'a str> {
+        self.0?.as_str()
+    }
+
+    /// The first argument for `what`.
+    fn value(&self, what: &str) -> Option<&'a Json<'static>> {
+        self.values(what).next()
+    }
+
+    fn values(&self, what: &str) -> impl Iterator<Item = &'a Json<'static>> {
+        let members = self.0.and_then(Json::as_object).unwrap_or_default();
+        table()
+            .arguments(what)
+            .iter()
+            .filter_map(move |name| members.iter().find(|(key, _)| is_written_as(key, name)).map(|(_, value)| value))
+    }
+
+    /// The arguments for `what` that are non-empty texts.
+    fn texts(&self, what: &str) -> impl Iterator<Item = &'a str> {
+        self.values(what).filter_map(Json::as_str).filter(|text| !text.trim().is_empty())
+    }
+
+    /// The first argument for `what` that is a non-empty text.
+    fn text(&self, what: &str) -> Option<&'a str> {
+        self.texts(what).next()
+    }
+
+    /// Whether the member with exactly this name is `true`.
+    fn flag(&self, name: &str) -> bool {
+        self.0.and_then(|arguments| arguments.get(name)?.as_bool()).unwrap_or(false)
+    }
+
+    /// The path in the arguments that `tools` names. The names must match exactly.
+    fn listed_path(&self, tools: &FileTools) -> Option<String> {
+        let arguments = self.0?;
+        let mut paths = tools.path_arguments.iter().filter_map(|name| arguments.get(name)?.as_str());
+        paths.next().filter(|path| !path.is_empty()).map(str::to_owned)
+    }
+
+    /// All files in the arguments, each once. Patterns are not files.
+    fn paths(&self) -> Vec<String> {
+        let mut paths: Vec<String> = Vec::new();
+        let mut add = |path: &str| {
+            let path = path.strip_prefix("file://").unwrap_or(path).trim();
+            let is_file = !path.is_empty() && !path.contains(['*', '\n']);
+            if is_file && paths.len() < MOST_FILES && !paths.iter().any(|known| known == path) {
+                paths.push(path.to_owned());
+            }
+        };
+        self.text("path").into_iter().for_each(&mut add);
+        let items = |what| self.values(what).filter_map(items).flatten();
+        items("paths").filter_map(Json::as_str).for_each(&mut add);
+        items("parts").filter_map(|part| Arguments(Some(part)).text("path")).for_each(&mut add);
+        if paths.is_empty() {
+            // Older calls of Roo have their files in a text with tags.
+            let tagged = self.0.and_then(|arguments| arguments.get("args")?.as_str()).unwrap_or_default();
+            tagged.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).for_each(|path| {
+                paths.push(path.trim().to_owned());
+            });
+        }
+        paths
+    }
+
+    /// The command line, without the shell that runs it.
+    fn command(&self) -> Option<String> {
+        self.values("command").find_map(|value| match value {
+            Json::String(text) if !text.trim().is_empty() => Some(text.to_string()),
+            Json::Array(words) => {
+                let words: Option<Vec<&str>> = words.iter().map(Json::as_str).collect();
+                shell::joined(&words?)
+            }
+            _ => None,
+        })
+    }
+}
+
+fn items<'a>(value: &'a Json<'static>) -> Option<&'a [Json<'static>]> {
+    match value {
+        Json::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// Maximum number of items that are read.
+const MOST_ITEMS: usize = 500;
+
+/// A list of tasks that a call writes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// The items, in order.
+    pub items: Vec<PlanItem>,
+    /// Whether the items are merged into the earlier list by id; otherwise they replace it.
+    pub merges: bool,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanItem {
+    /// Its id, if it has one.
+    pub id: Option<String>,
+    /// The task; empty if the call gives only the state of an earlier task.
+    pub text: String,
+    /// Its state.
+    pub status: PlanStatus,
+}
+
+/// The state of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PlanStatus {
+    /// Not begun.
+    Pending,
+    /// Begun.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Given up.
+    Cancelled,
+}
+
+impl Plan {
+    fn of_list(arguments: &Arguments<'_>) -> Self {
+        let merges = arguments.flag("merge");
+        let items = match arguments.value("plan") {
+            Some(Json::Array(items)) => items.iter().filter_map(item).take(MOST_ITEMS).collect(),
+            Some(Json::String(text)) => match Json::parse(text) {
+                Ok(Json::Array(items)) => items.into_iter().filter_map(|value| item(&value.into_owned())).collect(),
+                _ => Self::of_text(text).items,
+            },
+            _ => Vec::new(),
+        };
+        Self { items, merges }
+    }
+
+    /// Reads one item of a list that the agent keeps by ids.
+    fn of_item(arguments: &Arguments<'_>) -> Self {
+        let text = arguments.text("plan-item").unwrap_or_default().trim().to_owned();
+        let id = arguments.value("item-id").and_then(id_text);
+        let status = arguments.text("status").and_then(|word| table().status(word)).unwrap_or(PlanStatus::Pending);
+        let items = if text.is_empty() && id.is_none() { Vec::new() } else { vec![PlanItem { id, text, status }] };
+        Self { items, merges: true }
+    }
+
+    /// Reads a list in Markdown: its checkboxes, or its list items if there are none.
+    pub fn of_text(text: &str) -> Self {
+        let lines = || text.lines().map(str::trim).filter_map(list_item_text).take(MOST_ITEMS);
+        let boxes: Vec<PlanItem> = lines().filter_map(checkbox_item).collect();
+        let points = || lines().filter(|point| !point.is_empty()).map(|point| new_item(point, PlanStatus::Pending));
+        Self { items: if boxes.is_empty() { points().collect() } else { boxes }, merges: false }
+    }
+}
+
+/// The questions of a call.
+fn questions(arguments: &Arguments<'_>) -> Vec<String> {
+    match arguments.value("questions") {
+        Some(Json::Array(items)) => {
+            let text = |item: &Json<'static>| match item {
+                Json::String(text) => Some(text.to_string()),
+                item => Arguments::of(Some(item)).text("question").map(str::to_owned),
+            };
+            items.iter().filter_map(text).collect()
+        }
+        _ => arguments.text("questions").map(str::to_owned).into_iter().collect(),
+    }
+}
+
+fn item(value: &Json<'static>) -> Option<PlanItem> {
+    if let Some(text) = value.as_str() {
+        return checkbox_item(text.trim())
+            .or_else(|| list_item_text(text.trim()).and_then(checkbox_item))
+            .or_else(|| (!text.trim().is_empty()).then(|| new_item(text.trim(), PlanStatus::Pending)));
+    }
+    let arguments = Arguments::of(Some(value));
+    let text = arguments.text("item").unwrap_or_default().trim().to_owned();
+    let id = arguments.value("item-id").and_then(id_text);
+    let is_done = arguments.flag("completed") || arguments.flag("done");
+    let stated = arguments.text("status").and_then(|word| table().status(word));
+    let status = stated.unwrap_or(if is_done { PlanStatus::Completed } else { PlanStatus::Pending });
+    (!text.is_empty() || id.is_some()).then_some(PlanItem { id, text, status })
+}
+
+fn id_text(id: &Json<'static>) -> Option<String> {
+    match id {
+        Json::String(text) if !text.is_empty() => Some(text.to_string()),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn new_item(text: &str, status: PlanStatus) -> PlanItem {
+    PlanItem { id: None, text: text.to_owned(), status }
+}
+
+/// The text of a list item: `- x`, `* x`, `3. x`, or a checkbox without a marker.
+fn list_item_text(line: &str) -> Option<&str> {
+    let behind_number = || {
+        let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
+        (rest.len() < line.len()).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))).flatten()
+    };
+    let behind_mark = ["- ", "* ", "+ ", "• "].into_iter().find_map(|mark| line.strip_prefix(mark));
+    behind_mark.or_else(behind_number).map(str::trim).or_else(|| line.starts_with('[').then_some(line))
+}
+
+/// Reads an item with a checkbox: `[x] y`.
+fn checkbox_item(point: &str) -> Option<PlanItem> {
+    let (mark, text) = point.strip_prefix('[')?.split_once(']')?;
+    let status = match mark.trim() {
+        "" => PlanStatus::Pending,
+        "x" | "X" | "✓" | "✔" => PlanStatus::Completed,
+        "-" | "~" | "/" | ">" | "*" | "•" => PlanStatus::InProgress,
+        _ => return None,
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| new_item(text, status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    /// Compares the result of `of` for each case with the expected one, and reports all differences at once.
+    fn check(name: &str, text: &str, of: impl Fn(&Value) -> Vec<(Value, Value)>) {
+        let mut wrong = Vec::new();
+        for line in text.lines() {
+            let case: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{name}: {error}: {line}"));
+            let differing = of(&case).into_iter().filter(|(is, should_be)| is != should_be);
+            wrong.extend(differing.map(|(is, should_be)| format!("{line}\n  is        {is}\n  should be {should_be}")));
+        }
+        assert!(!text.is_empty() && wrong.is_empty(), "{name}: {} wrong\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    fn call(case: &Value) -> ToolCall {
+        let arguments =
+            case.get("arguments").map(|arguments| Json::parse(&arguments.to_string()).unwrap().into_owned());
+        ToolCall { id: "1".to_owned(), name: case["name"].as_str().unwrap().to_owned(), arguments }
+    }
+
+    fn name_of(access: FileAccess) -> String {
+        format!("{access:?}").to_lowercase()
+    }
+
+    fn of_files(files: &[FileUse]) -> BTreeMap<String, Vec<String>> {
+        let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        files.iter().for_each(|file| shown.entry(name_of(file.access)).or_default().push(file.path.clone()));
+        shown
+    }
+
+    fn shown(action: &ToolAction) -> Value {
+        match action {
+            ToolAction::Files(files) => json!(of_files(files)),
+            ToolAction::OpenFile(open) => json!({ "open": name_of(*open) }),
+            ToolAction::Run { command, files } => {
+                let mut value = json!(of_files(files));
+                value["run"] = json!(command);
+                value
+            }
+            ToolAction::Plan(plan) => json!({ "plan": plan.items.len() }),
+            ToolAction::Ask(questions) => json!({ "ask": questions }),
+            ToolAction::Finish(text) => json!({ "finish": text }),
+            ToolAction::Search => json!("search"),
+            ToolAction::Other => json!("other"),
+        }
+    }
+
+    #[test]
+    fn calls_do_what_the_table_says() {
+        check("tool-calls.jsonl", include_str!("../fixtures/tool-calls.jsonl"), |case| {
+            vec![(shown(&classify(&call(case), &FileTools::default())), case["is"].clone())]
+        });
+    }
+
+    #[test]
+    fn results_tell_whether_the_call_failed_and_which_files_count() {
+        check("tool-results.jsonl", include_str!("../fixtures/tool-results.jsonl"), |case| {
+            let (result, is_error) = (case["result"].as_str().unwrap(), case["isError"] == true);
+            let failure = case.get("failed").map(|should_be| (json!(failed(result, is_error)), should_be.clone()));
+            let files = case.get("files").map(|should_be| {
+                let action = classify(&call(case), &FileTools::default());
+                (
+                    json!(of_files(&files_done(
+                        &action,
+                        result,
+                        || has_failed(&action, result, is_error),
+                        || Box::new(["r.py", "/w/src/k.ts"].into_iter())
+                    ))),
+                    should_be.clone(),
+                )
+            });
+            failure.into_iter().chain(files).collect()
+        });
+    }
+
+    #[test]
+    fn lists_of_things_to_do_are_read() {
+        check("tool-plans.jsonl", include_str!("../fixtures/tool-plans.jsonl"), |case| {
+            let plan = plan_items(&call(case));
+            let items = plan.as_ref().map(|plan| {
+                let item = |item: &PlanItem| json!([item.id, item.text, format!("{:?}", item.status)]);
+                plan.items.iter().map(item).collect::<Vec<_>>()
+            });
+            let merges = plan.is_some_and(|plan| plan.merges);
+            vec![(json!(items), case["items"].clone()), (json!(merges), json!(case["merges"] == true))]
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn no_command_line_is_too_odd(
+            command in r#"([a-z '"\\$`()<>|&;\#\n*{}=-]|<<E|cat |sed -i ){0,40}"#,
+            patch in r"(\*\*\* (Add|Update) File:|--- |\+\+\+ |[a\n\t/ ]){0,20}",
+        ) {
+            let arguments = json!({ "command": ["bash", "-lc", command], "patch": patch });
+            for name in ["shell", "apply_patch", "unknown"] {
+                let files = classify(&call(&json!({ "name": name, "arguments": arguments })), &FileTools::default());
+                prop_assert!(files.files().iter().all(|file| !file.path.is_empty()));
+            }
+            let _ = (failed(&command, false), plan_items(&call(&json!({ "name": "todo", "arguments": { "todos": command } }))));
+        }
+    }
+
+    #[test]
+    fn settings_come_before_the_table() {
+        let own = |name: &str| vec![name.to_owned()];
+        let tools = FileTools {
+            read: own("fetch"),
+            write: own("edit"),
+            edit: Vec::new(),
+            path_arguments: vec!["where".to_owned(), "path".to_owned()],
+        };
+        for (case, is) in [
+            (json!({"name": "fetch", "arguments": {"where": "a"}}), json!({"read": ["a"]})),
+            (json!({"name": "fetch", "arguments": {"file_path": "a"}}), json!({"read": ["a"]})),
+            (json!({"name": "Fetch", "arguments": {"where": "a"}}), json!("other")),
+            (json!({"name": "edit", "arguments": {"path": "a"}}), json!({"write": ["a"]})),
+            (json!({"name": "Read", "arguments": {"where": "a", "path": "b"}}), json!({"read": ["b"]})),
+        ] {
+            assert_eq!(shown(&classify(&call(&case), &tools)), is, "{case}");
+        }
+    }
 }

@@ -1,25 +1,21 @@
 //! Triggers: decides whether a context should be compacted now (docs/triggers.md).
 
-mod attempt;
-mod gauge;
-mod limits;
-mod overflowing;
-mod recovery;
-mod subject;
-mod truncated;
+mod context;
+mod overflow;
+
+use std::collections::HashSet;
+
+use context::Subject;
+use overflow::{Overflow, Overflowed, overflow_of};
 
 use crate::entry::EntryId;
 use crate::message::Message;
-use crate::projection::Projection;
-use crate::settings::CompactionSettings;
-
 use crate::overflow::Reported;
-pub use attempt::{attempt, is_unfinished, last_answer};
-pub use gauge::Gauge;
-pub use limits::EffectiveLimits;
-use overflowing::{Overflow, Overflowed, overflow_of};
-use subject::Subject;
-pub use truncated::{is_part, read_tokens};
+use crate::projection::Projection;
+use crate::settings::{CompactionSettings, EffectiveLimits};
+
+pub use context::Gauge;
+pub use overflow::{is_part, read_tokens};
 
 /// The model of the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,11 +150,11 @@ fn decide(input: &TriggerInput<'_>, subject: &Subject<'_>, none: TriggerDecision
 fn overflow(input: &TriggerInput<'_>, subject: &Subject<'_>, none: &TriggerDecision) -> Option<Overflowed> {
     let message = subject.message?;
     overflow_of(message, &input.model, none.threshold)
-        .or_else(|| truncated::by_usage(input.projection, message, subject.depth))
+        .or_else(|| overflow::by_usage(input.projection, message, subject.depth))
 }
 
 /// Divisor of the context after a refusal without numbers. The provider accepts less than it got, and
-/// nobody knows how much less, so half of the context is kept.
+/// the difference is unknown, so half of the context is kept.
 const UNKNOWN_SHARE: u64 = 2;
 /// Refusals of fewer tokens say nothing about the window.
 const LEAST_WINDOW: u64 = 256;
@@ -266,7 +262,7 @@ fn judge_overflow(
         Some(Overflow::Unfinished) => true,
         Some(Overflow::Finished) => false,
     };
-    recovery::advice(input, message, none.threshold).map_or(Judgement::Compact { will_retry }, Judgement::Tried)
+    overflow::advice(input, message, none.threshold).map_or(Judgement::Compact { will_retry }, Judgement::Tried)
 }
 
 fn judge_threshold(subject: &Subject<'_>, none: TriggerDecision) -> TriggerDecision {
@@ -290,6 +286,45 @@ fn is_from_model(message: &Message, model: &TriggerModel<'_>) -> bool {
 
 fn has_stop_reason(message: &Message, reason: &str) -> bool {
     message.as_assistant().is_some_and(|assistant| assistant.stop_reason.as_deref() == Some(reason))
+}
+
+/// The entry of the last answer in the context.
+pub fn last_answer(projection: &Projection) -> Option<&EntryId> {
+    let mut entries = projection.entries().iter().rev();
+    let answer = entries.find(|projected| projected.messages.iter().any(|message| message.as_assistant().is_some()));
+    answer.map(|projected| projected.entry.id())
+}
+
+/// The entries of a failed attempt, in order: its answer and the results of its calls. The next request
+/// must have all of them or none (docs/field-reports.md, "Cuts and pairs"). Empty if the answer is not
+/// in the context.
+///
+/// Call ids may be reused, so results after a later call with the same id do not count.
+pub fn attempt(projection: &Projection, answer: &EntryId) -> Vec<EntryId> {
+    let mut entries = projection.entries().iter().skip_while(|projected| projected.entry.id() != answer);
+    let Some(first) = entries.next() else {
+        return Vec::new();
+    };
+    let mut open: HashSet<&str> = first.messages.iter().flat_map(|message| message.tool_call_ids()).collect();
+    let mut found = vec![answer.clone()];
+    for projected in entries {
+        for message in &projected.messages {
+            for id in message.tool_call_ids() {
+                open.remove(id);
+            }
+            if message.answered_call_id().is_some_and(|id| open.contains(id)) {
+                found.push(projected.entry.id().clone());
+            }
+        }
+    }
+    found
+}
+
+/// Whether the agent has unfinished work: the last message is a tool result that no answer has seen, or
+/// an answer that was cut off (docs/triggers.md, "Recovery").
+pub fn is_unfinished(projection: &Projection) -> bool {
+    let is_open = |message: &Message| message.role() == "toolResult" || has_stop_reason(message, "length");
+    projection.messages().last().is_some_and(is_open)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::json::{self, Json, NotAnObject, RawObject};
@@ -128,11 +127,4 @@ impl CopiedDepths {
     pub fn newest(&self) -> Option<usize> {
         self.0.iter().map(|range| range.start).min()
     }
-}
-
-/// The position of the compaction to undo on a path (root first): the one with this id, or the last
-/// one. `None` if the path has no such compaction.
-pub fn find_compaction(path: &[Arc<Entry>], id: Option<&EntryId>) -> Option<usize> {
-    let is_wanted = |entry: &Arc<Entry>| entry.kind() == EntryKind::Compaction && id.is_none_or(|id| id == entry.id());
-    path.iter().rposition(is_wanted)
 }

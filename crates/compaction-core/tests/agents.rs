@@ -200,7 +200,7 @@ fn ledger_of(calls: &[(&str, Value, &str)]) -> Ledger {
 }
 
 #[test]
-fn commands_patches_and_failures_are_told_for_every_agent() {
+fn commands_patches_and_failures_are_recognised_for_every_agent() {
     let shell = |line: &str| json!({ "command": ["bash", "-lc", line] });
     let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** Add File: src/b.ts\n+b\n*** End Patch\nEOF";
     let ledger = ledger_of(&[

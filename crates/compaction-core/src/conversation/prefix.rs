@@ -19,7 +19,7 @@ pub struct Prefix {
     /// The messages in `llm` format, which are the first ones of the whole context in that format. The
     /// summary of an earlier compaction comes first.
     pub messages: Vec<Arc<Message>>,
-    /// The last entry that is part of it; `None` if nothing is.
+    /// The last entry that is part of it; `None` if it has no entries.
     pub last_entry_id: Option<EntryId>,
     /// Prompt and tools at the leaf; `None` if the session holds none.
     pub system: Option<SystemPrompt>,
@@ -29,8 +29,8 @@ pub struct Prefix {
     pub has_thinking: bool,
     /// Its tokens with prompt and tools, as the provider counted them if that is known.
     pub tokens: u64,
-    /// Time of the first message after it, in epoch milliseconds, when a request began with all of it.
-    /// `None` if that is unknown.
+    /// Epoch milliseconds of the first message after it. At that time a request began with the whole prefix. `None`
+    /// if the time is unknown.
     pub sent_at: Option<i64>,
 }
 
@@ -41,8 +41,7 @@ pub struct SystemPrompt {
     pub text: String,
     /// The tools as stored: objects with `name`, `description` and `parameters`.
     pub tools: Vec<Json<'static>>,
-    /// Whether all of it was there before the first message. Hosts differ in how they send later
-    /// changes.
+    /// Whether it was complete before the first message. Hosts send later changes in different ways.
     pub is_first: bool,
 }
 
@@ -81,14 +80,14 @@ impl Prefix {
         let (before, after) = entries.split_at(position);
         let estimated = tokens::estimate_context(projection);
         let counted = tokens::context_tokens(projection).tokens.max(estimated);
-        let said_after: u64 = conversation(after).map(|message| message.tokens()).sum();
+        let tokens_after: u64 = conversation(after).map(|message| message.tokens()).sum();
         Some(Self {
             messages: LlmContext::of(projection).before(position),
-            last_entry_id: before.iter().rev().find(|projected| says_something(projected)).map(id_of),
+            last_entry_id: before.iter().rev().find(|projected| has_conversation(projected)).map(id_of),
             system: system_prompt(projection),
             answer: last_answer(projection, before),
             has_thinking: projection.thinking_level() != "off" || conversation(entries).any(|message| thinks(message)),
-            tokens: counted.saturating_sub(said_after),
+            tokens: counted.saturating_sub(tokens_after),
             sent_at: conversation(after).next().and_then(|message| message.time()),
         })
     }
@@ -111,7 +110,7 @@ fn conversation(entries: &[ProjectedEntry]) -> impl Iterator<Item = &Arc<Message
     entries.iter().flat_map(|projected| &projected.messages).filter(|message| !is_system(message))
 }
 
-fn says_something(projected: &ProjectedEntry) -> bool {
+fn has_conversation(projected: &ProjectedEntry) -> bool {
     projected.messages.iter().any(|message| !is_system(message) && !message.is_failed_answer())
 }
 
@@ -137,14 +136,14 @@ fn prompt_text(system: &System) -> String {
 
 fn last_answer(projection: &Projection, before: &[ProjectedEntry]) -> Option<LastAnswer> {
     let entries = projection.entries();
-    let is_success = |projected: &ProjectedEntry| projected.messages.iter().any(|message| tokens::is_success(message));
+    let is_success = |projected: &ProjectedEntry| projected.messages.iter().any(|message| message.is_success());
     let position = entries.iter().rposition(is_success)?;
     let answer = &entries[position];
-    let message = answer.messages.iter().find(|message| tokens::is_success(message))?;
+    let message = answer.messages.iter().find(|message| message.is_success())?;
     let assistant = message.as_assistant()?;
     // An edit or a compaction after it changes the beginning of the next request.
     let is_current = projection.last_invalidating().is_none_or(|last| answer.depth < last);
-    let seen = before.iter().rposition(says_something);
+    let seen = before.iter().rposition(has_conversation);
     let input = assistant.usage.map(|usage| {
         let cached = usage.cache_read.saturating_add(usage.cache_write);
         CachedInput { tokens: usage.input.saturating_add(cached), cached }

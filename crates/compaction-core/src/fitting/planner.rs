@@ -1,11 +1,10 @@
-//! Plans requests that fit.
+//! Plans requests that fit, and distributes messages over them.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::budget::{self, Budget};
 use super::measure::{WEIGHT_PER_TOKEN, weight};
-use super::packing::{self, Rooms};
+use super::{Budget, least_input, least_window};
 use super::{Fitting, PlanInput, RequestPlan, TooSmallWindow, cut_redacted, frame, summary_room, weight_escaped};
 use crate::conversation::{Detail, Redact, Thinking, serialize_message};
 use crate::message::{Block, Message};
@@ -51,7 +50,7 @@ impl<'a> Planner<'a> {
     pub(super) fn single_detail(&self) -> Option<Detail> {
         let words = frame(&self.wording, self.previous.is_some()) + self.previous.map_or(0, weight_escaped);
         let room = self.budget.input().checked_sub(words)?;
-        let fits = |detail: &Detail| packing::joined(&self.weights(detail)) <= room;
+        let fits = |detail: &Detail| joined(&self.weights(detail)) <= room;
         let with_thinking = (self.thinking == Thinking::Included).then(|| Detail::full(self.thinking));
         with_thinking.into_iter().chain(STEPS).find(fits)
     }
@@ -70,7 +69,7 @@ impl<'a> Planner<'a> {
         let previous = self.cut_previous();
         let is_cut = previous.as_deref().map(weight) < self.previous.map(weight_escaped);
         let rooms = self.rooms(previous.as_deref());
-        let pack = |detail: &Detail| packing::pack(&self.weights(detail), rooms);
+        let pack = |detail: &Detail| pack(&self.weights(detail), rooms);
         let [gentler @ .., shortest] = &STEPS;
         let fewest = pack(shortest);
         let chosen =
@@ -87,14 +86,14 @@ impl<'a> Planner<'a> {
 
     fn check_room(&self) -> Result<(), TooSmallWindow> {
         let frame = frame(&self.wording, false).max(frame(&self.wording, true));
-        if self.budget.input() >= budget::least_input(frame) {
+        if self.budget.input() >= least_input(frame) {
             return Ok(());
         }
         Err(TooSmallWindow {
             context_window: self.budget.window,
             input_tokens: self.budget.input_tokens,
             instruction_tokens: frame.div_ceil(WEIGHT_PER_TOKEN),
-            needed_window: budget::least_window(frame, self.wanted_max_tokens),
+            needed_window: least_window(frame, self.wanted_max_tokens),
         })
     }
 
@@ -112,8 +111,8 @@ impl<'a> Planner<'a> {
     }
 
     fn weights(&self, detail: &Detail) -> Vec<u64> {
-        let told = self.messages.iter().map(|message| serialize_message(message, detail, self.redact));
-        told.map(|text| weight_escaped(&text)).collect()
+        let serialized = self.messages.iter().map(|message| serialize_message(message, detail, self.redact));
+        serialized.map(|text| weight_escaped(&text)).collect()
     }
 
     /// The messages of one request, joined. A message heavier than `room` is cut.
@@ -123,11 +122,11 @@ impl<'a> Planner<'a> {
     fn text(&self, part: &Range<usize>, detail: &Detail, room: u64) -> String {
         let mut text = String::new();
         for message in &self.messages[part.clone()] {
-            let told = serialize_message(message, detail, self.redact);
-            if !told.is_empty() && !text.is_empty() {
+            let serialized = serialize_message(message, detail, self.redact);
+            if !serialized.is_empty() && !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(&cut_redacted(&escape_tags(&told), room, self.redact));
+            text.push_str(&cut_redacted(&escape_tags(&serialized), room, self.redact));
         }
         text
     }
@@ -158,4 +157,86 @@ impl<'a> Planner<'a> {
 fn has_thinking(message: &Message) -> bool {
     let content = message.as_assistant().map_or(&[][..], |assistant| &assistant.content);
     content.iter().any(|block| matches!(block, Block::Thinking(_)))
+}
+
+/// The weight of the blank line between two messages.
+pub(super) const JOINT: u64 = 2;
+
+/// Room of requests for messages, as weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rooms {
+    /// In the first request.
+    pub(super) first: u64,
+    /// In each later one.
+    pub(super) later: u64,
+}
+
+/// Weight of these messages in one request. A message that weighs nothing is not included.
+pub(super) fn joined(weights: &[u64]) -> u64 {
+    let included = weights.iter().filter(|weight| **weight > 0);
+    included.fold(0, |sum, weight| sum + if sum > 0 { JOINT } else { 0 } + weight)
+}
+
+/// Packs messages into as few requests as their order allows, at least one. A message that is too large
+/// for any request gets its own, where it will be cut.
+///
+/// Two consecutive requests hold more than the room of one, so there are at most 2 x ⌈total / room⌉ + 1
+/// requests, where `room` is the smaller room.
+pub(super) fn pack(weights: &[u64], rooms: Rooms) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    for (position, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0) {
+        let room = if parts.is_empty() { rooms.first } else { rooms.later };
+        let with = used + JOINT + weight;
+        if used == 0 {
+            used = weight;
+        } else if with <= room {
+            used = with;
+        } else {
+            parts.push(start..position);
+            (start, used) = (position, weight);
+        }
+    }
+    parts.push(start..weights.len());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fills_requests_in_order() {
+        let check = |weights: &[u64], first, later, ends: &[usize]| {
+            let parts = pack(weights, Rooms { first, later });
+            assert_eq!(parts.iter().map(|part| part.end).collect::<Vec<_>>(), ends, "{weights:?}");
+        };
+        check(&[], 10, 10, &[0]);
+        check(&[4, 4], 10, 10, &[2]);
+        check(&[4, 5], 10, 10, &[1, 2]);
+        check(&[99, 1], 10, 10, &[1, 2]);
+        check(&[0, 4, 0, 0, 4, 0], 10, 10, &[6]);
+        check(&[1, 99, 1], 10, 10, &[1, 2, 3]);
+        check(&[8, 4, 4], 3, 10, &[1, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_message_is_in_one_request(
+            weights in proptest::collection::vec(0u64..50, 0..60),
+            first in 1u64..80,
+            later in 1u64..80,
+        ) {
+            let parts = pack(&weights, Rooms { first, later });
+            prop_assert_eq!(parts.iter().cloned().flatten().collect::<Vec<_>>(), (0..weights.len()).collect::<Vec<_>>());
+            for (position, part) in parts.iter().enumerate() {
+                let room = if position == 0 { first } else { later };
+                let included = weights[part.clone()].iter().filter(|weight| **weight > 0).count();
+                prop_assert!(included <= 1 || joined(&weights[part.clone()]) <= room);
+            }
+            let total = joined(&weights);
+            prop_assert!(parts.len() as u64 <= 2 * total.div_ceil(first.min(later)) + 1);
+        }
+    }
 }

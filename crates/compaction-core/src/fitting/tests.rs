@@ -4,7 +4,6 @@ use super::measure::weight;
 use super::*;
 use crate::conversation::{Thinking, serialize_conversation};
 use crate::json::encode_string;
-use crate::prompts::{BranchPrompt, HistoryPrompt};
 use crate::summary::SummaryKind;
 use crate::tokens::estimate_text;
 
@@ -69,14 +68,10 @@ fn nothing_changes_without_a_window() {
     let text = serialize_conversation(messages.iter().map(Arc::as_ref), Thinking::Included);
     let texts = PromptTexts::default();
     let (previous_summary, custom_instructions) = (Some("## Goal\nold"), Some("tests"));
-    let prompt = HistoryPrompt { conversation: &text, previous_summary, custom_instructions };
-    let branch = BranchPrompt { conversation: &text, custom_instructions, replace_instructions: true };
-    let expected = [
-        texts.history_request(prompt, &LIMITS),
-        texts.turn_prefix_request(&text, custom_instructions, &LIMITS),
-        texts.branch_request(branch, &LIMITS),
-    ];
-    for (kind, expected) in KINDS.into_iter().zip(expected) {
+    for kind in KINDS {
+        let previous = previous_summary.filter(|_| kind == RequestKind::History);
+        let wording = texts.wording(kind, custom_instructions, true);
+        let expected = wording.request(&text, previous, LIMITS.max_tokens(kind));
         for context_window in [None, Some(200_000)] {
             let input =
                 PlanInput { kind, previous_summary, custom_instructions, ..input(&messages, &texts, context_window) };
@@ -84,23 +79,23 @@ fn nothing_changes_without_a_window() {
             assert_eq!(plan.request(0, None), Some(expected.clone()));
             assert_eq!((plan.requests(), *plan.fitting()), (1, Fitting::default()));
             assert_eq!(plan.request(1, Some("")), None);
-            assert_eq!(plan.first_request_tokens(), expected.estimated_tokens);
+            assert_eq!(plan.estimated_tokens(), expected.estimated_tokens);
         }
     }
 }
 
 #[test]
-fn thinking_is_told_where_it_is_asked_for() {
+fn thinking_is_included_on_request() {
     let messages = [user("begin"), thinking("hm"), user("end")];
     let texts = PromptTexts::default();
-    let told = |thinking, window| {
+    let shown = |thinking, window| {
         let plan = RequestPlan::of(&PlanInput { thinking, ..input(&messages, &texts, window) }).expect("it fits");
         (prompts(&plan).join("").contains("[Assistant thinking]: hm"), *plan.fitting())
     };
     for window in [None, Some(200_000)] {
-        assert_eq!(told(Thinking::Included, window), (true, Fitting::default()));
+        assert_eq!(shown(Thinking::Included, window), (true, Fitting::default()));
         // Nothing was dropped to make it fit.
-        assert_eq!(told(Thinking::Excluded, window), (false, Fitting::default()));
+        assert_eq!(shown(Thinking::Excluded, window), (false, Fitting::default()));
     }
 }
 
@@ -119,19 +114,19 @@ fn shrinks_step_by_step() {
     };
     let words = |count: usize| "ab ".repeat(count);
     // docs/field-reports.md, "Requests and summaries".
-    let told = check(&[user("begin"), thinking(&words(40_000)), user("end")], true, None, 1);
-    assert!(told.contains("begin") && !told.contains("thinking") && told.contains("end"));
-    let told = check(&[user("begin"), thinking("hm"), user("end")], false, None, 1);
-    assert!(told.contains("hm"));
-    // Arguments are told whole where there is room.
+    let shown = check(&[user("begin"), thinking(&words(40_000)), user("end")], true, None, 1);
+    assert!(shown.contains("begin") && !shown.contains("thinking") && shown.contains("end"));
+    let shown = check(&[user("begin"), thinking("hm"), user("end")], false, None, 1);
+    assert!(shown.contains("hm"));
+    // Arguments are complete if there is room.
     let many = |count, text: &str| -> Vec<_> { (0..count).flat_map(|_| [call(text), result("ok")]).collect() };
     assert!(check(&many(1, &words(1000)), false, None, 1).contains(&words(1000)));
-    let told = check(&many(9, &words(4000)), false, Some(2000), 1);
-    assert!(told.contains(&words(600)) && !told.contains(&words(700)) && told.contains("more characters]"));
+    let shown = check(&many(9, &words(4000)), false, Some(2000), 1);
+    assert!(shown.contains(&words(600)) && !shown.contains(&words(700)) && shown.contains("more characters]"));
     check(&many(40, &words(4000)), false, Some(1000), 1);
     check(&many(70, &words(4000)), false, Some(500), 1);
     check(&many(120, &words(4000)), false, Some(250), 1);
-    // Several requests: the gentlest telling that takes no more of them.
+    // Several requests: the most detail that needs no more requests.
     check(&many(400, &words(4000)), false, Some(250), 3);
     let bash = encode_string(&words(20_000));
     let bash = message(&format!("{{\"role\":\"bashExecution\",\"command\":\"ls\",\"output\":{bash}}}"));
@@ -168,11 +163,11 @@ fn a_giant_message_is_cut_in_its_middle() {
     let text = format!("(begin){}(end)", "\u{1f600}\n".repeat(60_000));
     let plan = plan(&[user("before"), user(&text), user("after")], 20_000);
     assert_eq!(plan.fitting().cut_messages, 1);
-    let told = prompts(&plan).join("");
+    let shown = prompts(&plan).join("");
     assert!(
         ["before", "(begin)\u{1f600}", "\u{1f600}\n(end)", "after", " characters left out here]"]
             .iter()
-            .all(|part| told.contains(part))
+            .all(|part| shown.contains(part))
     );
 }
 
@@ -217,7 +212,7 @@ fn a_refused_plan_can_be_tightened_until_nothing_is_left() {
     while let Ok(plan) = RequestPlan::of(&input) {
         assert!(plan.largest_input_tokens() <= largest / 2);
         largest = plan.largest_input_tokens();
-        input = input.tightened(&plan);
+        input.input_limit = Some(plan.largest_input_tokens() / 2);
         plans += 1;
     }
     assert_eq!(plans, 7);
@@ -240,7 +235,7 @@ fn a_longer_answer_takes_what_the_window_leaves() {
     check(Some(10_000), None, 9542);
 }
 
-/// A message that bears a number, so that it can be found again.
+/// A message with a number, so that it can be found.
 fn numbered(kind: u8, number: usize, body: &str) -> Arc<Message> {
     let text = format!("(m{number}) {body}");
     match kind {
@@ -300,8 +295,8 @@ fn check_fits(plan: &RequestPlan, window: u64, answer: &str) {
 }
 
 fn check_nothing_is_lost(plan: &RequestPlan, messages: usize) {
-    let told = plan.parts.join("\n\n");
-    let places: Vec<_> = (0..messages).map(|number| told.find(&format!("(m{number})"))).collect();
+    let shown = plan.parts.join("\n\n");
+    let places: Vec<_> = (0..messages).map(|number| shown.find(&format!("(m{number})"))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
     let total: u64 = plan.parts.iter().map(|part| weight(part)).sum();
     let room = plan.budget.input() - plan.following_room() - frame(&plan.wording, true);
@@ -351,7 +346,7 @@ proptest! {
     }
 }
 
-/// Takes out words that begin with `key-` and are whole, as forms of secrets are.
+/// Removes whole words that begin with `key-`, as secrets do.
 #[derive(Debug)]
 struct Keys;
 
@@ -363,8 +358,7 @@ impl Redact for Keys {
     }
 }
 
-/// Pieces of keys in the requests of a plan that are no whole keys, which whoever sends a request
-/// can still find.
+/// Parts of keys in the requests of a plan. Whole keys can still be found before a request is sent.
 fn pieces(plan: &RequestPlan) -> usize {
     let requests = (0..plan.requests()).filter_map(|index| plan.request(index, None));
     let repairs = (0..plan.requests()).filter_map(|index| plan.repair(index, None, "", &["## Goal"], Some(&Keys)));

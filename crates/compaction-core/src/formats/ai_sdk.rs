@@ -1,11 +1,13 @@
 //! Messages of the AI SDK: model messages, and the UI messages of its chats.
 //!
-//! A UI message of the assistant holds calls with their results, step by step; it becomes an answer and
-//! results for each step. What is written are model messages.
+//! A UI message of the assistant holds calls and their results in steps. Each step becomes an answer and its
+//! results. Only model messages are written.
 
-use super::calls::{Calls, Ids};
-use super::node::{Node, arguments_object, object, string, with};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::node::{Node, arguments_object, object, string, text_json, with};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
+use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
 
@@ -17,10 +19,10 @@ const UI_PARTS: &str = "a part of a UI message: `text`, `reasoning`, `file`, `to
 const OUTPUTS: &str = "`text`, `json`, `error-text`, `error-json`, `execution-denied` or `content`";
 const OUTPUT_PARTS: &str = "`text`, `media`, `file-data`, `file-url`, `file-id`, `image-data`, `image-url`, \
                             `image-file-id`, `file-reference`, `image-file-reference` or `custom`";
-/// Characters that ids of calls may have: the narrowest of the providers.
+/// Maximum characters of a call id: the lowest limit of the providers.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     if node.get("parts").is_some() {
         return read_ui(node);
     }
@@ -28,10 +30,10 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
     let content = node.need("content", "a string or a list of parts")?;
     let plain = content.json.as_str().map(str::to_owned);
     match (role, plain) {
-        ("system", Some(text)) => Ok(vec![Speech::System(Content::Text(text))]),
+        ("system", Some(text)) => Ok(vec![CommonMessage::System(Content::Text(text))]),
         ("system", None) => Err(content.error("a string")),
-        ("user", Some(text)) => Ok(vec![Speech::User(Content::Text(text))]),
-        ("user", None) => parts(&content.items()?).map(|parts| vec![Speech::User(Content::Parts(parts))]),
+        ("user", Some(text)) => Ok(vec![CommonMessage::User(Content::Text(text))]),
+        ("user", None) => parts(&content.items()?).map(|parts| vec![CommonMessage::User(Content::Parts(parts))]),
         ("assistant", Some(plain)) => Ok(vec![answer(vec![text(plain)])]),
         ("assistant", None) => parts(&content.items()?).map(|parts| vec![answer(parts)]),
         ("tool", None) => read_tool(&content.items()?, calls),
@@ -40,23 +42,23 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
     }
 }
 
-fn answer(parts: Vec<Part>) -> Speech {
-    Speech::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
+fn answer(parts: Vec<Part>) -> CommonMessage {
+    CommonMessage::Assistant(Answer { parts, origin: Some(Format::AiSdk), ..Answer::default() })
 }
 
-/// The results, and then what a person decided: results stand right behind their calls.
-fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
-    let (mut speech, mut words) = (Vec::new(), Vec::new());
+/// The results, then the decisions of the person. Results must directly follow their calls.
+fn read_tool(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
+    let (mut common, mut words) = (Vec::new(), Vec::new());
     for item in items {
         match item.need_text("type")? {
-            "tool-result" => speech.push(Speech::Result(result(item, calls)?)),
+            "tool-result" => common.push(CommonMessage::Result(result(item, calls)?)),
             _ => words.push(part(item)?),
         }
     }
-    if !words.is_empty() || speech.is_empty() {
-        speech.push(Speech::User(Content::Parts(words)));
+    if !words.is_empty() || common.is_empty() {
+        common.push(CommonMessage::User(Content::Parts(words)));
     }
-    Ok(speech)
+    Ok(common)
 }
 
 fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
@@ -67,9 +69,9 @@ fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError>
     };
     let (parts, is_error) = match node.get("output") {
         Some(output) => output_parts(&output)?,
-        // Version 4 has the value alone.
+        // Version 4 has only the value.
         None => {
-            let value = node.get("result").map_or(Json::Null, |result| result.json.clone());
+            let value = node.value("result");
             (vec![text(value_text(&value))], node.is_true("isError"))
         }
     };
@@ -82,7 +84,7 @@ fn value_text(value: &Json<'_>) -> String {
 
 fn output_parts(node: &Node<'_>) -> Result<(Vec<Part>, bool), FormatError> {
     let kind = node.need_text("type")?;
-    let value = || node.get("value").map_or(Json::Null, |value| value.json.clone());
+    let value = || node.value("value");
     match kind {
         "text" | "json" => Ok((vec![text(value_text(&value()))], false)),
         "error-text" | "error-json" => Ok((vec![text(value_text(&value()))], true)),
@@ -109,7 +111,7 @@ fn output_part(node: &Node<'_>) -> Result<Part, FormatError> {
             let source = Source::Id(value_text(id.json));
             if kind.starts_with("image") { Media::image(None, source) } else { Media::new(None, None, source) }
         }
-        "custom" => return Ok(told("custom", node.json)),
+        "custom" => return Ok(as_text("custom", node.json)),
         _ => return Err(node.unknown("type", OUTPUT_PARTS)),
     };
     Ok(Part::Media(media))
@@ -140,10 +142,10 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
             let signature = Some(node.need_text("data")?.to_owned());
             Ok(Part::Thinking { text: String::new(), signature, is_redacted: true })
         }
-        // The provider has run it: its result stands in the same message.
+        // The provider ran it, so the result is in the same message.
         "tool-call" if node.is_true("providerExecuted") => {
             let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
-            Ok(told(node.need_text("toolName")?, &input))
+            Ok(as_text(node.need_text("toolName")?, &input))
         }
         "tool-call" => {
             let input = node.either(["input", "args"]).map_or(Json::Null, |input| input.json.clone());
@@ -160,16 +162,16 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
         }
         "tool-approval-request" => Ok(text("[the tool call waits for approval]")),
         "tool-approval-response" => {
-            let said = if node.is_true("approved") { "approved" } else { "denied" };
+            let decision = if node.is_true("approved") { "approved" } else { "denied" };
             let reason = node.text("reason")?.map(|reason| format!(": {reason}")).unwrap_or_default();
-            Ok(text(format!("[tool call {said}{reason}]")))
+            Ok(text(format!("[tool call {decision}{reason}]")))
         }
-        "custom" => Ok(told("custom", node.json)),
+        "custom" => Ok(as_text("custom", node.json)),
         _ => Err(node.unknown("type", PARTS)),
     }
 }
 
-/// What the provider needs to know reasoning again, of those that name it.
+/// The signature of reasoning, if the provider gives one.
 fn signature(node: &Node<'_>) -> Result<Option<String>, FormatError> {
     let Some(options) = node.either(["providerOptions", "providerMetadata"]) else {
         return Ok(None);
@@ -178,7 +180,7 @@ fn signature(node: &Node<'_>) -> Result<Option<String>, FormatError> {
     Ok(signature.map(|signature| signature.as_text()).transpose()?.map(str::to_owned))
 }
 
-/// Data: base64, an address, or the name that the provider gave.
+/// Data as base64, a URL, or an id of the provider.
 fn data(node: &Node<'_>, mime: Option<&str>, name: Option<&str>) -> Result<Media, FormatError> {
     match node.json {
         Json::String(text) if is_address(text) => Ok(Media::at(text, mime, name)),
@@ -196,29 +198,29 @@ fn is_address(text: &str) -> bool {
     ["data:", "http:", "https:", "gs:", "file:"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// A UI message: what a chat shows, with the results in the assistant's message.
-fn read_ui(node: &Node<'_>) -> Result<Vec<Speech>, FormatError> {
+/// Reads a UI message. The assistant's message contains the results.
+fn read_ui(node: &Node<'_>) -> Result<Vec<CommonMessage>, FormatError> {
     let items = node.list("parts")?;
     match node.need_text("role")? {
         "assistant" => {
-            let mut speech = Vec::new();
+            let mut common = Vec::new();
             for step in items.split(|part| part.json.get("type").and_then(Json::as_str) == Some("step-start")) {
-                speech.extend(ui_step(step)?);
+                common.extend(ui_step(step)?);
             }
-            let is_empty = speech.is_empty();
-            speech.extend(is_empty.then(|| answer(Vec::new())));
-            Ok(speech)
+            let is_empty = common.is_empty();
+            common.extend(is_empty.then(|| answer(Vec::new())));
+            Ok(common)
         }
         role @ ("user" | "system") => {
             let parts = items.iter().map(ui_part).collect::<Result<Vec<Vec<Part>>, _>>()?.concat();
             let content = Content::Parts(parts);
-            Ok(vec![if role == "user" { Speech::User(content) } else { Speech::System(content) }])
+            Ok(vec![if role == "user" { CommonMessage::User(content) } else { CommonMessage::System(content) }])
         }
         _ => Err(node.unknown("role", "`system`, `user` or `assistant`")),
     }
 }
 
-fn ui_step(items: &[Node<'_>]) -> Result<Vec<Speech>, FormatError> {
+fn ui_step(items: &[Node<'_>]) -> Result<Vec<CommonMessage>, FormatError> {
     if items.is_empty() {
         return Ok(Vec::new());
     }
@@ -229,7 +231,7 @@ fn ui_step(items: &[Node<'_>]) -> Result<Vec<Speech>, FormatError> {
             results.extend(ui_result(item, name)?);
         }
     }
-    Ok(std::iter::once(answer(parts)).chain(results.into_iter().map(Speech::Result)).collect())
+    Ok(std::iter::once(answer(parts)).chain(results.into_iter().map(CommonMessage::Result)).collect())
 }
 
 /// The tool that a part calls.
@@ -242,7 +244,7 @@ fn ui_tool<'a>(node: &Node<'a>) -> Result<Option<&'a str>, FormatError> {
 
 fn ui_result(node: &Node<'_>, name: &str) -> Result<Option<ToolResult>, FormatError> {
     let (shown, is_error) = match node.need_text("state")? {
-        "output-available" => (value_text(&node.get("output").map_or(Json::Null, |output| output.json.clone())), false),
+        "output-available" => (value_text(&node.value("output")), false),
         "output-error" => (node.text("errorText")?.unwrap_or_default().to_owned(), true),
         "output-denied" => {
             let approval = node.get("approval");
@@ -261,8 +263,8 @@ fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
     if let Some(name) = ui_tool(node)? {
         let input = node.either(["input", "rawInput"]).map_or(Json::Null, |input| input.json.clone());
         if node.is_true("providerExecuted") {
-            let output = node.get("output").map(|output| told(&format!("result of {name}"), output.json));
-            return Ok(std::iter::once(told(name, &input)).chain(output).collect());
+            let output = node.get("output").map(|output| as_text(&format!("result of {name}"), output.json));
+            return Ok(std::iter::once(as_text(name, &input)).chain(output).collect());
         }
         let (id, name) = (node.need_text("toolCallId")?.to_owned(), name.to_owned());
         return Ok(vec![Part::Call { id, name, arguments: arguments_object(input), signature: None }]);
@@ -279,36 +281,36 @@ fn ui_part(node: &Node<'_>) -> Result<Vec<Part>, FormatError> {
         "source-url" => text(format!("[source {}]", node.need_text("url")?)),
         "source-document" => text(format!("[source {}]", node.text("title")?.unwrap_or_default())),
         "step-start" => return Ok(Vec::new()),
-        "custom" => told("custom", node.json),
-        _ if kind.starts_with("data-") => told(kind, &node.get("data").map_or(Json::Null, |data| data.json.clone())),
+        "custom" => as_text("custom", node.json),
+        _ if kind.starts_with("data-") => as_text(kind, &node.value("data")),
         _ => return Err(node.unknown("type", UI_PARTS)),
     };
     Ok(vec![part])
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut messages = Vec::new();
     let mut results: Vec<Json<'static>> = Vec::new();
-    for speech in speech {
-        if let Speech::Result(result) = speech {
+    for common in common {
+        if let CommonMessage::Result(result) = common {
             results.push(write_result(result, ids));
             continue;
         }
         messages.extend(take_results(&mut results));
-        match speech {
-            Speech::System(content) => messages.push(message("system", string(content.to_text()))),
-            Speech::User(Content::Text(text)) => messages.push(message("user", string(text.as_str()))),
-            Speech::User(Content::Parts(parts)) => {
+        match common {
+            CommonMessage::System(content) => messages.push(message("system", string(content.to_text()))),
+            CommonMessage::User(Content::Text(text)) => messages.push(message("user", string(text.as_str()))),
+            CommonMessage::User(Content::Parts(parts)) => {
                 messages.push(message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
             }
-            Speech::Assistant(answer) => {
+            CommonMessage::Assistant(answer) => {
                 let parts: Vec<Json<'static>> =
                     answer.parts.iter().filter_map(|part| write_answer(part, answer, ids)).collect();
                 if !parts.is_empty() {
                     messages.push(message("assistant", Json::Array(parts)));
                 }
             }
-            Speech::Result(_) => {}
+            CommonMessage::Result(_) => {}
         }
     }
     messages.extend(take_results(&mut results));
@@ -343,25 +345,18 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
 
 fn write_output_part(part: &Part) -> Option<Json<'static>> {
     match part {
-        Part::Media(Media { source: Source::Data(data), .. }) => {
-            let Part::Media(media) = part else {
-                return None;
-            };
+        Part::Media(media @ Media { source: Source::Data(data), .. }) => {
             let mime = string(media.mime_type());
             Some(object([("type", string("media")), ("data", string(data.as_str())), ("mediaType", mime)]))
         }
-        Part::Media(media) => Some(write_text(&media.shown())),
+        Part::Media(media) => Some(text_json(&media.shown())),
         part => write_part(part),
     }
 }
 
-fn write_text(text: &str) -> Json<'static> {
-    object([("type", string("text")), ("text", string(text))])
-}
-
 fn write_part(part: &Part) -> Option<Json<'static>> {
     match part {
-        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Text { text, .. } => Some(text_json(text)),
         Part::Media(media) => Some(write_media(media)),
         Part::Thinking { .. } | Part::Call { .. } => None,
     }
@@ -371,7 +366,7 @@ fn write_media(media: &Media) -> Json<'static> {
     let value = match &media.source {
         Source::Data(data) => data,
         Source::Url(url) => url,
-        Source::Id(_) => return write_text(&media.shown()),
+        Source::Id(_) => return text_json(&media.shown()),
     };
     let (kind, member) = if media.kind == "image" { ("image", "image") } else { ("file", "data") };
     let part = object([("type", string(kind)), (member, string(value.as_str()))]);
@@ -383,10 +378,7 @@ fn write_media(media: &Media) -> Json<'static> {
 fn write_answer(part: &Part, answer: &Answer, ids: &Ids) -> Option<Json<'static>> {
     match part {
         Part::Text { text, .. } if text.is_empty() => None,
-        Part::Media(Media { kind: "image", source: Source::Data(data), .. }) => {
-            let Part::Media(media) = part else {
-                return None;
-            };
+        Part::Media(media @ Media { kind: "image", source: Source::Data(data), .. }) => {
             let mime = string(media.mime_type());
             Some(object([("type", string("file")), ("data", string(data.as_str())), ("mediaType", mime)]))
         }

@@ -1,26 +1,28 @@
-//! `messages` of Anthropic, as they are sent and as the interface answers.
+//! `messages` of Anthropic, in requests and in responses.
 //!
-//! A person's message with results in it becomes several of ours; results of one answer and the words
-//! behind them become one of theirs. Tools that the provider runs are told as text and kept beside.
+//! A user message with results becomes several messages. The results of one answer and the text after them
+//! become one user message. Calls of tools that the provider runs become text.
 
-use super::calls::{Calls, Ids};
-use super::node::{Node, arguments_object, object, string, with};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
-use super::{Format, FormatError, Piece};
+use super::node::{Node, arguments_object, object, string, text_json, with};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
+use super::parts::{Calls, Ids};
+use super::{Format, FormatError, WrittenMessage};
 use crate::json::{Json, RawObject};
 
 const ROLES: &str = "`user`, `assistant` or `system`";
 const BLOCKS: &str = "a block of a message: `text`, `image`, `document`, `search_result`, `thinking`, \
                       `redacted_thinking`, `tool_use`, `tool_result`, or of a tool that the provider runs";
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let content = node.need("content", "a string or a list of blocks")?;
     let plain = content.json.as_str().map(str::to_owned);
     match node.need_text("role")? {
         "user" => match plain {
-            Some(text) => Ok(vec![Speech::User(Content::Text(text))]),
+            Some(text) => Ok(vec![CommonMessage::User(Content::Text(text))]),
             None => read_user(&content.items()?, calls),
         },
         "assistant" => {
@@ -28,33 +30,33 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
                 Some(plain) => vec![text(plain)],
                 None => blocks(&content.items()?)?,
             };
-            read_answer(node, parts).map(|answer| vec![Speech::Assistant(answer)])
+            read_answer(node, parts).map(|answer| vec![CommonMessage::Assistant(answer)])
         }
         "system" => match plain {
-            Some(text) => Ok(vec![Speech::System(Content::Text(text))]),
-            None => Ok(vec![Speech::System(Content::Parts(blocks(&content.items()?)?))]),
+            Some(text) => Ok(vec![CommonMessage::System(Content::Text(text))]),
+            None => Ok(vec![CommonMessage::System(Content::Parts(blocks(&content.items()?)?))]),
         },
         _ => Err(node.unknown("role", ROLES)),
     }
 }
 
-/// The results, and between them what the person says.
-fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
-    let (mut speech, mut words) = (Vec::new(), Vec::new());
+/// The results, and the text of the person between them.
+fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
+    let (mut common, mut words) = (Vec::new(), Vec::new());
     for item in items {
         if item.need_text("type")? != "tool_result" {
             words.push(block(item)?);
             continue;
         }
         if !words.is_empty() {
-            speech.push(Speech::User(Content::Parts(std::mem::take(&mut words))));
+            common.push(CommonMessage::User(Content::Parts(std::mem::take(&mut words))));
         }
-        speech.push(Speech::Result(result(item, calls)?));
+        common.push(CommonMessage::Result(result(item, calls)?));
     }
-    if !words.is_empty() || speech.is_empty() {
-        speech.push(Speech::User(Content::Parts(words)));
+    if !words.is_empty() || common.is_empty() {
+        common.push(CommonMessage::User(Content::Parts(words)));
     }
-    Ok(speech)
+    Ok(common)
 }
 
 fn result(node: &Node<'_>, calls: &mut Calls) -> Result<ToolResult, FormatError> {
@@ -85,7 +87,7 @@ fn read_answer(node: &Node<'_>, parts: Vec<Part>) -> Result<Answer, FormatError>
     })
 }
 
-/// What a call cost, in our own members.
+/// The usage of an answer in the session format.
 fn usage_of(usage: &Json<'_>) -> Json<'static> {
     let count = |key: &str| usage.get(key).and_then(Json::as_f64).map_or(0, |count| count.max(0.0) as u64);
     let counts = [
@@ -124,21 +126,19 @@ fn block(node: &Node<'_>) -> Result<Part, FormatError> {
         "tool_use" => Ok(Part::Call {
             id: node.need_text("id")?.to_owned(),
             name: node.need_text("name")?.to_owned(),
-            arguments: arguments_object(node.get("input").map_or(Json::Null, |input| input.json.clone())),
+            arguments: arguments_object(node.value("input")),
             signature: None,
         }),
         "server_tool_use" | "mcp_tool_use" => {
-            let input = node.get("input").map_or(Json::Null, |input| input.json.clone());
-            Ok(told(node.need_text("name")?, &input))
+            let input = node.value("input");
+            Ok(as_text(node.need_text("name")?, &input))
         }
         "container_upload" => {
             Ok(Part::Media(Media::new(None, None, Source::Id(node.need_text("file_id")?.to_owned()))))
         }
         "tool_reference" => Ok(text(format!("[tool {}]", node.need_text("tool_name")?))),
         "compaction" => Ok(text(node.text("content")?.unwrap_or("[compaction]"))),
-        _ if kind.ends_with("_tool_result") => {
-            Ok(told(kind, &node.get("content").map_or(Json::Null, |content| content.json.clone())))
-        }
+        _ if kind.ends_with("_tool_result") => Ok(as_text(kind, &node.value("content"))),
         _ => Err(node.unknown("type", BLOCKS)),
     }
 }
@@ -174,58 +174,59 @@ fn search_result(node: &Node<'_>) -> Result<Part, FormatError> {
     Ok(titled(Some(&format!("{title} ({source})")), &content))
 }
 
-/// Content that is being written.
-enum Made {
+/// The content of a message in progress.
+enum Draft {
     Text(String),
     Blocks(Vec<Json<'static>>),
 }
 
-impl Made {
+impl Draft {
     fn into_blocks(self) -> Vec<Json<'static>> {
         match self {
-            Made::Text(text) => write_text(&text).into_iter().collect(),
-            Made::Blocks(blocks) => blocks,
+            Draft::Text(text) => write_text(&text).into_iter().collect(),
+            Draft::Blocks(blocks) => blocks,
         }
+    }
+
+    /// Appends the blocks of `more`.
+    fn add(&mut self, more: Draft) {
+        let mut blocks = std::mem::replace(self, Draft::Blocks(Vec::new())).into_blocks();
+        blocks.extend(more.into_blocks());
+        *self = Draft::Blocks(blocks);
     }
 
     fn is_empty(&self) -> bool {
         match self {
-            Made::Text(text) => text.trim().is_empty(),
-            Made::Blocks(blocks) => blocks.is_empty(),
+            Draft::Text(text) => text.trim().is_empty(),
+            Draft::Blocks(blocks) => blocks.is_empty(),
         }
     }
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
-    let mut messages: Vec<(&str, Made)> = Vec::new();
-    for speech in speech {
-        let (role, content) = match speech {
-            Speech::User(Content::Text(text)) => ("user", Made::Text(text.clone())),
-            Speech::User(Content::Parts(parts)) => ("user", Made::Blocks(write_parts(parts))),
-            Speech::Assistant(answer) => ("assistant", Made::Blocks(write_answer(answer, ids))),
-            Speech::Result(result) => ("user", Made::Blocks(vec![write_result(result, ids)])),
-            // They stand beside the messages.
-            Speech::System(_) => continue,
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
+    let mut messages: Vec<(&str, Draft)> = Vec::new();
+    for common in common {
+        let (role, content) = match common {
+            CommonMessage::User(Content::Text(text)) => ("user", Draft::Text(text.clone())),
+            CommonMessage::User(Content::Parts(parts)) => ("user", Draft::Blocks(write_parts(parts))),
+            CommonMessage::Assistant(answer) => ("assistant", Draft::Blocks(write_answer(answer, ids))),
+            CommonMessage::Result(result) => ("user", Draft::Blocks(vec![write_result(result, ids)])),
+            // The interface takes them beside the messages.
+            CommonMessage::System(_) => continue,
         };
         if content.is_empty() {
             continue;
         }
-        match messages.pop() {
-            // Roles alternate, and all results of an answer stand in one message.
-            Some((last_role, last)) if last_role == role => {
-                let joined = last.into_blocks().into_iter().chain(content.into_blocks()).collect();
-                messages.push((role, Made::Blocks(joined)));
-            }
-            last => {
-                messages.extend(last);
-                messages.push((role, content));
-            }
+        match messages.last_mut() {
+            // Roles alternate, and all results of an answer are in one message.
+            Some((last_role, last)) if *last_role == role => last.add(content),
+            _ => messages.push((role, content)),
         }
     }
     let message = |(role, content)| {
         let content = match content {
-            Made::Text(text) => string(text),
-            Made::Blocks(blocks) => Json::Array(blocks),
+            Draft::Text(text) => string(text),
+            Draft::Blocks(blocks) => Json::Array(blocks),
         };
         object([("role", string(role)), ("content", content)])
     };
@@ -241,9 +242,9 @@ fn write_parts(parts: &[Part]) -> Vec<Json<'static>> {
     parts.iter().filter_map(write).collect()
 }
 
-/// A block with text; the interface refuses blank ones.
+/// A text block. `None` for blank text, which the interface refuses.
 fn write_text(text: &str) -> Option<Json<'static>> {
-    (!text.trim().is_empty()).then(|| object([("type", string("text")), ("text", string(text))]))
+    (!text.trim().is_empty()).then(|| text_json(text))
 }
 
 fn write_media(media: &Media) -> Json<'static> {
@@ -251,7 +252,7 @@ fn write_media(media: &Media) -> Json<'static> {
     let kind = if media.kind == "image" { "image" } else { "document" };
     let mime = || string(if is_document { "application/pdf" } else { media.mime_type() });
     let source = match &media.source {
-        _ if kind == "document" && !is_document => return write_shown(media),
+        _ if kind == "document" && !is_document => return text_json(&media.shown()),
         Source::Data(data) => {
             object([("type", string("base64")), ("media_type", mime()), ("data", string(data.as_str()))])
         }
@@ -263,16 +264,12 @@ fn write_media(media: &Media) -> Json<'static> {
     with(block, "title", title.map(string))
 }
 
-fn write_shown(media: &Media) -> Json<'static> {
-    object([("type", string("text")), ("text", string(media.shown()))])
-}
-
-/// Thinking has a signature that no other interface can make: that of others is left out.
+/// Thinking of other interfaces is left out, because it lacks the signature of this one.
 fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
     let is_own = answer.origin == Some(Format::Anthropic);
     let write = |part: &Part| match part {
         Part::Text { text, .. } => write_text(text),
-        Part::Media(media) => Some(write_shown(media)),
+        Part::Media(media) => Some(text_json(&media.shown())),
         Part::Thinking { signature: Some(data), is_redacted: true, .. } if is_own => {
             Some(object([("type", string("redacted_thinking")), ("data", string(data.as_str()))]))
         }
@@ -305,39 +302,80 @@ fn write_result(result: &ToolResult, ids: &Ids) -> Json<'static> {
     with(block, "is_error", result.is_error.then_some(Json::Bool(true)))
 }
 
-/// Messages of one role that stand beside each other as one, so that roles alternate. Two that came as
-/// they are stay two, as the interface joins them itself; but for results that came one by one, which it
-/// wants together.
-pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut merged: Vec<Piece> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let joined = merged.last().and_then(|last| join(last, &piece));
-        match (joined, merged.last_mut()) {
-            (Some(joined), Some(last)) => *last = Piece { text: joined, is_original: false },
-            _ => merged.push(piece),
+/// Joins neighbouring messages of one role, because roles alternate. Two messages that are given back as they
+/// came stay two, because the interface joins them itself. Results that came one by one are joined anyway: the
+/// interface wants all results of an answer in one message.
+pub(super) fn merged(messages: Vec<WrittenMessage>) -> Vec<WrittenMessage> {
+    let mut merged: Vec<Joined> = Vec::with_capacity(messages.len());
+    for message in messages {
+        if !merged.last_mut().is_some_and(|last| last.add(&message)) {
+            merged.push(Joined::of(message));
         }
     }
-    merged
+    merged.into_iter().map(Joined::into_written).collect()
 }
 
-fn join(first: &Piece, second: &Piece) -> Option<String> {
-    let has_results = |piece: &Piece| piece.text.contains("\"tool_result\"");
-    let are_original = first.is_original && second.is_original;
-    if are_original && !(has_results(first) && has_results(second)) {
-        return None;
-    }
-    let (mut one, other) = (RawObject::parse(&first.text).ok()?, RawObject::parse(&second.text).ok()?);
-    let roles = (one.string("role")?, other.string("role")?);
-    if roles.0 != roles.1 || (are_original && roles.0 != "user") {
-        return None;
-    }
-    let blocks = [block_texts(one.get("content")?), block_texts(other.get("content")?)];
-    let blocks: Vec<&str> = blocks.iter().map(String::as_str).filter(|blocks| !blocks.is_empty()).collect();
-    one.set("content", format!("[{}]", blocks.join(",")));
-    Some(one.to_json())
+/// A message, and the following messages that are joined to it. The text is built once, at the end.
+struct Joined {
+    first: WrittenMessage,
+    has_results: bool,
+    /// Role and blocks of the first message, parsed when another message follows.
+    role_and_blocks: Option<(String, String)>,
+    /// Blocks of the joined messages.
+    more: Vec<String>,
 }
 
-/// The blocks of content, as JSON texts behind each other.
+impl Joined {
+    fn of(first: WrittenMessage) -> Self {
+        Self { has_results: has_results(&first), first, role_and_blocks: None, more: Vec::new() }
+    }
+
+    /// Joins a message. Returns `false` if it must stay separate.
+    fn add(&mut self, next: &WrittenMessage) -> bool {
+        let has_results = has_results(next);
+        let are_original = self.first.is_original && self.more.is_empty() && next.is_original;
+        if are_original && !(self.has_results && has_results) {
+            return false;
+        }
+        if self.role_and_blocks.is_none() {
+            self.role_and_blocks = role_and_blocks(&self.first.text);
+        }
+        let (Some((role, _)), Some((next_role, blocks))) = (&self.role_and_blocks, role_and_blocks(&next.text)) else {
+            return false;
+        };
+        if *role != next_role || (are_original && role != "user") {
+            return false;
+        }
+        self.has_results |= has_results;
+        self.more.push(blocks);
+        true
+    }
+
+    fn into_written(self) -> WrittenMessage {
+        let (Some((_, first)), Ok(mut message)) = (&self.role_and_blocks, RawObject::parse(&self.first.text)) else {
+            return self.first;
+        };
+        if self.more.is_empty() {
+            return self.first;
+        }
+        let blocks = std::iter::once(first).chain(&self.more).filter(|blocks| !blocks.is_empty());
+        let blocks: Vec<&str> = blocks.map(String::as_str).collect();
+        message.set("content", format!("[{}]", blocks.join(",")));
+        WrittenMessage { text: message.to_json(), is_original: false }
+    }
+}
+
+fn has_results(message: &WrittenMessage) -> bool {
+    message.text.contains("\"tool_result\"")
+}
+
+/// Role and blocks of a message; `None` if it lacks one of them.
+fn role_and_blocks(message: &str) -> Option<(String, String)> {
+    let message = RawObject::parse(message).ok()?;
+    Some((message.string("role")?, block_texts(message.get("content")?)))
+}
+
+/// The blocks of content as JSON texts, separated by commas.
 fn block_texts(content: &str) -> String {
     match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(blocks) => blocks.trim().to_owned(),
@@ -345,7 +383,7 @@ fn block_texts(content: &str) -> String {
     }
 }
 
-/// A message as a request takes it: of an answer of the interface role and content alone.
+/// Role and content of an answer of the interface, for a request; `None` for other messages.
 pub(super) fn for_request(text: &str) -> Option<String> {
     let answer = RawObject::parse(text).ok()?;
     answer.get("stop_reason")?;

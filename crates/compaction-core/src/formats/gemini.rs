@@ -1,41 +1,42 @@
 //! `contents` of Gemini.
 //!
-//! Its calls often have no ids: the names that are made up for them are the same whenever the message is
-//! read, and a response without one belongs to the first open call of its tool. Members may be spelled
-//! as in its SDK for Python (`function_call`).
+//! Calls often have no ids. Generated ids are the same whenever the message is read. A response without an id
+//! belongs to the first open call of its tool. Members may be spelled as in the Python SDK (`function_call`).
 
 use std::collections::HashMap;
 
-use super::calls::{Calls, Ids, made_up_id};
 use super::node::{Node, arguments_object, object, string, with};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
+use super::parts::{Calls, Ids, generated_id};
 use super::{Format, FormatError};
 use crate::json::Json;
 
 const ROLES: &str = "`user`, `model`, `function` or `system`";
 const PARTS: &str = "a part with `text`, `inlineData`, `fileData`, `functionCall`, `functionResponse`, \
                      `executableCode` or `codeExecutionResult`";
-/// Parts of tools that the provider runs, in both spellings.
-const TOLD: [[&str; 2]; 4] = [
+/// Parts of tools that the provider runs, in both spellings. They become text.
+const SHOWN_AS_TEXT: [[&str; 2]; 4] = [
     ["executableCode", "executable_code"],
     ["codeExecutionResult", "code_execution_result"],
     ["toolCall", "tool_call"],
     ["toolResponse", "tool_response"],
 ];
-/// Members of a response that hold all of it.
+/// Members that hold the whole response if they are the only one.
 const OUTPUTS: [&str; 5] = ["output", "result", "return_value", "content", "error"];
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
-pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
     let items = node.need("parts", "a list of parts")?.items()?;
     match node.text("role")?.unwrap_or("user") {
         "model" => {
             let parts = answer_parts(&items)?;
-            Ok(vec![Speech::Assistant(Answer { parts, origin: Some(Format::Gemini), ..Answer::default() })])
+            Ok(vec![CommonMessage::Assistant(Answer { parts, origin: Some(Format::Gemini), ..Answer::default() })])
         }
         "user" | "function" | "tool" => read_user(&items, calls),
-        "system" => Ok(vec![Speech::System(Content::Parts(answer_parts(&items)?))]),
+        "system" => Ok(vec![CommonMessage::System(Content::Parts(answer_parts(&items)?))]),
         _ => Err(node.unknown("role", ROLES)),
     }
 }
@@ -48,35 +49,35 @@ fn answer_parts(items: &[Node<'_>]) -> Result<Vec<Part>, FormatError> {
     Ok(parts)
 }
 
-/// The responses, and between them what the person says.
-fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
-    let (mut speech, mut words) = (Vec::new(), Vec::new());
+/// The responses, and the text of the person between them.
+fn read_user(items: &[Node<'_>], calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
+    let (mut common, mut words) = (Vec::new(), Vec::new());
     for (earlier, item) in items.iter().enumerate() {
         let Some(response) = item.either(["functionResponse", "function_response"]) else {
             words.push(part(item, earlier)?);
             continue;
         };
         if !words.is_empty() {
-            speech.push(Speech::User(Content::Parts(std::mem::take(&mut words))));
+            common.push(CommonMessage::User(Content::Parts(std::mem::take(&mut words))));
         }
-        let result = Speech::Result(result(&response, calls, earlier)?);
+        let result = CommonMessage::Result(result(&response, calls, earlier)?);
         // The next response without an id belongs to another call.
-        calls.note(&result);
-        speech.push(result);
+        calls.record(&result);
+        common.push(result);
     }
-    if !words.is_empty() || speech.is_empty() {
-        speech.push(Speech::User(Content::Parts(words)));
+    if !words.is_empty() || common.is_empty() {
+        common.push(CommonMessage::User(Content::Parts(words)));
     }
-    Ok(speech)
+    Ok(common)
 }
 
 fn result(node: &Node<'_>, calls: &mut Calls, earlier: usize) -> Result<ToolResult, FormatError> {
     let name = node.need_text("name")?;
     let id = match node.text("id")? {
         Some(id) => id.to_owned(),
-        None => calls.take(name).unwrap_or_else(|| made_up_id(name, &Json::Null, earlier)),
+        None => calls.take(name).unwrap_or_else(|| generated_id(name, &Json::Null, earlier)),
     };
-    let response = node.get("response").map_or(Json::Null, |response| response.json.clone());
+    let response = node.value("response");
     let (shown, is_error) = response_text(&response);
     let mut parts = vec![text(shown)];
     for item in node.list("parts")? {
@@ -102,8 +103,8 @@ fn part(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
     let signature = signature.map(str::to_owned);
     if let Some(call) = node.either(["functionCall", "function_call"]) {
         let name = call.need_text("name")?;
-        let arguments = arguments_object(call.get("args").map_or(Json::Null, |args| args.json.clone()));
-        let id = call.text("id")?.map_or_else(|| made_up_id(name, &arguments, earlier), str::to_owned);
+        let arguments = arguments_object(call.value("args"));
+        let id = call.text("id")?.map_or_else(|| generated_id(name, &arguments, earlier), str::to_owned);
         return Ok(Part::Call { id, name: name.to_owned(), arguments, signature });
     }
     if let Some(data) = node.either(["inlineData", "inline_data"]) {
@@ -115,9 +116,9 @@ fn part(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
         let uri = uri.as_text()?.to_owned();
         return media(&file, Source::Url(uri));
     }
-    for [name, other] in TOLD {
+    for [name, other] in SHOWN_AS_TEXT {
         if let Some(value) = node.either([name, other]) {
-            return Ok(told(name, value.json));
+            return Ok(as_text(name, value.json));
         }
     }
     match node.text("text")? {
@@ -125,7 +126,7 @@ fn part(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
             Ok(Part::Thinking { text: text.to_owned(), signature, is_redacted: false })
         }
         Some(text) => Ok(Part::Text { text: text.to_owned(), signature }),
-        // A signature may come in a part of its own.
+        // A signature may be a separate part.
         None if signature.is_some() => Ok(Part::Text { text: String::new(), signature }),
         None => Err(node.error(PARTS)),
     }
@@ -137,22 +138,22 @@ fn media(node: &Node<'_>, source: Source) -> Result<Part, FormatError> {
     Ok(Part::Media(Media::new(mime, name, source)))
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut contents = Writing::default();
-    for speech in speech {
-        match speech {
-            Speech::User(content) => {
+    for common in common {
+        match common {
+            CommonMessage::User(content) => {
                 contents.end_results();
                 let parts = content.clone().into_parts();
                 contents.push("user", parts.iter().filter_map(|part| write_part(part, false)).collect());
             }
-            Speech::Assistant(answer) => {
+            CommonMessage::Assistant(answer) => {
                 contents.end_results();
                 contents.push("model", write_answer(answer, ids));
             }
-            Speech::Result(result) => contents.add_result(result, ids),
-            // They stand beside the contents.
-            Speech::System(_) => {}
+            CommonMessage::Result(result) => contents.add_result(result, ids),
+            // The interface takes them beside the contents.
+            CommonMessage::System(_) => {}
         }
     }
     contents.end_results();
@@ -162,9 +163,9 @@ pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
 #[derive(Default)]
 struct Writing {
     written: Vec<Json<'static>>,
-    /// The responses to the calls of one answer, which stand together.
+    /// The responses to the calls of one answer, written as one content.
     responses: Vec<Json<'static>>,
-    /// Images among them, which stand behind.
+    /// Their images and files, written after them.
     media: Vec<Json<'static>>,
 }
 
@@ -194,16 +195,16 @@ impl Writing {
 
 fn write_answer(answer: &Answer, ids: &Ids) -> Vec<Json<'static>> {
     let is_own = answer.origin == Some(Format::Gemini);
-    let mut made_up: HashMap<usize, String> = HashMap::new();
+    let mut generated: HashMap<usize, String> = HashMap::new();
     for (earlier, part) in answer.parts.iter().enumerate() {
         if let Part::Call { name, arguments, .. } = part {
-            made_up.insert(earlier, made_up_id(name, arguments, earlier));
+            generated.insert(earlier, generated_id(name, arguments, earlier));
         }
     }
     let write = |(earlier, part): (usize, &Part)| match part {
         Part::Call { id, name, arguments, signature } => {
-            // An id that was made up here is none of theirs.
-            let id = (made_up.get(&earlier) != Some(id)).then(|| string(ids.safe(id, MAX_ID)));
+            // Generated ids are unknown to the interface.
+            let id = (generated.get(&earlier) != Some(id)).then(|| string(ids.safe(id, MAX_ID)));
             let call = with(object([]), "id", id);
             let call = with(with(call, "name", Some(string(name.as_str()))), "args", Some(arguments.clone()));
             Some(signed(object([("functionCall", call)]), signature.as_deref().filter(|_| is_own)))

@@ -1,13 +1,13 @@
-//! Reading JSON with the place of each value at hand, and making it.
+//! Reads JSON with the path of each value, for errors, and builds JSON.
 
 use super::FormatError;
 use crate::json::Json;
 
-/// A value of a foreign message and where it stands.
+/// A value of a message, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     pub(super) json: &'a Json<'static>,
-    /// Position of the message among those that were given.
+    /// Index of the message in the input.
     pub(super) index: usize,
     /// Path inside the message, empty for the message itself.
     path: String,
@@ -25,27 +25,32 @@ impl<'a> Node<'a> {
         Some(Self { json, index: self.index, path: self.path_of(key) })
     }
 
-    /// The first of these members that is there: some interfaces take two spellings.
+    /// Member `key`; null if it is missing.
+    pub(super) fn value(&self, key: &str) -> Json<'static> {
+        self.json.get(key).cloned().unwrap_or(Json::Null)
+    }
+
+    /// The first of these members that exists. Some interfaces accept two spellings.
     pub(super) fn either(&self, keys: [&str; 2]) -> Option<Self> {
         keys.iter().find_map(|key| self.get(key))
     }
 
-    /// Member `key`, which must be there.
+    /// Member `key`. Fails if it is missing.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, FormatError> {
         self.get(key).ok_or_else(|| self.missing(key, expected))
     }
 
-    /// The text of member `key`, if it is there. Fails on what is no string.
+    /// The text of member `key`, if it exists. Fails if it is not a string.
     pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, FormatError> {
         self.get(key).map(|node| node.as_text()).transpose()
     }
 
-    /// The text of member `key`, which must be there.
+    /// The text of member `key`. Fails if it is missing or not a string.
     pub(super) fn need_text(&self, key: &str) -> Result<&'a str, FormatError> {
         self.need(key, "a string")?.as_text()
     }
 
-    /// The items of member `key`; none if it is missing. Fails on what is no list.
+    /// The items of member `key`; empty if it is missing. Fails if it is not a list.
     pub(super) fn list(&self, key: &str) -> Result<Vec<Self>, FormatError> {
         self.get(key).map_or(Ok(Vec::new()), |node| node.items())
     }
@@ -69,12 +74,12 @@ impl<'a> Node<'a> {
         self.json.get(key).and_then(Json::as_bool).unwrap_or(false)
     }
 
-    /// The error of a value that is something else than `expected`.
+    /// The error for a value that is not what was `expected`.
     pub(super) fn error(&self, expected: &str) -> FormatError {
         self.problem(self.path.clone(), expected, described(self.json))
     }
 
-    /// The error of a member `key` whose value is not known.
+    /// The error for an unknown value of member `key`.
     pub(super) fn unknown(&self, key: &str, expected: &str) -> FormatError {
         let found = self.json.get(key).map_or_else(|| "nothing".to_owned(), described);
         self.problem(self.path_of(key), expected, found)
@@ -93,7 +98,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// What a value is, in a few words.
+/// A short description of a value.
 fn described(json: &Json<'_>) -> String {
     const MAX_CHARS: usize = 60;
     match json {
@@ -116,7 +121,12 @@ pub(super) fn object<const N: usize>(members: [(&'static str, Json<'static>); N]
     Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
-/// The object `json` with one more member, if there is a value for it.
+/// A text block or part, as most interfaces write it.
+pub(super) fn text_json(text: &str) -> Json<'static> {
+    object([("type", string("text")), ("text", string(text))])
+}
+
+/// The object `json` with another member, if `value` is given.
 pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'static>>) -> Json<'static> {
     match (json, value) {
         (Json::Object(mut members), Some(value)) => {
@@ -127,8 +137,7 @@ pub(super) fn with(json: Json<'static>, key: &'static str, value: Option<Json<'s
     }
 }
 
-/// The members of an object as an object; arguments that are none are put into one, since every tool
-/// takes an object.
+/// Arguments as an object. Any other value becomes the argument `input`, because every tool takes an object.
 pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
     match json {
         Json::Object(_) => json,
@@ -137,8 +146,7 @@ pub(super) fn arguments_object(json: Json<'static>) -> Json<'static> {
     }
 }
 
-/// Arguments that are written as a JSON text. A text that is no JSON object is kept as the one argument
-/// `input`.
+/// Arguments from their JSON text. Text that is not a JSON object becomes the argument `input`.
 pub(super) fn arguments_of_text(text: &str) -> Json<'static> {
     if text.trim().is_empty() {
         return Json::Object(Vec::new());
@@ -147,8 +155,7 @@ pub(super) fn arguments_of_text(text: &str) -> Json<'static> {
     arguments_object(parsed.unwrap_or_else(|_| string(text)))
 }
 
-/// A JSON text without the white space between its values; strings and numbers stay as they are
-/// written.
+/// A JSON text without white space between values. Strings and numbers keep their spelling.
 pub(super) fn without_spaces(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);

@@ -1,26 +1,26 @@
 //! Messages of OpenAI's chat completions.
 //!
-//! Known and kept: `system` and `developer`, names, text and image and audio and file parts, refusals,
-//! `reasoning_content` and `reasoning` of servers that speak alike, function and custom tool calls, and
-//! `function_call` with role `function` of older clients.
+//! Supported are `system` and `developer`, names, parts with text, images, audio and files, refusals,
+//! `reasoning_content` and `reasoning` of compatible servers, calls of functions and custom tools, and
+//! `function_call` with the role `function` of older clients.
 
-use super::calls::{Calls, Ids, made_up_id};
-use super::node::{Node, arguments_object, arguments_of_text, object, string, with};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text};
+use super::node::{Node, arguments_object, arguments_of_text, object, string, text_json, with};
+use super::parts::{Answer, CommonMessage, Content, Media, Part, Source, ToolResult, joined_text, media_of, text};
+use super::parts::{Calls, Ids, generated_id};
 use super::{Format, FormatError};
 use crate::json::Json;
 
 const ROLES: &str = "`system`, `developer`, `user`, `assistant`, `tool` or `function`";
 const USER_PARTS: &str = "`text`, `image_url`, `input_audio` or `file`";
 const ANSWER_PARTS: &str = "`text` or `refusal`";
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 40;
 
-pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, FormatError> {
-    let speech = match node.need_text("role")? {
-        "system" | "developer" => Speech::System(content(node)?),
-        "user" => Speech::User(content(node)?),
-        "assistant" => Speech::Assistant(answer(node)?),
+pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<CommonMessage>, FormatError> {
+    let common = match node.need_text("role")? {
+        "system" | "developer" => CommonMessage::System(content(node)?),
+        "user" => CommonMessage::User(content(node)?),
+        "assistant" => CommonMessage::Assistant(answer(node)?),
         "tool" => {
             let id = node.need_text("tool_call_id")?;
             let name = calls.name_of(id).or(node.text("name")?).unwrap_or("unknown").to_owned();
@@ -28,17 +28,17 @@ pub(super) fn read(node: &Node<'_>, calls: &mut Calls) -> Result<Vec<Speech>, Fo
         }
         "function" => {
             let name = node.need_text("name")?;
-            let id = calls.take(name).unwrap_or_else(|| made_up_id(name, &Json::Null, 0));
+            let id = calls.take(name).unwrap_or_else(|| generated_id(name, &Json::Null, 0));
             result(node, id, name)?
         }
         _ => return Err(node.unknown("role", ROLES)),
     };
-    Ok(vec![speech])
+    Ok(vec![common])
 }
 
-fn result(node: &Node<'_>, id: String, name: &str) -> Result<Speech, FormatError> {
+fn result(node: &Node<'_>, id: String, name: &str) -> Result<CommonMessage, FormatError> {
     let parts = content(node)?.into_parts();
-    Ok(Speech::Result(ToolResult { id, name: name.to_owned(), parts, is_error: false }))
+    Ok(CommonMessage::Result(ToolResult { id, name: name.to_owned(), parts, is_error: false }))
 }
 
 fn content(node: &Node<'_>) -> Result<Content, FormatError> {
@@ -55,7 +55,7 @@ fn part(node: &Node<'_>) -> Result<Part, FormatError> {
         "refusal" => Ok(text(node.need_text("refusal")?)),
         "image_url" => {
             let image = node.need("image_url", "an object with `url`")?;
-            // Some servers take the address alone.
+            // Some servers accept a plain URL.
             let url = image.json.as_str().map_or_else(|| image.need_text("url"), Ok)?;
             Ok(Part::Media(Media::image_at(url)))
         }
@@ -104,7 +104,7 @@ fn answer(node: &Node<'_>) -> Result<Answer, FormatError> {
     }
     if let Some(call) = node.get("function_call") {
         let (name, arguments) = (call.need_text("name")?, arguments(&call)?);
-        let id = made_up_id(name, &arguments, 0);
+        let id = generated_id(name, &arguments, 0);
         parts.push(Part::Call { id, name: name.to_owned(), arguments, signature: None });
     }
     Ok(Answer { parts, origin: Some(Format::OpenAi), ..Answer::default() })
@@ -123,7 +123,7 @@ fn tool_call(node: &Node<'_>, earlier: usize) -> Result<Part, FormatError> {
         _ => return Err(node.unknown("type", "`function` or `custom`")),
     };
     // Some servers give no ids.
-    let id = node.text("id")?.map_or_else(|| made_up_id(name, &arguments, earlier), str::to_owned);
+    let id = node.text("id")?.map_or_else(|| generated_id(name, &arguments, earlier), str::to_owned);
     Ok(Part::Call { id, name: name.to_owned(), arguments, signature: None })
 }
 
@@ -135,13 +135,13 @@ fn arguments(node: &Node<'_>) -> Result<Json<'static>, FormatError> {
     })
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut messages = Vec::new();
-    // Images of results come in a message of their own, behind all results of the answer.
+    // Results cannot hold images. A user message after all results of the answer has them.
     let mut images = Vec::new();
-    for speech in speech {
-        match speech {
-            Speech::Result(result) => {
+    for common in common {
+        match common {
+            CommonMessage::Result(result) => {
                 messages.push(object([
                     ("role", string("tool")),
                     ("tool_call_id", string(ids.safe(&result.id, MAX_ID))),
@@ -160,16 +160,18 @@ pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
     messages
 }
 
-fn write_one(speech: &Speech, ids: &Ids) -> Option<Json<'static>> {
-    match speech {
-        Speech::System(content) => Some(object([("role", string("system")), ("content", string(content.to_text()))])),
-        Speech::User(content) => Some(object([("role", string("user")), ("content", user_content(content))])),
-        Speech::Assistant(answer) => write_answer(answer, ids),
-        Speech::Result(_) => None,
+fn write_one(common: &CommonMessage, ids: &Ids) -> Option<Json<'static>> {
+    match common {
+        CommonMessage::System(content) => {
+            Some(object([("role", string("system")), ("content", string(content.to_text()))]))
+        }
+        CommonMessage::User(content) => Some(object([("role", string("user")), ("content", user_content(content))])),
+        CommonMessage::Assistant(answer) => write_answer(answer, ids),
+        CommonMessage::Result(_) => None,
     }
 }
 
-/// The text of a result; images are told where they follow.
+/// The text of a result. Its images follow in another message.
 fn result_text(result: &ToolResult) -> String {
     let text = joined_text(&result.parts);
     match media_of(&result.parts).next() {
@@ -183,7 +185,7 @@ fn images_of(result: &ToolResult) -> Vec<Json<'static>> {
     if media.is_empty() {
         return media;
     }
-    let title = write_text(&format!("Files that the result of {} holds:", result.name));
+    let title = text_json(&format!("Files that the result of {} holds:", result.name));
     std::iter::once(title).chain(media).collect()
 }
 
@@ -201,14 +203,10 @@ fn user_content(content: &Content) -> Json<'static> {
 
 fn user_part(part: &Part) -> Option<Json<'static>> {
     match part {
-        Part::Text { text, .. } => Some(write_text(text)),
+        Part::Text { text, .. } => Some(text_json(text)),
         Part::Media(media) => Some(write_media(media)),
         Part::Thinking { .. } | Part::Call { .. } => None,
     }
-}
-
-fn write_text(text: &str) -> Json<'static> {
-    object([("type", string("text")), ("text", string(text))])
 }
 
 fn write_media(media: &Media) -> Json<'static> {
@@ -229,7 +227,7 @@ fn write_media(media: &Media) -> Json<'static> {
             let file = object([("filename", string(name)), ("file_data", string(url))]);
             object([("type", string("file")), ("file", file)])
         }
-        _ => write_text(&media.shown()),
+        _ => text_json(&media.shown()),
     }
 }
 

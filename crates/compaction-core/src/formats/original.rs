@@ -1,32 +1,32 @@
-//! What conversion cannot carry, kept beside our messages, and the original made from it again.
+//! Stores what conversion cannot express, and restores the original from it.
 //!
-//! Where our messages alone give the original back, letter by letter, nothing is kept but the mark.
-//! Otherwise the first of them holds it: `original` as it came, or `linked`, in which long strings that
-//! our messages hold too are links to them, so that no image and no output is stored twice.
+//! If the converted messages alone give the original back byte for byte, only the mark is stored. Otherwise the
+//! first message stores it: as `original`, unchanged, or as `linked`. There, links replace long strings that
+//! the converted messages contain too, so that no image and no output is stored twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::calls::Ids;
 use super::node::{Node, object, string, without_spaces};
-use super::parts::{Speech, mark_of, quoted, split_data_url, unmarked};
+use super::parts::Ids;
+use super::parts::{CommonMessage, mark_of, split_data_url, unmarked};
 use super::{Calls, Format, Mark};
 use crate::json::{self, Json, RawObject};
 use crate::message::Message;
 
-/// Bytes from which on a string is linked: a link takes about as many.
-const MIN_LINKED: usize = 64;
-/// The member that makes an object a link: to a string of our messages.
+/// Minimum bytes of a string that is linked. A link takes about as many.
+const MIN_LINKED_BYTES: usize = 64;
+/// Member that makes an object a link to a string of the converted messages.
 const TEXT: &str = "$text";
-/// The same for a string that is the JSON text of a value of our messages.
+/// The same for a string that is the JSON text of a value of the converted messages.
 const JSON: &str = "$json";
-/// Bytes of the longest name in the place of a linked string, and members of the widest object around one.
-const LONGEST_STEP: usize = 128;
-const MOST_MEMBERS: usize = 256;
-/// What stands before the linked string.
+/// Maximum bytes of a member name in a link, and maximum members of an object that a link leads through.
+const MAX_STEP_BYTES: usize = 128;
+const MAX_LINKED_MEMBERS: usize = 256;
+/// Member for the text before the linked string.
 const BEFORE: &str = "before";
 
-/// Messages that are read together, as they came.
+/// Messages that are converted together, because they make up one answer, or a single message.
 pub(super) struct Unit<'a> {
     pub(super) format: Format,
     pub(super) originals: &'a [Json<'static>],
@@ -34,9 +34,13 @@ pub(super) struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// Our messages for what the unit says, marked so that it can be given back.
-    pub(super) fn stored(&self, speech: &[Speech], timestamp: Option<i64>) -> Result<Vec<Message>, serde_json::Error> {
-        let bodies: Vec<Json<'static>> = speech.iter().map(Speech::to_message).collect();
+    /// The converted messages, with the marks from which the originals are restored.
+    pub(super) fn stored(
+        &self,
+        common: &[CommonMessage],
+        timestamp: Option<i64>,
+    ) -> Result<Vec<Message>, serde_json::Error> {
+        let bodies: Vec<Json<'static>> = common.iter().map(CommonMessage::to_message).collect();
         let residue = self.residue(&bodies);
         let mut messages = Vec::with_capacity(bodies.len());
         for (part, body) in bodies.iter().enumerate() {
@@ -54,22 +58,22 @@ impl Unit<'_> {
     }
 
     fn mark(&self, part: usize, parts: usize, residue: Option<&(&str, String)>) -> String {
-        let mut mark = format!("\"format\":{}", quoted(self.format.name()));
+        let mut mark = format!("\"format\":{}", json::encode_string(self.format.name()));
         if parts > 1 {
             mark.push_str(&format!(",\"parts\":{parts},\"part\":{part}"));
         }
         if let Some((member, json)) = residue {
-            mark.push_str(&format!(",{}:{json}", quoted(member)));
+            mark.push_str(&format!(",{}:{json}", json::encode_string(member)));
         }
         mark
     }
 
-    /// Name and JSON of what is kept; `None` where our messages alone give the unit back.
+    /// Name and JSON of what has to be stored; `None` if the converted messages alone give the originals back.
     fn residue(&self, bodies: &[Json<'static>]) -> Option<(&'static str, String)> {
         let originals: Vec<String> = self.texts.iter().map(|text| without_spaces(text)).collect();
-        // What a stored message does not tell again counts as lost.
-        let read_back = |body: &Json<'_>| Speech::of_message(&Message::from_json(&body.to_compact()).ok()?);
-        let back: Vec<Speech> = bodies.iter().filter_map(read_back).collect();
+        // Content that is lost when a stored message is read has to be stored.
+        let read_back = |body: &Json<'_>| CommonMessage::of_message(&Message::from_json(&body.to_compact()).ok()?);
+        let back: Vec<CommonMessage> = bodies.iter().filter_map(read_back).collect();
         let as_stored = with_origin(&back, self.format);
         let written = self.format.write_all(&as_stored, &Ids::of(&as_stored));
         if written.iter().map(Json::to_compact).eq(originals.iter().cloned()) {
@@ -80,9 +84,9 @@ impl Unit<'_> {
             let links = Links::to(bodies);
             let linked = Json::Array(self.originals.iter().map(|original| links.replace(original)).collect());
             let linked = linked.to_compact();
-            // Links at the depth at which values stay texts are not found again.
+            // Below the maximum depth values stay text, so links there are not found.
             let found = Json::parse(&linked).ok().map(Json::into_owned);
-            let found = found.and_then(|linked| resolved(&linked, bodies, &mut most_resolved(bodies)));
+            let found = found.and_then(|linked| resolved(&linked, bodies, &mut max_resolved_bytes(bodies)));
             if found.is_some_and(|found| found == Json::Array(self.originals.to_vec())) {
                 return Some(("linked", linked));
             }
@@ -91,18 +95,18 @@ impl Unit<'_> {
     }
 }
 
-/// What is said as it will be when it is read back from our messages.
-fn with_origin(speech: &[Speech], format: Format) -> Vec<Speech> {
-    let mut speech = speech.to_vec();
-    for speech in &mut speech {
-        if let Speech::Assistant(answer) = speech {
+/// The content as it is when the converted messages are read.
+fn with_origin(common: &[CommonMessage], format: Format) -> Vec<CommonMessage> {
+    let mut common = common.to_vec();
+    for common in &mut common {
+        if let CommonMessage::Assistant(answer) = common {
             answer.origin = Some(format);
         }
     }
-    speech
+    common
 }
 
-/// Whether a value holds what would be taken for a link.
+/// Whether a value contains an object that looks like a link.
 fn has_links(json: &Json<'_>) -> bool {
     match json {
         Json::Array(items) => items.iter().any(has_links),
@@ -111,7 +115,7 @@ fn has_links(json: &Json<'_>) -> bool {
     }
 }
 
-/// The strings of our messages by their text, and the texts of arguments, each with its place.
+/// Paths of the long strings of the converted messages, and of arguments by their JSON text.
 struct Links {
     strings: HashMap<String, String>,
     texts: HashMap<String, String>,
@@ -128,7 +132,7 @@ impl Links {
 
     fn collect(&mut self, json: &Json<'_>, place: &str) {
         match json {
-            Json::String(text) if text.len() >= MIN_LINKED => {
+            Json::String(text) if text.len() >= MIN_LINKED_BYTES => {
                 self.strings.entry(text.clone().into_owned()).or_insert_with(|| place.to_owned());
             }
             Json::Array(items) => {
@@ -137,9 +141,11 @@ impl Links {
                 }
             }
             Json::Object(members) => {
-                // A long key would be part of every place below it, and a wide object is looked through for each.
-                let can_lead = |key: &str| !key.contains('/') && key.len() <= LONGEST_STEP;
-                for (key, value) in members.iter().filter(|(key, _)| can_lead(key) && members.len() <= MOST_MEMBERS) {
+                // A long key is repeated in every path below it, and each link searches a wide object again.
+                let can_lead = |key: &str| !key.contains('/') && key.len() <= MAX_STEP_BYTES;
+                for (key, value) in
+                    members.iter().filter(|(key, _)| can_lead(key) && members.len() <= MAX_LINKED_MEMBERS)
+                {
                     let place = format!("{place}/{key}");
                     if key == "arguments" {
                         self.texts.entry(value.to_compact()).or_insert_with(|| place.clone());
@@ -153,7 +159,7 @@ impl Links {
 
     fn replace(&self, json: &Json<'static>) -> Json<'static> {
         match json {
-            Json::String(text) if text.len() >= MIN_LINKED => self.link(text).unwrap_or_else(|| json.clone()),
+            Json::String(text) if text.len() >= MIN_LINKED_BYTES => self.link(text).unwrap_or_else(|| json.clone()),
             Json::Array(items) => Json::Array(items.iter().map(|item| self.replace(item)).collect()),
             Json::Object(members) => {
                 Json::Object(members.iter().map(|(key, value)| (key.clone(), self.replace(value))).collect())
@@ -176,16 +182,16 @@ impl Links {
     }
 }
 
-/// Times the size of our messages that links may come to: a string stands in an original more than once at times.
-const MOST_COPIES: usize = 16;
+/// Maximum size of resolved links, in sizes of the converted messages. An original may repeat a string.
+const MAX_COPIES: usize = 16;
 
-/// Bytes that the links of an original may come to. A file may hold any links, also a thousand to one long string.
-fn most_resolved(messages: &[Json<'static>]) -> usize {
-    messages.iter().map(|message| message.to_compact().len()).sum::<usize>().saturating_mul(MOST_COPIES)
+/// Maximum bytes of the resolved links of an original. A forged file may have a thousand links to one long string.
+fn max_resolved_bytes(messages: &[Json<'static>]) -> usize {
+    messages.iter().map(|message| message.to_compact().len()).sum::<usize>().saturating_mul(MAX_COPIES)
 }
 
-/// The value of `linked` with the strings in the place of links to them; `None` if one leads nowhere, or if they
-/// come to more than `left` bytes.
+/// The value with its links replaced by strings. `None` if a link leads nowhere, or if the strings have more than
+/// `left` bytes.
 fn resolved(json: &Json<'static>, messages: &[Json<'static>], left: &mut usize) -> Option<Json<'static>> {
     match json {
         Json::Array(items) => {
@@ -216,36 +222,40 @@ fn value_at<'a>(messages: &'a [Json<'static>], place: &str) -> Option<&'a Json<'
     for step in steps {
         value = match value {
             Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+            // Links never lead through wider objects. A forged file may, and each step searches the members.
+            other if other.as_object().is_some_and(|members| members.len() > MAX_LINKED_MEMBERS) => return None,
             other => other.get(step)?,
         };
     }
     Some(value)
 }
 
-/// The original of the messages at the start of `messages`, with how many of ours it is: those that came
-/// in the shape `format`, are all there, and say what they said when they came. `None` for all others.
+/// The originals of the first messages, and the number of messages that they became. `None` if the first message
+/// did not come in `format`, if one of its unit is missing, or if one has changed since.
 pub(super) fn whole_unit(format: Format, messages: &[Arc<Message>]) -> Option<(usize, Vec<String>)> {
     if format == Format::Pi {
         return Some((1, vec![messages.first()?.raw().get().to_owned()]));
     }
-    let first = tree_of(messages.first()?)?;
+    let first = marked_tree(messages.first()?)?;
     let mark = mark_of(&first).filter(|mark| mark.format == format && mark.part == 0)?;
     let unit = messages.get(..mark.parts)?;
-    let trees: Vec<Json<'static>> = unit.iter().map(|message| tree_of(message)).collect::<Option<_>>()?;
-    let belongs = |(part, tree): (usize, &Json<'_>)| mark_of(tree) == Some(Mark { part, ..mark });
-    if mark.parts > 1 && !trees.iter().enumerate().all(belongs) {
-        return None;
+    let mut trees = vec![first];
+    for (part, message) in unit.iter().enumerate().skip(1) {
+        // Marks may be forged. Only the first part starts a unit, and the search ends at the first message that
+        // does not belong, so no message is parsed for more than two units.
+        let tree = marked_tree(message).filter(|tree| mark_of(tree) == Some(Mark { part, ..mark }))?;
+        trees.push(tree);
     }
-    let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_system_apart();
+    let is_apart = |message: &Arc<Message>| message.role() == "system" && format.has_separate_system();
     if unit.iter().any(is_apart) {
         return None;
     }
     let texts = restored(format, unit, &trees)?;
-    says_the_same(format, unit, &texts).then_some((unit.len(), texts))
+    reads_back_as(format, unit, &texts).then_some((unit.len(), texts))
 }
 
-fn tree_of(message: &Arc<Message>) -> Option<Json<'static>> {
-    // Most messages of other shapes have no mark, and need not be taken apart for that.
+fn marked_tree(message: &Arc<Message>) -> Option<Json<'static>> {
+    // Most messages have no mark and need not be parsed.
     if !message.raw().get().contains("\"compactd\"") {
         return None;
     }
@@ -261,18 +271,18 @@ fn restored(format: Format, unit: &[Arc<Message>], trees: &[Json<'static>]) -> O
     }
     if let Some(linked) = mark.get("linked") {
         let linked = Json::parse(linked).ok()?.into_owned();
-        let Json::Array(items) = resolved(&linked, trees, &mut most_resolved(trees))? else {
+        let Json::Array(items) = resolved(&linked, trees, &mut max_resolved_bytes(trees))? else {
             return None;
         };
         return Some(items.iter().map(Json::to_compact).collect());
     }
-    let speech: Vec<Speech> = unit.iter().map(|message| Speech::of_message(message)).collect::<Option<_>>()?;
-    Some(format.write_all(&speech, &Ids::of(&speech)).iter().map(Json::to_compact).collect())
+    let common: Vec<CommonMessage> =
+        unit.iter().map(|message| CommonMessage::of_message(message)).collect::<Option<_>>()?;
+    Some(format.write_all(&common, &Ids::of(&common)).iter().map(Json::to_compact).collect())
 }
 
-/// Whether these originals, read again, become just these messages: an edit or a shorter tool result
-/// makes them say something else.
-fn says_the_same(format: Format, unit: &[Arc<Message>], originals: &[String]) -> bool {
+/// Whether the originals are still converted to exactly these messages. Edits and shortened results change them.
+fn reads_back_as(format: Format, unit: &[Arc<Message>], originals: &[String]) -> bool {
     let mut calls = Calls::of_results(unit.iter().map(Arc::as_ref));
     let parsed = originals.iter().map(|text| Json::parse(text).map(Json::into_owned));
     let Ok(trees) = parsed.collect::<Result<Vec<_>, _>>() else {
@@ -282,9 +292,9 @@ fn says_the_same(format: Format, unit: &[Arc<Message>], originals: &[String]) ->
     if nodes.is_empty() {
         return false;
     }
-    let Ok((count, speech)) = format.read_some(&nodes, &mut calls) else {
+    let Ok((count, common)) = format.read_first(&nodes, &mut calls) else {
         return false;
     };
-    let said = speech.iter().map(|speech| Some(speech.to_message().to_compact()));
-    count == nodes.len() && said.eq(unit.iter().map(|message| unmarked(message)))
+    let converted = common.iter().map(|common| Some(common.to_message().to_compact()));
+    count == nodes.len() && converted.eq(unit.iter().map(|message| unmarked(message)))
 }

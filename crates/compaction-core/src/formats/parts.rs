@@ -1,17 +1,22 @@
-//! What all shapes have in common: who speaks, and the parts of what is said. Every shape is read into
-//! this and written from it; our own messages are too.
+//! The common form of messages. Every format is read into it and written from it, including the session format.
+//!
+//! Results name the tool, the call, or both, depending on the interface. [`Calls`] finds the missing one, because
+//! results in the session format have both.
 
-use super::node::{object, string, with};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use super::node::{object, string, text_json, with};
 use super::{Format, Mark};
-use crate::json::{self, Json, RawObject};
+use crate::json::{Json, RawObject};
 use crate::message::{Body, Message};
 
-/// A message without the habits of any interface.
+/// A message, independent of any interface.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Speech {
+pub(super) enum CommonMessage {
     /// Instructions for the model.
     System(Content),
-    /// A person's words.
+    /// Text and files of a person.
     User(Content),
     /// A model's answer.
     Assistant(Answer),
@@ -23,13 +28,13 @@ pub(super) enum Speech {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Answer {
     pub(super) parts: Vec<Part>,
-    /// Name of the model, where the message tells it.
+    /// Name of the model, if the message names it.
     pub(super) model: Option<String>,
-    /// Why the answer ended, where the message tells it.
+    /// Why the answer ended, if the message says so.
     pub(super) stop_reason: Option<&'static str>,
-    /// Tokens of the call, in our own members.
+    /// Usage in the session format.
     pub(super) usage: Option<Json<'static>>,
-    /// The shape that the answer came in: signatures are good for that interface alone.
+    /// The format that the answer came in. Only that interface accepts its signatures.
     pub(super) origin: Option<Format>,
 }
 
@@ -42,7 +47,7 @@ pub(super) struct ToolResult {
     pub(super) is_error: bool,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Content {
     /// Plain text.
@@ -51,16 +56,16 @@ pub(super) enum Content {
     Parts(Vec<Part>),
 }
 
-/// A part of what is said.
+/// A part of the content.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
-    /// Words, and what the provider needs to know them again.
+    /// Text, and the provider's signature for it.
     Text { text: String, signature: Option<String> },
     /// An image or a file.
     Media(Media),
-    /// Reasoning. What is redacted has a signature alone.
+    /// Reasoning. Redacted reasoning has only a signature.
     Thinking { text: String, signature: Option<String>, is_redacted: bool },
-    /// A call of a tool; the arguments are an object.
+    /// A tool call. The arguments are an object.
     Call { id: String, name: String, arguments: Json<'static>, signature: Option<String> },
 }
 
@@ -74,14 +79,14 @@ pub(super) struct Media {
     pub(super) source: Source,
 }
 
-/// Where the bytes of an image or a file are.
+/// The data of an image or a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// Here, in base64.
+    /// The data in base64.
     Data(String),
-    /// At an address.
+    /// A URL.
     Url(String),
-    /// At the provider, under this name.
+    /// An id of the provider.
     Id(String),
 }
 
@@ -112,7 +117,7 @@ pub(super) fn media_of(parts: &[Part]) -> impl Iterator<Item = &Media> {
 }
 
 impl Content {
-    /// The text of it, joined by line breaks.
+    /// Its texts, joined by line breaks.
     pub(super) fn to_text(&self) -> String {
         match self {
             Content::Text(text) => text.clone(),
@@ -120,7 +125,7 @@ impl Content {
         }
     }
 
-    /// Its parts; plain text is one.
+    /// Its parts. Plain text is one part.
     pub(super) fn into_parts(self) -> Vec<Part> {
         match self {
             Content::Text(plain) => vec![text(plain)],
@@ -146,7 +151,7 @@ impl Media {
         Self { kind: "image", ..Self::new(mime_type, None, source) }
     }
 
-    /// What stands at an address; the data itself where the address holds it (`data:`).
+    /// An image or file at a URL. A `data:` URL becomes data.
     pub(super) fn at(url: &str, mime_type: Option<&str>, name: Option<&str>) -> Self {
         match split_data_url(url) {
             Some((mime, data)) => Self::new(Some(mime), name, Source::Data(data.to_owned())),
@@ -154,13 +159,12 @@ impl Media {
         }
     }
 
-    /// An image at an address, as [`Media::at`].
+    /// An image at a URL, like [`Media::at`].
     pub(super) fn image_at(url: &str) -> Self {
         Self { kind: "image", ..Self::at(url, None, None) }
     }
 
-    /// The address of it; one that holds the data where it has no other. `None` where only the provider
-    /// knows it.
+    /// Its URL, a `data:` URL if it has data. `None` if it has only an id of the provider.
     pub(super) fn url(&self) -> Option<String> {
         match &self.source {
             Source::Data(data) => Some(format!("data:{};base64,{data}", self.mime_type())),
@@ -169,13 +173,13 @@ impl Media {
         }
     }
 
-    /// The type of it, or what stands for an unknown one.
+    /// Its type, or a default for unknown types.
     pub(super) fn mime_type(&self) -> &str {
         let unknown = if self.kind == "image" { "image/png" } else { "application/octet-stream" };
         self.mime_type.as_deref().unwrap_or(unknown)
     }
 
-    /// What readers see who cannot see it itself.
+    /// A text that stands for it, for readers that cannot show it.
     pub(super) fn shown(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(" \"{name}\"")).unwrap_or_default();
         let mime = self.mime_type.as_ref().map(|mime| format!(" ({mime})")).unwrap_or_default();
@@ -187,8 +191,8 @@ impl Media {
         format!("[{}{name}{mime}{source}]", self.kind)
     }
 
-    /// The block of our own messages. Images with their data have one of their own, but not in answers; of
-    /// everything else the text tells, and `compactd.media` holds it.
+    /// Its block in the session format. Images with data are image blocks, except in answers. Everything else is
+    /// a text block with the media in `compactd.media`.
     fn to_block(&self, is_of_answer: bool) -> Json<'static> {
         if let ("image", Source::Data(data), None, false) = (self.kind, &self.source, &self.name, is_of_answer) {
             let mime = string(self.mime_type());
@@ -202,8 +206,7 @@ impl Media {
         let media = object([("kind", string(self.kind)), (key, string(value.as_str()))]);
         let media = with(media, "mimeType", self.mime_type.as_ref().map(string));
         let media = with(media, "name", self.name.as_ref().map(string));
-        let text = string(self.shown());
-        object([("type", string("text")), ("text", text), ("compactd", object([("media", media)]))])
+        with(text_json(&self.shown()), "compactd", Some(object([("media", media)])))
     }
 
     fn of_block(block: &Json<'_>) -> Option<Self> {
@@ -224,7 +227,7 @@ impl Media {
     }
 }
 
-/// Type and data of an address that holds them in base64.
+/// Type and base64 data of a `data:` URL.
 pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }
@@ -232,10 +235,7 @@ pub(super) fn split_data_url(url: &str) -> Option<(&str, &str)> {
 impl Part {
     fn to_block(&self, is_of_answer: bool) -> Json<'static> {
         match self {
-            Part::Text { text, signature } => {
-                let block = object([("type", string("text")), ("text", string(text.as_str()))]);
-                with(block, "textSignature", signature.as_ref().map(string))
-            }
+            Part::Text { text, signature } => with(text_json(text), "textSignature", signature.as_ref().map(string)),
             Part::Media(media) => media.to_block(is_of_answer),
             Part::Thinking { text, signature, is_redacted } => {
                 let block = object([("type", string("thinking")), ("thinking", string(text.as_str()))]);
@@ -255,7 +255,7 @@ impl Part {
         }
     }
 
-    /// A block of one of our own messages; `None` for those that this version does not know.
+    /// Reads a block of the session format; `None` if its type is unknown.
     fn of_block(block: &Json<'static>) -> Option<Self> {
         if let Some(media) = Media::of_block(block) {
             return Some(Part::Media(media));
@@ -299,7 +299,7 @@ fn parts_of(content: Option<&Json<'static>>) -> Content {
     }
 }
 
-/// Tokens of a call that nobody has told; readers of the format want the members.
+/// Usage of an answer without any. Other readers of session files require the members.
 fn no_usage() -> Json<'static> {
     let none = || Json::Number(0.into());
     let parts = || [("input", none()), ("output", none()), ("cacheRead", none()), ("cacheWrite", none())];
@@ -307,14 +307,14 @@ fn no_usage() -> Json<'static> {
     with(with(object(parts()), "totalTokens", Some(none())), "cost", Some(cost))
 }
 
-impl Speech {
-    /// The message of ours that says the same, without time and mark.
+impl CommonMessage {
+    /// The message in the session format, without time and mark.
     pub(super) fn to_message(&self) -> Json<'static> {
         match self {
-            Speech::System(content) => object([("role", string("system")), ("content", content_json(content))]),
-            Speech::User(content) => object([("role", string("user")), ("content", content_json(content))]),
-            Speech::Assistant(answer) => answer.to_message(),
-            Speech::Result(result) => object([
+            CommonMessage::System(content) => object([("role", string("system")), ("content", content_json(content))]),
+            CommonMessage::User(content) => object([("role", string("user")), ("content", content_json(content))]),
+            CommonMessage::Assistant(answer) => answer.to_message(),
+            CommonMessage::Result(result) => object([
                 ("role", string("toolResult")),
                 ("toolCallId", string(result.id.as_str())),
                 ("toolName", string(result.name.as_str())),
@@ -324,25 +324,25 @@ impl Speech {
         }
     }
 
-    /// What one of our messages says; `None` for what no model sees.
+    /// Reads a message in the session format; `None` if models do not see it.
     pub(super) fn of_message(message: &Message) -> Option<Self> {
         if let Body::System(system) = message.body() {
             let sections = system.sections.iter().filter_map(|(_, section)| section.clone());
             let texts = std::iter::once(system.content.text("\n").into_owned()).chain(sections);
             let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
-            return Some(Speech::System(Content::Text(texts.join("\n\n"))));
+            return Some(CommonMessage::System(Content::Text(texts.join("\n\n"))));
         }
         let json = Json::parse(message.raw().get()).ok()?.into_owned();
         let content = parts_of(json.get("content"));
         let member = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
         match message.role() {
-            "user" => Some(Speech::User(content)),
+            "user" => Some(CommonMessage::User(content)),
             "assistant" => {
                 let api = member("api");
                 let origin = mark_of(&json).map(|mark| mark.format).or_else(|| Format::of_api(&api));
-                Some(Speech::Assistant(Answer { parts: content.into_parts(), origin, ..Answer::default() }))
+                Some(CommonMessage::Assistant(Answer { parts: content.into_parts(), origin, ..Answer::default() }))
             }
-            "toolResult" => Some(Speech::Result(ToolResult {
+            "toolResult" => Some(CommonMessage::Result(ToolResult {
                 id: member("toolCallId"),
                 name: member("toolName"),
                 parts: content.into_parts(),
@@ -366,7 +366,7 @@ impl Answer {
     }
 }
 
-/// The mark of a message that came in another shape.
+/// The mark of a converted message.
 pub(super) fn mark_of(message: &Json<'_>) -> Option<Mark> {
     let mark = message.get("compactd")?;
     let number = |key: &str| mark.get(key).and_then(Json::as_f64).map(|number| number as usize);
@@ -374,7 +374,7 @@ pub(super) fn mark_of(message: &Json<'_>) -> Option<Mark> {
     Some(Mark { format, parts: number("parts").unwrap_or(1), part: number("part").unwrap_or(0) })
 }
 
-/// One of our messages without time and mark, for comparing what it says.
+/// A message without time and mark, for comparison.
 pub(super) fn unmarked(message: &Message) -> Option<String> {
     let mut object = RawObject::parse(message.raw().get()).ok()?;
     object.remove("compactd");
@@ -382,9 +382,9 @@ pub(super) fn unmarked(message: &Message) -> Option<String> {
     Some(object.to_json())
 }
 
-/// A value that a text tells of: what no part can hold, in a form that people and models can read. Long
-/// strings without a space, such as encrypted data, are told by their length.
-pub(super) fn told(name: &str, json: &Json<'_>) -> Part {
+/// A text part for a value that no other part can hold. Long strings without spaces, such as encrypted data, are
+/// replaced by their length.
+pub(super) fn as_text(name: &str, json: &Json<'_>) -> Part {
     text(format!("[{name}] {}", shortened(json).to_compact()))
 }
 
@@ -403,7 +403,7 @@ fn shortened(json: &Json<'_>) -> Json<'static> {
     }
 }
 
-/// A short text that stands for `text`, the same in every version of this program.
+/// A short hash of `text`, the same in every version of this program.
 pub(super) fn digest(text: &str) -> String {
     // FNV-1a: names of calls must not change when the standard library's hash does.
     let hash = text
@@ -412,7 +412,153 @@ pub(super) fn digest(text: &str) -> String {
     format!("{:08x}", hash >> 32)
 }
 
-/// The JSON text of a string, for marks.
-pub(super) fn quoted(text: &str) -> String {
-    json::encode_string(text)
+/// The calls so far, and whether they have results.
+#[derive(Debug, Clone, Default)]
+pub struct Calls {
+    calls: Vec<RecordedCall>,
+    /// Position of the latest call with each id.
+    latest: HashMap<String, usize>,
+    /// Positions of the calls of each tool, oldest first. A search removes the answered calls that it passes.
+    open: HashMap<String, VecDeque<usize>>,
+    /// Whether a result named an unknown call or tool.
+    has_gaps: bool,
+}
+
+#[derive(Debug, Clone)]
+struct RecordedCall {
+    id: String,
+    name: String,
+    is_answered: bool,
+}
+
+impl Calls {
+    /// The calls in stored messages, oldest first.
+    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        let mut calls = Self::default();
+        for message in messages {
+            if let Some(id) = message.answered_call_id() {
+                calls.answer(id);
+                continue;
+            }
+            for call in message.tool_calls() {
+                calls.add(&call.id, &call.name);
+            }
+        }
+        calls
+    }
+
+    /// The calls of these results, as open calls. With them the results can be read again.
+    pub(super) fn of_results<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        let mut calls = Self::default();
+        for message in messages {
+            if let Body::ToolResult { tool_call_id, tool_name, .. } = message.body() {
+                calls.add(tool_call_id, tool_name);
+            }
+        }
+        calls
+    }
+
+    pub(super) fn add(&mut self, id: &str, name: &str) {
+        let position = self.calls.len();
+        self.latest.insert(id.to_owned(), position);
+        self.open.entry(name.to_owned()).or_default().push_back(position);
+        self.calls.push(RecordedCall { id: id.to_owned(), name: name.to_owned(), is_answered: false });
+    }
+
+    /// Records the calls and results of a message.
+    pub(super) fn record(&mut self, common: &CommonMessage) {
+        match common {
+            CommonMessage::Assistant(answer) => {
+                for part in &answer.parts {
+                    if let Part::Call { id, name, .. } = part {
+                        self.add(id, name);
+                    }
+                }
+            }
+            CommonMessage::Result(result) => self.answer(&result.id),
+            CommonMessage::System(_) | CommonMessage::User(_) => {}
+        }
+    }
+
+    fn answer(&mut self, id: &str) {
+        if let Some(position) = self.latest.get(id) {
+            self.calls[*position].is_answered = true;
+        }
+    }
+
+    /// The tool that the latest call with this id names.
+    pub(super) fn name_of(&mut self, id: &str) -> Option<&str> {
+        let position = self.latest.get(id).copied();
+        self.has_gaps |= position.is_none();
+        position.map(|position| self.calls[position].name.as_str())
+    }
+
+    /// Whether a result named an unknown call or tool. It may belong to earlier messages.
+    pub fn has_gaps(&self) -> bool {
+        self.has_gaps
+    }
+
+    /// Takes the id of the first call of this tool without a result. The call then counts as answered.
+    pub(super) fn take(&mut self, name: &str) -> Option<String> {
+        let open = self.open.get_mut(name);
+        let position =
+            open.and_then(|open| std::iter::from_fn(|| open.pop_front()).find(|at| !self.calls[*at].is_answered));
+        self.has_gaps |= position.is_none();
+        let call = &mut self.calls[position?];
+        call.is_answered = true;
+        Some(call.id.clone())
+    }
+}
+
+/// An id for a call without one. It is the same whenever the message is read. `earlier` is the number of calls
+/// before it in its message.
+pub(super) fn generated_id(name: &str, arguments: &Json<'_>, earlier: usize) -> String {
+    format!("{name}_{}", digest(&format!("{earlier}{}", arguments.to_compact())))
+}
+
+/// Ids that must not change, because an original message contains them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ids(HashSet<String>);
+
+impl Ids {
+    /// The ids in these messages.
+    pub(super) fn of(common: &[CommonMessage]) -> Self {
+        let mut ids = Self::default();
+        for common in common {
+            match common {
+                CommonMessage::Assistant(answer) => {
+                    let calls = answer.parts.iter().filter_map(|part| match part {
+                        Part::Call { id, .. } => Some(id.clone()),
+                        _ => None,
+                    });
+                    ids.0.extend(calls);
+                }
+                CommonMessage::Result(result) => {
+                    ids.0.insert(result.id.clone());
+                }
+                CommonMessage::System(_) | CommonMessage::User(_) => {}
+            }
+        }
+        ids
+    }
+
+    /// Adds the ids of messages whose originals are written.
+    pub(super) fn keep(&mut self, messages: &[Arc<Message>]) {
+        for message in messages {
+            let ids = message.tool_call_ids().chain(message.answered_call_id());
+            self.0.extend(ids.map(str::to_owned));
+        }
+    }
+
+    /// An id that an interface accepts: at most `max` characters of `[A-Za-z0-9_-]`. Valid ids and ids that must
+    /// not change stay the same.
+    pub(super) fn safe(&self, id: &str, max: usize) -> String {
+        let is_fine = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+        if self.0.contains(id) || (!id.is_empty() && id.len() <= max && id.chars().all(is_fine)) {
+            return id.to_owned();
+        }
+        let kept = id.chars().map(|character| if is_fine(character) { character } else { '_' });
+        let kept: String = kept.take(max.saturating_sub(9)).collect();
+        format!("{kept}_{}", digest(id))
+    }
 }

@@ -1,12 +1,14 @@
 //! Items of OpenAI's `responses`.
 //!
-//! Items that a model wrote one after another are one answer of ours, so that no cut parts a call from
-//! the reasoning that the interface wants before it. Calls that the client runs have results; what the
-//! provider runs itself is told as text and kept beside.
+//! Consecutive items of a model become one answer, so that no cut separates a call from the reasoning that the
+//! interface requires before it. Calls that the client runs have results. Calls that the provider runs become
+//! text.
 
-use super::calls::{Calls, Ids};
 use super::node::{Node, arguments_object, arguments_of_text, object, string};
-use super::parts::{Answer, Content, Media, Part, Source, Speech, ToolResult, joined_text, media_of, text, told};
+use super::parts::{
+    Answer, CommonMessage, Content, Media, Part, Source, ToolResult, as_text, joined_text, media_of, text,
+};
+use super::parts::{Calls, Ids};
 use super::{Format, FormatError};
 use crate::json::Json;
 
@@ -14,10 +16,10 @@ const ROLES: &str = "`user`, `assistant`, `system` or `developer`";
 const ITEMS: &str = "an item of a `responses` request: `message`, `function_call`, `function_call_output`, \
                      `reasoning`, a call of another tool or its output";
 const PARTS: &str = "`input_text`, `output_text`, `input_image`, `input_file`, `input_audio` or `refusal`";
-/// Characters that ids of calls may have.
+/// Maximum characters of a call id.
 const MAX_ID: usize = 64;
 
-/// Items of calls that the client runs, with the tool that they call and the member that says how.
+/// Types of calls that the client runs, with their tool and the member with its arguments.
 const CALLS: [(&str, &str, &str); 5] = [
     ("custom_tool_call", "", "input"),
     ("local_shell_call", "local_shell", "action"),
@@ -26,7 +28,7 @@ const CALLS: [(&str, &str, &str); 5] = [
     ("computer_call", "computer", "action"),
 ];
 
-/// Their outputs.
+/// Types of their outputs.
 const OUTPUTS: [&str; 6] = [
     "function_call_output",
     "custom_tool_call_output",
@@ -36,8 +38,8 @@ const OUTPUTS: [&str; 6] = [
     "computer_call_output",
 ];
 
-/// Items of a model's answer that are told as text.
-const TOLD: [&str; 12] = [
+/// Types of items of an answer that become text.
+const SHOWN_AS_TEXT: [&str; 12] = [
     "web_search_call",
     "file_search_call",
     "code_interpreter_call",
@@ -52,27 +54,27 @@ const TOLD: [&str; 12] = [
     "compaction",
 ];
 
-/// What an item is.
+/// An item that was read.
 enum Item {
     /// A part of a model's answer.
     OfAnswer(Vec<Part>),
     /// Anything else.
-    Whole(Speech),
+    Whole(CommonMessage),
 }
 
-pub(super) fn read(nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<Speech>), FormatError> {
+pub(super) fn read(nodes: &[Node<'_>], calls: &mut Calls) -> Result<(usize, Vec<CommonMessage>), FormatError> {
     let mut parts = Vec::new();
     let mut count = 0;
-    // What follows an answer is read when its turn comes, so that errors come in order.
+    // Items after the answer are read later, so that errors come in order.
     while let Some(node) = nodes.get(count).filter(|node| count == 0 || is_of_answer(node)) {
         match item(node, calls)? {
-            Item::Whole(speech) => return Ok((1, vec![speech])),
+            Item::Whole(common) => return Ok((1, vec![common])),
             Item::OfAnswer(more) => parts.extend(more),
         }
         count += 1;
     }
     let answer = Answer { parts, origin: Some(Format::OpenAiResponses), ..Answer::default() };
-    Ok((count, vec![Speech::Assistant(answer)]))
+    Ok((count, vec![CommonMessage::Assistant(answer)]))
 }
 
 fn kind_of<'a>(node: &Node<'a>) -> &'a str {
@@ -84,7 +86,7 @@ fn is_of_answer(node: &Node<'_>) -> bool {
     match kind_of(node) {
         "message" => node.json.get("role").and_then(Json::as_str) == Some("assistant"),
         "reasoning" | "function_call" | "item_reference" => true,
-        kind => TOLD.contains(&kind) || CALLS.iter().any(|call| call.0 == kind),
+        kind => SHOWN_AS_TEXT.contains(&kind) || CALLS.iter().any(|call| call.0 == kind),
     }
 }
 
@@ -94,10 +96,10 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
         return other_call(node, tool, member).map(|part| Item::OfAnswer(vec![part]));
     }
     if OUTPUTS.contains(&kind) {
-        return output(node, calls).map(|result| Item::Whole(Speech::Result(result)));
+        return output(node, calls).map(|result| Item::Whole(CommonMessage::Result(result)));
     }
-    if TOLD.contains(&kind) {
-        return Ok(Item::OfAnswer(vec![told(kind, &essential(node.json))]));
+    if SHOWN_AS_TEXT.contains(&kind) {
+        return Ok(Item::OfAnswer(vec![as_text(kind, &essential(node.json))]));
     }
     match kind {
         "message" => message(node),
@@ -110,19 +112,19 @@ fn item(node: &Node<'_>, calls: &mut Calls) -> Result<Item, FormatError> {
         }
         "item_reference" => Ok(Item::OfAnswer(vec![text(format!("[item {}]", node.need_text("id")?))])),
         "mcp_approval_response" => {
-            let said = if node.is_true("approve") { "approved" } else { "denied" };
-            Ok(Item::Whole(Speech::User(Content::Parts(vec![text(format!("[tool call {said}]"))]))))
+            let decision = if node.is_true("approve") { "approved" } else { "denied" };
+            Ok(Item::Whole(CommonMessage::User(Content::Parts(vec![text(format!("[tool call {decision}]"))]))))
         }
         _ => Err(node.unknown("type", ITEMS)),
     }
 }
 
-/// An item without what only the interface needs.
+/// An item without the members that only the interface needs.
 fn essential(json: &Json<'static>) -> Json<'static> {
     match json {
         Json::Object(members) => {
-            let told = members.iter().filter(|(key, _)| !matches!(key.as_ref(), "id" | "type" | "status"));
-            Json::Object(told.cloned().collect())
+            let kept = members.iter().filter(|(key, _)| !matches!(key.as_ref(), "id" | "type" | "status"));
+            Json::Object(kept.cloned().collect())
         }
         other => other.clone(),
     }
@@ -136,8 +138,8 @@ fn message(node: &Node<'_>) -> Result<Item, FormatError> {
         None => Content::Parts(content.items()?.iter().map(part).collect::<Result<_, _>>()?),
     };
     match role {
-        "user" => Ok(Item::Whole(Speech::User(content))),
-        "system" | "developer" => Ok(Item::Whole(Speech::System(content))),
+        "user" => Ok(Item::Whole(CommonMessage::User(content))),
+        "system" | "developer" => Ok(Item::Whole(CommonMessage::System(content))),
         "assistant" => Ok(Item::OfAnswer(content.into_parts())),
         _ => Err(node.unknown("role", ROLES)),
     }
@@ -227,17 +229,19 @@ fn shell_text(output: &Node<'_>) -> Result<String, FormatError> {
     Ok(texts.join("\n"))
 }
 
-pub(super) fn write(speech: &[Speech], ids: &Ids) -> Vec<Json<'static>> {
+pub(super) fn write(common: &[CommonMessage], ids: &Ids) -> Vec<Json<'static>> {
     let mut items = Vec::new();
-    for speech in speech {
-        match speech {
-            Speech::System(content) => items.push(write_message("system", string(content.to_text()))),
-            Speech::User(Content::Text(text)) => items.push(write_message("user", string(text.as_str()))),
-            Speech::User(Content::Parts(parts)) => {
+    for common in common {
+        match common {
+            CommonMessage::System(content) => items.push(write_message("system", string(content.to_text()))),
+            CommonMessage::User(Content::Text(text)) => items.push(write_message("user", string(text.as_str()))),
+            CommonMessage::User(Content::Parts(parts)) => {
                 items.push(write_message("user", Json::Array(parts.iter().filter_map(write_part).collect())));
             }
-            Speech::Assistant(answer) => items.extend(answer.parts.iter().filter_map(|part| write_answer(part, ids))),
-            Speech::Result(result) => items.push(write_result(result, ids)),
+            CommonMessage::Assistant(answer) => {
+                items.extend(answer.parts.iter().filter_map(|part| write_answer(part, ids)))
+            }
+            CommonMessage::Result(result) => items.push(write_result(result, ids)),
         }
     }
     items
@@ -247,8 +251,7 @@ fn write_message(role: &str, content: Json<'static>) -> Json<'static> {
     object([("role", string(role)), ("content", content)])
 }
 
-/// Reasoning is left out: the interface takes it with the id that it gave alone, and then it comes back
-/// as it came.
+/// Reasoning is left out. The interface accepts it only with its own id, and then the original is written.
 fn write_answer(part: &Part, ids: &Ids) -> Option<Json<'static>> {
     match part {
         Part::Text { text, .. } if text.is_empty() => None,

@@ -18,7 +18,7 @@ fn file_of(format: Format) -> PathBuf {
 struct Conversation {
     name: String,
     messages: Vec<String>,
-    /// What was expected of it, as it stands in the file.
+    /// The expected results in the file.
     expected: Json<'static>,
 }
 
@@ -104,7 +104,7 @@ fn recorded_conversations_come_back_as_they_were() {
             let expected: Vec<String> = conversation
                 .messages
                 .iter()
-                .filter(|message| !(format.has_system_apart() && message.contains("\"role\":\"system\"")))
+                .filter(|message| !(format.has_separate_system() && message.contains("\"role\":\"system\"")))
                 .cloned()
                 .collect();
             assert_eq!(texts(&written), expected, "{}: {}", format.name(), conversation.name);
@@ -157,19 +157,19 @@ fn every_word_is_in_our_messages_and_in_what_a_summarizer_reads() {
         for conversation in conversations(format) {
             let ours = read_all(format, &conversation.messages);
             let systems: Vec<String> = ours.iter().map(|message| message.display_text().into_owned()).collect();
-            let told = serialize_conversation(ours.iter().map(Arc::as_ref), Thinking::Included) + &systems.join("\n");
-            let told = told.replace("\\n", "\n").replace("\\\"", "\"");
+            let shown = serialize_conversation(ours.iter().map(Arc::as_ref), Thinking::Included) + &systems.join("\n");
+            let shown = shown.replace("\\n", "\n").replace("\\\"", "\"");
             let mut spoken = Vec::new();
             conversation.messages.iter().for_each(|message| words(&Json::parse(message).unwrap(), &mut spoken));
             for word in spoken {
-                assert!(told.contains(word.trim()), "{}: {word} is not in {told}", conversation.name);
+                assert!(shown.contains(word.trim()), "{}: {word} is not in {shown}", conversation.name);
             }
         }
     }
 }
 
 #[test]
-fn what_was_changed_since_is_written_anew() {
+fn changed_messages_are_converted_again() {
     let messages = conversations(Format::Anthropic).remove(0).messages;
     let mut ours = read_all(Format::Anthropic, &messages);
     let content = json::raw_value("[{\"type\":\"text\",\"text\":\"cut\"}]".to_owned()).unwrap();
@@ -490,10 +490,10 @@ mod generated {
         fn what_is_read_comes_back_letter_by_letter((format, messages) in conversation()) {
             let ours = read_all(format, &messages);
             let expected: Vec<String> = messages.iter().map(|message| node::without_spaces(message)).collect();
-            let pieces: Vec<String> = texts(&write(format, &ours));
+            let written: Vec<String> = texts(&write(format, &ours));
             // Results that came one by one are put together for this interface alone.
-            let one_by_one = format == Format::Anthropic && pieces.len() < expected.len();
-            prop_assert!(one_by_one || pieces == expected, "{pieces:?}\n{expected:?}");
+            let one_by_one = format == Format::Anthropic && written.len() < expected.len();
+            prop_assert!(one_by_one || written == expected, "{written:?}\n{expected:?}");
         }
 
         #[test]
@@ -532,4 +532,48 @@ fn content_is_a_text_or_a_list() {
     let one = r#"{"role":"user","content":{"type":"text","text":"hi"}}"#;
     let error = read(Format::Pi, &[one], &mut Calls::default(), None).unwrap_err();
     assert_eq!((error.path.as_str(), error.index), ("content", 0));
+}
+
+/// Each message claims to be the first part of ten thousand. Reading them all for each takes hours.
+#[test]
+fn forged_marks_are_read_once() {
+    let forged = r#"{"role":"user","content":"x","compactd":{"format":"openai","parts":10000,"part":0}}"#;
+    let ours: Vec<_> = std::iter::repeat_n(Arc::new(Message::from_json(forged).unwrap()), 20_000).collect();
+    let written = texts(&write(Format::OpenAi, &ours));
+    assert_eq!(written.len(), 20_000);
+    assert!(written.iter().all(|message| message == r#"{"role":"user","content":"x"}"#));
+}
+
+/// Joining them one by one parses the joined text twenty thousand times: many gigabytes.
+#[test]
+fn many_results_that_came_one_by_one_are_joined_at_once() {
+    let result = |number: usize| {
+        format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c{number}","content":"ok"}}]}}"#)
+    };
+    let messages: Vec<String> = (0..20_000).map(result).collect();
+    let ours = read_all(Format::Anthropic, &messages);
+    let written = texts(&write(Format::Anthropic, &ours));
+    let [joined] = written.as_slice() else { panic!("{} messages", written.len()) };
+    let blocks = list(Json::parse(joined).unwrap().into_owned().get("content"));
+    assert_eq!((blocks.len(), blocks[19_999].get("tool_use_id").and_then(Json::as_str)), (20_000, Some("c19999")));
+    // Messages of ours without an original are joined while they are written.
+    let changed = |message: &Arc<Message>| {
+        Arc::new(message.with_content(&json::raw_value(r#"[{"type":"text","text":"cut"}]"#.to_owned()).unwrap()))
+    };
+    let changed: Vec<Arc<Message>> = ours.iter().map(changed).collect();
+    assert_eq!(texts(&write(Format::Anthropic, &changed)).len(), 1);
+}
+
+/// Searching all calls for each takes ten thousand million comparisons.
+#[test]
+fn many_calls_are_found_by_id_and_by_tool() {
+    const COUNT: usize = 100_000;
+    let mut calls = Calls::default();
+    (0..COUNT).for_each(|number| calls.add(&format!("c{number}"), "run"));
+    calls.add("c0", "other");
+    assert_eq!(calls.name_of("c0"), Some("other"));
+    assert!((1..COUNT).all(|number| calls.name_of(&format!("c{number}")) == Some("run")));
+    assert!((0..COUNT).all(|number| calls.take("run") == Some(format!("c{number}"))));
+    assert!(!calls.has_gaps());
+    assert_eq!((calls.take("run"), calls.has_gaps()), (None, true));
 }

@@ -13,8 +13,8 @@ use super::person::is_refusal;
 use super::subject::{ActionKind, Subject, shown, subject_of};
 use super::text::{clip, one_line, quoted};
 use super::{CommandRecord, FileRecord, Outcome, Voice};
-use crate::file_operations::FileTools;
 use crate::message::{BashExecution, ToolCall};
+use crate::tools::FileTools;
 use crate::tools::{
     Plan, ToolAction, classify, files_done, has_failed, is_listed, plan_items, printed_text, proposed_edits,
     reported_edits,

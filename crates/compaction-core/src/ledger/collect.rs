@@ -16,10 +16,10 @@ use super::statements::Statements;
 use super::subject::{ActionKind, Subject};
 use super::{Ledger, LeftOut, Places, earlier_summary};
 use crate::entry::EntryId;
-use crate::file_operations::FileTools;
 use crate::json::Json;
 use crate::message::{Assistant, Block, Body, Content, Message, ToolCall, blocks_text};
-use crate::preparation::PreparedMessage;
+use crate::projection::PreparedMessage;
+use crate::tools::FileTools;
 use crate::tools::names_path;
 
 /// Deepest level of nested arguments that is searched for names.

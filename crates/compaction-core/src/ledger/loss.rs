@@ -14,7 +14,7 @@ use super::unsupported::unsupported;
 use super::{ErrorRecord, Ledger, NameRecord, Places, Request, RequestWeight, Sources, Statement};
 use crate::json::Json;
 use crate::message::{Block, Body, Content, Message};
-use crate::preparation::PreparedMessage;
+use crate::projection::PreparedMessage;
 use crate::text::prefix_utf16;
 
 /// Leading UTF-16 units that identify a request.

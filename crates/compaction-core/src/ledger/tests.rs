@@ -5,11 +5,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::extractive::{self, Style};
-use crate::file_operations::FileTools;
 use crate::json::encode_string;
 use crate::message::Message;
-use crate::preparation::PreparedMessage;
+use crate::projection::PreparedMessage;
 use crate::summary::{SummaryKind, append_file_blocks};
+use crate::tools::FileTools;
 
 fn message(json: &str) -> Message {
     Message::from_json(json).expect("the message is made here")

@@ -31,12 +31,12 @@ pub(super) struct Outline {
     pub(super) names_model: bool,
 }
 
-/// Bytes of a message from which on the text of its content is passed over as it is: reading it would
-/// make a second text without escapes.
+/// The content of messages above this many bytes is skipped without decoding if it is a string. Decoding would copy
+/// the text without its escapes.
 const LONG_BYTES: usize = 1 << 20;
 
 impl Outline {
-    /// Reads the outline of a JSON text. `None` if only a full parse can tell.
+    /// Reads the outline of a JSON text. `None` if it needs a full parse.
     pub(super) fn read(json: &str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         let members = Value { is_long: json.len() > LONG_BYTES }.deserialize(&mut deserializer).ok()?;

@@ -1,4 +1,6 @@
-//! Matches error texts by fragments that must follow each other.
+//! Normalises error texts and matches them with patterns.
+
+use super::table;
 
 /// A row of the table. A text matches if it holds all fragments in this order, in lower case. `#` in a
 /// fragment stands for a number, with or without separators.
@@ -79,7 +81,7 @@ impl Number<'_> {
         words.iter().any(|word| after.starts_with(word))
     }
 
-    /// Whether `words` stand shortly before it.
+    /// Whether `words` precede it within a short distance.
     pub(super) fn is_near(&self, words: &str) -> bool {
         self.before.rfind(words).is_some_and(|at| self.before.len() - at <= NEAR)
     }
@@ -121,4 +123,61 @@ pub(super) fn numbers(text: &str) -> impl Iterator<Item = Number<'_>> {
         let digits: String = text[start..end].chars().filter(char::is_ascii_digit).collect();
         Some(Number { value: digits.parse().unwrap_or(u64::MAX), before: &text[..start], after: &text[end..] })
     })
+}
+
+/// `text` in lower case, with plain quotation marks and single spaces, without the escapes of nested
+/// JSON and the white space of indented JSON.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().flat_map(char::to_lowercase).peekable();
+    while let Some(character) = characters.next() {
+        let escaped = if character == '\\' { characters.peek().copied() } else { None };
+        match (character, escaped) {
+            ('\\', Some('n' | 'r' | 't')) => {
+                characters.next();
+                push_space(&mut out);
+            }
+            ('\\', Some('u')) => out.push('\\'),
+            ('\\', _) => {}
+            ('\u{2018}' | '\u{2019}', _) => out.push('\''),
+            ('\u{201c}' | '\u{201d}', _) => out.push('"'),
+            _ if character.is_whitespace() => push_space(&mut out),
+            _ => push(&mut out, character),
+        }
+    }
+    out
+}
+
+fn push_space(out: &mut String) {
+    if !out.ends_with(' ') && !out.ends_with("\":") {
+        out.push(' ');
+    }
+}
+
+fn push(out: &mut String, character: char) {
+    if character == ':' && out.ends_with("\" ") {
+        out.pop();
+    }
+    out.push(character);
+}
+
+/// Ends of sentences and of members of a JSON object.
+const ENDS: [&str; 8] = [". ", "; ", "! ", "? ", "\",", "',", "\":\"", " | "];
+
+/// Whether a sentence of `text`, in lower case, says that a context is larger than a model's window.
+pub(super) fn names_size(text: &str) -> bool {
+    let mut sentences = vec![text];
+    for end in ENDS {
+        sentences = sentences.into_iter().flat_map(|sentence| sentence.split(end)).collect();
+    }
+    sentences.into_iter().any(says_too_large)
+}
+
+fn says_too_large(sentence: &str) -> bool {
+    let introduction = table::INTRODUCTIONS.iter().find_map(|words| sentence.split_once(words));
+    let sentence = introduction.map_or(sentence, |(_, rest)| rest);
+    let has = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+    let is_of_window = has(table::WINDOW) || has(table::CONVERSATION) && has(table::OF_MODELS);
+    let is_about_output = has(table::OUTPUT_PARAMETERS) && !has(table::INPUT_WORDS);
+    has(table::EXCESS) && is_of_window && !is_about_output && !has(table::OTHER_THINGS)
 }

@@ -54,7 +54,7 @@ pub(super) fn is_hard_quota(text: &str) -> bool {
     ["insufficient_quota", "credit balance", "insufficient balance"].iter().any(|word| text.contains(word))
 }
 
-/// Texts that mean that a context is too large, whoever sends them.
+/// Texts of any provider that mean that a context is too large.
 pub(super) const OVERFLOW: &[Pattern] = &[
     // Codes that mean nothing else.
     &["tokens_limit_reached"],
@@ -192,7 +192,7 @@ pub(super) const PROVIDER_OVERFLOW: &[ProviderRule] = &[
     ProviderRule { provider: "zai", codes: &[], with_body: false, texts: &[&["\"code\":\"1261\""]] },
 ];
 
-/// Words behind a count of input tokens.
+/// Words after a count of input tokens.
 pub(super) const INPUT_COUNTS: &[&str] = &[
     "of text input",
     "of tool input",
@@ -208,7 +208,7 @@ pub(super) const INPUT_COUNTS: &[&str] = &[
     "tokens of input",
 ];
 
-/// Words behind a count of output tokens.
+/// Words after a count of output tokens.
 pub(super) const OUTPUT_COUNTS: &[&str] = &[
     "in the output",
     "in the completion",
@@ -219,11 +219,11 @@ pub(super) const OUTPUT_COUNTS: &[&str] = &[
     "tokens in the completion",
 ];
 
-/// Words in front of a count of output tokens.
+/// Words before a count of output tokens.
 pub(super) const BEFORE_OUTPUT: &[&str] =
     &["(max_tokens", "max_tokens is too large", "max_completion_tokens' is too large"];
 
-/// Words in front of a count of input tokens.
+/// Words before a count of input tokens.
 pub(super) const BEFORE_INPUT: &[&str] = &[
     "prompt is too long",
     "prompt too long",
@@ -243,7 +243,7 @@ pub(super) const BEFORE_INPUT: &[&str] = &[
     "tokens. given",
 ];
 
-/// Words in front of a count of all tokens of a request.
+/// Words before a count of all tokens of a request.
 pub(super) const BEFORE_TOTAL: &[&str] = &[
     "you requested about",
     "you requested a total of",
@@ -257,7 +257,7 @@ pub(super) const BEFORE_TOTAL: &[&str] = &[
     "number of tokens",
 ];
 
-/// Words in front of a limit.
+/// Words before a limit.
 pub(super) const BEFORE_LIMIT: &[&str] = &[
     "context length is",
     "context length of",
@@ -292,10 +292,10 @@ pub(super) const BEFORE_LIMIT: &[&str] = &[
     "sequence length",
 ];
 
-/// Words behind a limit.
+/// Words after a limit.
 pub(super) const AFTER_LIMIT: &[&str] = &["maximum context length"];
 
-/// Words in front of a limit, with the name of a model in between.
+/// Words before a limit, with the name of a model in between.
 pub(super) const NAMED_LIMIT: &str = "maximum context length of";
 
 /// Units of numbers that do not count tokens.

@@ -15,7 +15,7 @@ pub struct PromptTexts {
     pub branch: String,
     /// Added to the last two in every request but the first, if a conversation needs several.
     pub continued: String,
-    /// What stands before the instructions where they are the last message of the conversation itself.
+    /// Precedes the instructions if they are the last message of the conversation itself.
     pub in_conversation: String,
     /// The same for the beginning of a split turn.
     pub in_turn: String,

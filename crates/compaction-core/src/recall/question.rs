@@ -1,8 +1,10 @@
-//! Questions: terms and their weights.
+//! Questions: their terms, and the weights of the terms.
+//!
+//! Function words are ignored: articles, pronouns, prepositions, auxiliary verbs and interrogatives. Each language
+//! has one list, in lower case.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::function_words::are_function_words;
 use super::words::{Word, are_forms, fold, for_each_word, is_hiragana, key, singular};
 
 /// Maximum number of terms of a question; the first ones count.
@@ -26,7 +28,7 @@ const FORM: u8 = 50;
 pub struct RecallQuery {
     /// The weight of each term.
     pub(super) weights: Vec<f64>,
-    words: Vec<Wanted>,
+    words: Vec<QueryWord>,
     /// For each hash of a key the index of its group, counted from 1; 0 if no word has it.
     slots: Vec<u16>,
     /// Words with the same hash of a key.
@@ -35,19 +37,19 @@ pub struct RecallQuery {
     /// Names in the question that may be files, each with its term.
     pub(super) files: Vec<(String, u16)>,
     /// The words that count, as written in the question.
-    matter: Vec<String>,
+    significant: Vec<String>,
     is_sentence: bool,
 }
 
 /// A word of the question.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct QueryWord {
     folded: String,
     singular: String,
     term: u16,
     /// The whole name that ends with the word, if only that name should match.
     name: Option<String>,
-    may_bend: bool,
+    may_inflect: bool,
 }
 
 /// An occurrence of a term in a text.
@@ -67,24 +69,24 @@ impl RecallQuery {
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect();
         let folded: Vec<String> = words.iter().map(|word| fold(word).replace('’', "'")).collect();
-        let carries_nothing = are_function_words(&folded.iter().map(String::as_str).collect::<Vec<_>>());
-        let matter: Vec<&str> =
-            words.iter().zip(carries_nothing).filter(|(_, is_one)| !is_one).map(|(word, _)| *word).collect();
+        let are_ignored = are_function_words(&folded.iter().map(String::as_str).collect::<Vec<_>>());
+        let significant: Vec<&str> =
+            words.iter().zip(are_ignored).filter(|(_, is_ignored)| !is_ignored).map(|(word, _)| *word).collect();
         let mut query = Self::empty();
-        matter.iter().for_each(|word| query.add(word, true));
-        let counted = if query.weights.is_empty() { &words } else { &matter };
+        significant.iter().for_each(|word| query.add(word, true));
+        let counted = if query.weights.is_empty() { &words } else { &significant };
         if query.weights.is_empty() {
             words.iter().for_each(|word| query.add(word, false));
         }
-        query.matter = counted.iter().map(|word| (*word).to_owned()).collect();
+        query.significant = counted.iter().map(|word| (*word).to_owned()).collect();
         query.is_sentence = words.len() >= SENTENCE || query.pairs.len() >= SENTENCE;
         query.index();
         (!query.weights.is_empty()).then_some(query)
     }
 
     /// The words that count, as written in the question, without punctuation around them.
-    pub fn matter(&self) -> impl Iterator<Item = &str> {
-        self.matter.iter().map(String::as_str)
+    pub fn significant_words(&self) -> impl Iterator<Item = &str> {
+        self.significant.iter().map(String::as_str)
     }
 
     /// Whether it has three words or more.
@@ -100,7 +102,7 @@ impl RecallQuery {
             groups: Vec::new(),
             pairs: HashMap::new(),
             files: Vec::new(),
-            matter: Vec::new(),
+            significant: Vec::new(),
             is_sentence: false,
         }
     }
@@ -122,7 +124,7 @@ impl RecallQuery {
         let part_weight = if is_name { PART_OF_IDENTIFIER } else { 1.0 };
         if has_marks && let Some(last) = wholes.last().filter(|_| pairs.is_empty()) {
             let term = self.add_word(last, Some(fold(word).into_owned()), if is_name { IDENTIFIER } else { 1.0 });
-            self.note_file(word, term);
+            self.record_file(word, term);
             wholes.iter().for_each(|whole| {
                 self.add_word(whole, None, part_weight);
             });
@@ -130,18 +132,18 @@ impl RecallQuery {
             for whole in wholes {
                 let is_identifier = !parts.is_empty() || whole.bytes().any(|byte| byte.is_ascii_digit());
                 let term = self.add_word(whole, None, if is_identifier { IDENTIFIER } else { 1.0 });
-                self.note_file(whole, term);
+                self.record_file(whole, term);
             }
         }
         parts.iter().for_each(|part| {
             self.add_word(part, None, PART_OF_IDENTIFIER);
         });
         let is_grammar = |(first, second): &(char, Option<char>)| is_hiragana(*first) && second.is_none_or(is_hiragana);
-        let has_matter = pairs.iter().any(|pair| !is_grammar(pair));
+        let has_content = pairs.iter().any(|pair| !is_grammar(pair));
         // A single character is a term only if its run has no other character.
         let alone = pairs.len() == 1;
         for pair in pairs.into_iter().filter(|pair| pair.1.is_some() || alone) {
-            if !(skips_grammar && is_grammar(&pair) && (has_matter || !self.weights.is_empty())) {
+            if !(skips_grammar && is_grammar(&pair) && (has_content || !self.weights.is_empty())) {
                 self.add_pair(pair);
             }
         }
@@ -158,8 +160,8 @@ impl RecallQuery {
             *before = before.max(weight);
             return Some(term);
         }
-        let may_bend = folded.chars().all(char::is_alphabetic);
-        self.words.push(Wanted { singular: singular(&folded).into_owned(), folded, term, name, may_bend });
+        let may_inflect = folded.chars().all(char::is_alphabetic);
+        self.words.push(QueryWord { singular: singular(&folded).into_owned(), folded, term, name, may_inflect });
         Some(term)
     }
 
@@ -177,7 +179,7 @@ impl RecallQuery {
         Some(term)
     }
 
-    fn note_file(&mut self, name: &str, term: Option<u16>) {
+    fn record_file(&mut self, name: &str, term: Option<u16>) {
         let is_long = name.chars().count() >= 4;
         if let Some(term) = term.filter(|_| is_long) {
             self.files.push((name.to_owned(), term));
@@ -225,11 +227,16 @@ impl RecallQuery {
         let folded = fold(word);
         let candidates = if word.is_ascii() { candidates } else { self.candidates(&folded) };
         for candidate in candidates {
-            let wanted = &self.words[usize::from(*candidate)];
-            let Some(strength) = wanted.strength(text, at + word.len(), &folded, is_whole) else { continue };
-            let length = wanted.name.as_ref().map_or(word.len(), String::len);
+            let query_word = &self.words[usize::from(*candidate)];
+            let Some(strength) = query_word.strength(text, at + word.len(), &folded, is_whole) else { continue };
+            let length = query_word.name.as_ref().map_or(word.len(), String::len);
             let start = (at + word.len()).saturating_sub(length);
-            hits.push(Hit { at: start, length: length.min(usize::from(u16::MAX)) as u16, term: wanted.term, strength });
+            hits.push(Hit {
+                at: start,
+                length: length.min(usize::from(u16::MAX)) as u16,
+                term: query_word.term,
+                strength,
+            });
         }
     }
 
@@ -249,7 +256,7 @@ impl RecallQuery {
     }
 }
 
-impl Wanted {
+impl QueryWord {
     /// The strength of a folded word that ends at `end`; `None` if it is another word.
     fn strength(&self, text: &str, end: usize, folded: &str, is_whole: bool) -> Option<u8> {
         if let Some(name) = &self.name {
@@ -258,7 +265,7 @@ impl Wanted {
         if folded == self.folded || singular(folded) == self.singular {
             return Some(if is_whole { WHOLE } else { PART });
         }
-        (self.may_bend && are_forms(folded, &self.folded)).then_some(FORM)
+        (self.may_inflect && are_forms(folded, &self.folded)).then_some(FORM)
     }
 }
 
@@ -266,12 +273,12 @@ impl Wanted {
 /// backslashes of JSON are equal.
 fn ends_with_name(text: &str, name: &str) -> bool {
     let mut rest = text;
-    for wanted in name.chars().rev() {
+    for query_word in name.chars().rev() {
         let Some(found) = rest.chars().next_back() else { return false };
         let is_slash = |character| matches!(character, '/' | '\\');
-        let is_same = found == wanted
-            || found.to_lowercase().eq(std::iter::once(wanted))
-            || (is_slash(found) && is_slash(wanted));
+        let is_same = found == query_word
+            || found.to_lowercase().eq(std::iter::once(query_word))
+            || (is_slash(found) && is_slash(query_word));
         if !is_same {
             return false;
         }
@@ -324,4 +331,91 @@ fn trimmed(word: &str) -> &str {
 
 fn slot(key: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B1) >> (32 - SLOT_BITS)) as usize
+}
+
+const LANGUAGES: [&str; 8] = [ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, DUTCH];
+
+const ENGLISH: &str = "a about after all also am an and any are aren't as at be because been before being both but by can \
+can't could couldn't did didn't do does doesn't doing don't done for from get give given go had has have he her here \
+him his how i i'd i'm i've if in into is isn't it it's its itself just let's like may me might more most must my no not of on once one \
+only or other our out over please she should shouldn't so some such tell than that that's the their them then there \
+these they this those through to too under until up us was wasn't we we're were weren't what what's whatever when where which while \
+who whom whose why will with within without would you your";
+
+const GERMAN: &str = "aber alle allem allen aller alles als also am an ander andere anderen auch auf aus bei beim bin bis bist \
+bitte da damit dann das dass dein deine dem den denn der des die dies diese diesem diesen dieser dieses doch dort du durch ein eine \
+einem einen einer eines er es etwas euch für gegen gibt hab habe haben hat hatte hatten hier ich ihm ihn ihnen ihr ihre im in ins ist ja jede \
+jedem jeden jeder jedes jetzt kann kannst können könnte man mein meine mich mir mit muss müssen nach nicht nichts noch nun nur ob oder \
+ohne sehr sein seine sich sie sind so soll sollen sollte sondern über um und uns unser unsere unter vom von vor wann war waren warum was \
+weil welche welchem welchen welcher welches wem wen wenn wer werde werden wie wieder wieso wir wird wo wofür wohin wollen wollte womit \
+worden wurde wurden zu zum zur zwischen";
+
+const FRENCH: &str = "ai ainsi alors as au aucun aussi autre autres aux avait avant avec avez avoir avons c'est car ce ceci cela celle \
+celui ces cet cette ceux chez comme comment dans de des donc dont du elle elles en encore entre es est est-ce et étaient était été être eu \
+eux fait faire faut fut il ils j'ai je la là laquelle le lequel les lesquels leur leurs lui ma mais me même mes moi mon ne ni nos notre nous on ont \
+ou où par parce pas pendant peut plus pour pourquoi qu'est-ce qu'il quand que quel quelle quelles quels qui quoi sa sans se sera ses si \
+son sont sous suis sur ta te tes toi ton tous tout toute toutes très tu un une vers vos votre vous y";
+
+const SPANISH: &str = "a ahora al algo algún alguna antes aquel aquella aquí así aún aunque bajo cada como cómo con contra cual cuál cuáles \
+cuando cuándo cuánto cuántos de debe del desde dónde donde durante e el él ella ellas ellos en entre era eran eres es esa ese eso esos esta está \
+estaba están estar estas este esto estos fue fueron ha había han has hasta hay he hemos hizo la las le les lo los más me mi mis mucho muy \
+nada ni no nos nosotros nuestra nuestro o os otra otro otros para pero por porque qué que quién quien se sea ser si sí sido sin sobre son \
+su sus también tanto te tiene tienen todo todos tu tú tus un una uno unos usted y ya yo";
+
+const PORTUGUESE: &str = "a agora ainda algo algum alguma antes ao aos aquela aquele aquilo as às até cada com como contra da das de dela \
+dele deles depois desde deve do dos e é ela elas ele eles em entre era eram essa esse esta está estamos estão estar estas estava este estes estou \
+eu fez foi fomos for foram há isso isto já la lhe mais mas me mesmo meu minha muito na não nas nem no nos nós nossa nosso num numa o onde \
+os ou outra outro para pela pelas pelo pelos por porque porquê pra qual quais quando quanto quantos que quê quem se seja sem ser será seu sua suas \
+são só sobre também tem têm teve tinha tudo um uma umas uns você vocês";
+
+const ITALIAN: &str = "a abbiamo agli ai al alla alle allo anche ancora avere aveva c'è che chi ci cioè come con contro cosa cos'è così cui da \
+dagli dai dal dalla dalle degli dei del dell della delle dello di dopo dove dov'è e è ed era erano essere fa fatto fino fra gli ha hai hanno ho i il in io \
+l la le lei li lo loro lui ma me mi mio molto nè ne negli nei nel nella nelle no noi nostra nostro o ogni oppure per perché però più poi \
+prima qual quale quali quando quanto quanti quella quelle quelli quello questa queste questi questo qui se sei senza si sia siamo sono sopra sotto \
+stata stati stato su sua sul sulla suo te ti tra tu tua tuo tutti tutto un una uno vi voi";
+
+const RUSSIAN: &str = "а без бы был была были было быть в вам вас весь во вот все всё всех вы где да для до его ее её ей если есть еще ещё же за \
+зачем здесь и из или им их к как какая какие какой каком каких когда который которая которые кто куда ли лучше мне мы на над надо нам нас \
+наш не него нее неё нет ни но ну о об один он она они оно от очень по под после потом потому почему при про с сам свой себя сейчас со так также \
+такой там те тем теперь то того тоже только том тот ту ты у уже чего чем через что чтобы чтоб эта эти это этого этой этом этот я";
+
+const DUTCH: &str = "aan al als bij dan dat de deze die dit doen door dus een en er geen had hadden hebben hebt heb heeft hem het hier hij hoe hun ik in is ja \
+je jij jouw kan kunnen maar me meer met mij mijn moet moeten na naar niet niets nog nu of om omdat onder ons onze ook op over te tegen tot u uit uw van \
+vanaf veel voor waar waarom wanneer want waren was wat we wel welk welke werd werden wie wij wil worden wordt zal ze zelf zich zij zijn zo zonder zou";
+
+/// For each word, whether it is a function word in the most likely languages of the question.
+pub(super) fn are_function_words(words: &[&str]) -> Vec<bool> {
+    let has = |language: &str, word: &str| language.split(' ').any(|known| known == word);
+    let counts = LANGUAGES.map(|language| words.iter().filter(|word| has(language, word)).count());
+    let most = counts.iter().copied().max().unwrap_or_default();
+    let likely: Vec<&str> =
+        LANGUAGES.into_iter().zip(counts).filter(|(_, count)| *count == most).map(|(language, _)| language).collect();
+    words.iter().map(|word| likely.iter().any(|language| has(language, word))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(question: &str, significant: &str) {
+        let words: Vec<&str> = question.split(' ').collect();
+        let are_ignored = are_function_words(&words);
+        let left: Vec<&str> =
+            words.iter().zip(are_ignored).filter(|(_, is_ignored)| !is_ignored).map(|(word, _)| *word).collect();
+        assert_eq!(left.join(" "), significant, "{question}");
+    }
+
+    #[test]
+    fn function_words_are_ignored() {
+        check("what did we change in the parser", "change parser");
+        check("why did the process die", "process die");
+        check("warum ist die migration von hand", "migration hand");
+        check("pourquoi est-ce que les liens ne sont pas corrects", "liens corrects");
+        check("por qué falla la prueba", "falla prueba");
+        check("onde está o ficheiro", "ficheiro");
+        check("dove sono i test", "test");
+        check("где лежит файл", "лежит файл");
+        check("waarom werkt het niet", "werkt");
+    }
 }

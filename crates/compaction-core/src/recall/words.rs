@@ -48,7 +48,7 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// Visits each word of `text` with its start in bytes. With `is_json` a backslash and the letter behind
+/// Visits each word of `text` with its start in bytes. With `is_json` a backslash and the letter after
 /// it are one escaped character.
 pub(super) fn for_each_word<'a>(text: &'a str, is_json: bool, mut visit: impl FnMut(usize, Word<'a>)) {
     let bytes = text.as_bytes();
@@ -200,7 +200,7 @@ fn is_border(last: char, next: char) -> bool {
     (last.is_lowercase() && next.is_uppercase()) || last.is_numeric() != next.is_numeric()
 }
 
-/// Whether a capital letter ends a run of capitals in front of a word: the `L` of `HTMLParser`.
+/// Whether a capital letter ends a run of capitals before a word: the `L` of `HTMLParser`.
 fn is_last_capital(text: &str, end: usize, character: char) -> bool {
     let mut following = text[end..].chars();
     character.is_uppercase()

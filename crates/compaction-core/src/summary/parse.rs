@@ -1,8 +1,8 @@
 //! Parses summaries of any layout.
 
 use super::files::split_file_blocks;
-use super::headings::{HeadingLine, Section, heading_of};
-use super::parts::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER};
+use super::{HeadingLine, Section, heading_of};
+use super::{NO_PRIOR_HISTORY, TURN_CONTEXT_MARKER};
 use super::{NONE, OtherSection, Sections, SummaryDocument};
 use crate::entry::FileLists;
 
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> SummaryDocument {
     }
 }
 
-/// Removes the rule in front of the marker of a turn's context.
+/// Removes the rule before the marker of a turn's context.
 fn without_rule<'a, 'b>(part: &'a [&'b str]) -> &'a [&'b str] {
     let end = part.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
     match part[..end].split_last() {

@@ -15,7 +15,7 @@ const UNITS: usize = 2_000;
 const LONGEST_LINE: usize = 120;
 /// Maximum UTF-16 units of a result that is an error message. Files with the same beginning are longer.
 const LONGEST_ERROR: usize = 1_500;
-/// Beginnings of lines with an exit code, behind brackets.
+/// Beginnings of lines with an exit code, after brackets.
 const STARTS: &[&str] = &[
     "exit",
     "exited",
@@ -36,7 +36,7 @@ const STARTS: &[&str] = &[
     "completed with exit",
     "failed with exit",
 ];
-/// Text directly in front of an exit code.
+/// Text directly before an exit code.
 const PHRASES: &[&str] = &[
     "exit code",
     "exit_code",
@@ -86,8 +86,8 @@ pub fn printed_text(output: &str) -> Cow<'_, str> {
     printed.unwrap_or(Cow::Borrowed(output))
 }
 
-/// The files of a call that did `action`. `failed` is what [`has_failed`] says of its result. Files of a failed
-/// call do not count, nor do files that a command line could not read or write.
+/// The files of a call that did `action`. `has_failed` calls [`has_failed`] for its result. Files of a failed call
+/// do not count, nor do files that a command line could not read or write.
 ///
 /// A file that only a command line or a result names gets the spelling of the same file in `known`:
 /// agents that pass `/work/src/a.rs` to their tools write `src/a.rs` in their commands.
@@ -124,16 +124,15 @@ fn is_end(path: &str, end: &str) -> bool {
     end.contains('/') && path.strip_suffix(end).is_some_and(|directory| directory.ends_with('/'))
 }
 
-/// Whether a result says that `path` could not be read or written, whatever the rest of the command
-/// did.
+/// Whether a result says that `path` could not be read or written. The rest of the command may have succeeded.
 fn denies_file(output: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_missing = |line: &str| {
         let lower = line.to_lowercase();
         MISSING.iter().any(|missing| lower.contains(missing))
     };
-    let tells = |line: &str| line.contains(name) && is_missing(line);
-    begins(output, Failing::Refused) || output.contains(name) && output.lines().any(tells)
+    let is_denial = |line: &str| line.contains(name) && is_missing(line);
+    begins(output, Failing::Refused) || output.contains(name) && output.lines().any(is_denial)
 }
 
 /// The file that a result shows, in the form of SWE-agent: `[File: src/a.py (94 lines total)]`.
@@ -248,7 +247,7 @@ fn exit_code(line: &str) -> Option<i64> {
     })
 }
 
-/// The number at the start of `text`, behind punctuation.
+/// The number at the start of `text`, after punctuation.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim_start_matches([' ', ':', '=', '>', '"', '`', '*']);
     let digits = text.strip_prefix('-').unwrap_or(text);

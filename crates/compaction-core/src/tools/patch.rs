@@ -84,7 +84,7 @@ pub fn proposed_edits(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().collect();
     let mut current = None;
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with(SEARCH)) {
-        // A further block of the same file needs no path of its own.
+        // Further blocks of the same file need no path.
         current = lines[at.saturating_sub(PATH_LINES)..at].iter().rev().find_map(|line| path_line(line)).or(current);
         let is_whole =
             lines[at..].iter().find(|next| next.starts_with(REPLACE) || **next != *line && next.starts_with(SEARCH));

@@ -1,6 +1,6 @@
 //! The table of tools (`table.txt`), read once.
 //!
-//! It is a text file and not code, so that anybody who knows another agent's tools can add a row. A
+//! It is a text file and not code, so that people who know the tools of another agent can add a row. A
 //! test reads every row.
 
 use std::collections::HashMap;
@@ -142,7 +142,7 @@ fn without_version(plain: &str) -> Option<&str> {
     name.strip_suffix('v').filter(|_| name.len() < plain.len())
 }
 
-/// Whether the name has a server in front of the tool.
+/// Whether the name has a server before the tool.
 pub(super) fn has_server(name: &str) -> bool {
     name.starts_with("mcp_") || name.contains("__") || name.contains(SERVER_MARKS)
 }
@@ -219,7 +219,7 @@ mod tests {
             assert!(is_read, "{line}");
             if let ("tools", Some(kind)) = (section, kind(cells[0])) {
                 for name in cells[2].split(',') {
-                    assert_eq!(tools.insert(plain(name), kind), None, "{name} stands twice");
+                    assert_eq!(tools.insert(plain(name), kind), None, "{name} occurs twice");
                 }
             }
         }

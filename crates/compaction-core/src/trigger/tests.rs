@@ -6,14 +6,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::entry::Entry;
 
-mod attempts;
 mod gauges;
-mod recoveries;
 
 const MODEL: TriggerModel<'static> =
     TriggerModel { provider: "p", id: "m", context_window: 100_000, max_output_tokens: None, room: None };
 
-/// A session that grows line by line; every entry follows the one before and has its own second.
+/// A session that grows line by line. Each entry follows the previous one and is one second later.
 #[derive(Default)]
 struct Session(Vec<Arc<Entry>>);
 
@@ -118,7 +116,7 @@ fn the_threshold_is_strict() {
 
 #[test]
 fn tool_results_after_the_answer_count() {
-    // The loop must be stopped between turns. The message is the one that is stored.
+    // The loop must stop between turns. The message is the stored one.
     let call = answer("toolUse", "\"totalTokens\":80000", "", 1);
     let session = Session::default().user(1).message(&call).user(3_700);
     let expected = || expect!["Compact Some(Threshold) retry=false tokens=83700 threshold=83616 skipped=None"];
@@ -167,7 +165,7 @@ fn a_completed_answer_is_not_asked_for_again() {
     let session = Session::default().user(1);
     let over = "\"input\":1,\"cacheRead\":100000,\"output\":5";
     let finished = || expect!["Compact Some(Overflow) retry=false tokens=100006 threshold=83616 skipped=None"];
-    // An answer that calls tools is one like any other: what they did would be done twice.
+    // An answer with tool calls is no exception: its calls would run twice.
     for stop_reason in ["stop", "toolUse", "refusal"] {
         check_after(&session, &answer(stop_reason, over, "", 50), as_it_is, finished());
     }
@@ -214,14 +212,14 @@ fn another_models_overflow_is_ignored() {
 
 #[test]
 fn a_message_older_than_the_compaction_is_ignored() {
-    // It was kept, and its usage tells of the context as it was before.
+    // It was kept, and its usage describes the earlier context.
     let old = answer("stop", "\"totalTokens\":95000,\"input\":150000", "", 1);
     let session = Session::default().user(1).message(&old).compaction("1").user(10);
     let expected =
         || expect![[r#"None None retry=false tokens=11 threshold=83616 skipped=Some("olderThanCompaction")"#]];
     check_after(&session, &old, as_it_is, expected());
     check_before(&session, as_it_is, expected());
-    // The same by the clock, for a message that is on no branch; the same millisecond is older.
+    // Time decides for a message that is on no branch. The same millisecond counts as older.
     let stray = |second| answer("stop", "\"totalTokens\":95000", ",\"errorMessage\":\"x\"", second);
     check_after(&session, &stray(2), as_it_is, expected());
     check_after(
@@ -268,7 +266,7 @@ fn an_aborted_answer_counts_before_a_prompt_only() {
 
 #[test]
 fn errors_without_usage_are_judged_by_the_last_trusted_usage() {
-    // A rate limit is no overflow, but the context is large all the same.
+    // A rate limit is no overflow, but the context is over the threshold.
     let session = Session::default().user(1).message(&answer("stop", "\"totalTokens\":83000", "", 1)).user(700);
     check_after(
         &session,
@@ -319,7 +317,7 @@ fn what_a_provider_names_goes_before_the_window() {
         as_it_is,
         expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
     );
-    // One number for the whole request: what it has over the context is no room.
+    // One number for the whole request: the part beyond the context is not room.
     let refused = "maximum context length is 64000 tokens. However, you requested 65000 tokens";
     check_after(
         &session,
@@ -327,7 +325,7 @@ fn what_a_provider_names_goes_before_the_window() {
         as_it_is,
         expect!["Compact Some(Overflow) retry=true tokens=45000 threshold=27616 skipped=None"],
     );
-    // Without numbers there is less room than the context took; half of it is enough.
+    // Without numbers the room is smaller than the context, so half of the context is kept.
     check_after(
         &session,
         &error("Input is too long for requested model."),
@@ -375,7 +373,7 @@ fn an_answer_to_a_part_of_the_context_shows_what_is_read() {
         as_it_is,
         expect!["Compact Some(Overflow) retry=false tokens=8197 threshold=6144 skipped=None"],
     );
-    // Counts that may be of the whole, and those of a cache that held the rest.
+    // Counts of a whole prompt, and counts without the cached part.
     for tokens in [18_000, 300] {
         let projection = session.projection();
         let message = Message::from_json(&read(tokens)).expect("the message is made here");
@@ -469,8 +467,182 @@ proptest! {
             prop_assert_eq!(limits.threshold, window - limits.reserve_tokens);
         }
         prop_assert!(limits.reserve_tokens <= reserve_tokens && limits.keep_recent_tokens <= keep_recent_tokens);
-        // What a compaction leaves lies under the threshold.
+        // The result of a compaction is under the threshold.
         let summary = u128::from(limits.reserve_tokens) * 4 / 5;
         prop_assert!(summary + u128::from(limits.keep_recent_tokens) <= u128::from(limits.threshold));
     }
+}
+
+fn calling(stop_reason: &str, ids: &[&str]) -> String {
+    let call = |id: &&str| format!(r#"{{"type":"toolCall","id":"{id}","name":"read","arguments":{{}}}}"#);
+    let calls = ids.iter().map(call).collect::<Vec<_>>().join(",");
+    answer(stop_reason, "", "", 1).replace(r#""content":[]"#, &format!(r#""content":[{calls}]"#))
+}
+
+fn result(id: &str) -> String {
+    format!(r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"read","content":[],"isError":false}}"#)
+}
+
+impl Session {
+    fn says(self, messages: &[&str]) -> Self {
+        messages.iter().fold(self, |session, message| session.message(message))
+    }
+
+    fn hides(self, target: &str) -> Self {
+        self.entry("context_edit", &format!(r#""targetId":"{target}","replacement":null"#))
+    }
+}
+
+#[test]
+fn an_attempt_is_an_answer_with_the_results_of_its_calls() {
+    let check = |messages: &[&str], expected: &[&str]| {
+        let projection = Session::default().user(1).says(messages).projection();
+        let found: Vec<String> =
+            attempt(&projection, &EntryId::new("1")).iter().map(|id| id.as_str().to_owned()).collect();
+        assert_eq!(found, expected, "{messages:?}");
+    };
+    let cut = calling("length", &["a", "b"]);
+    let user = r#"{"role":"user","content":"go on"}"#;
+    check(&[&cut], &["1"]);
+    check(&[&cut, &result("a"), &result("c"), &result("b")], &["1", "2", "4"]);
+    check(&[&cut, user, &result("b")], &["1", "3"]);
+    // The id is reused, so the later result belongs to another attempt.
+    check(&[&cut, &result("b"), &calling("toolUse", &["a"]), &result("a")], &["1", "2"]);
+    check(&[], &[]);
+}
+
+#[test]
+fn the_last_answer_is_the_last_one_that_is_seen() {
+    let check = |session: &Session, expected: Option<&str>| {
+        let projection = session.projection();
+        assert_eq!(last_answer(&projection).map(EntryId::as_str), expected);
+    };
+    check(&Session::default().user(1), None);
+    let session = Session::default().user(1).says(&[&calling("stop", &[]), &calling("length", &["a"]), &result("a")]);
+    check(&session, Some("2"));
+    check(&session.hides("2"), Some("1"));
+}
+
+/// docs/triggers.md, "Recovery".
+#[test]
+fn work_is_unfinished_after_a_result_and_after_a_cut() {
+    let check = |session: &Session, expected: bool| {
+        let projection = session.projection();
+        let last = projection.messages().last().map(|message| message.raw().get().to_owned());
+        assert_eq!(is_unfinished(&projection), expected, "{last:?}");
+    };
+    let session = || Session::default().user(1);
+    check(&Session::default(), false);
+    check(&session(), false);
+    check(&session().says(&[&calling("stop", &[])]), false);
+    check(&session().says(&[&calling("error", &[])]), false);
+    check(&session().says(&[&calling("toolUse", &["a"])]), false);
+    check(&session().says(&[&calling("length", &["a"])]), true);
+    check(&session().says(&[&calling("toolUse", &["a"]), &result("a")]), true);
+    check(&session().says(&[&calling("toolUse", &["a"]), &result("a")]).user(1), false);
+    // A compaction precedes the entries that it kept, and an edit contributes no message.
+    check(&session().says(&[&calling("toolUse", &["a"]), &result("a")]).compaction("1"), true);
+    check(&session().says(&[&calling("length", &[])]).hides("1"), false);
+}
+
+const CUT: &str = "\"input\":99000,\"output\":0";
+
+impl Session {
+    fn compaction_for(self, reason: &str) -> Self {
+        let details = format!("{{\"compactd\":{{\"reason\":\"{reason}\"}}}}");
+        self.entry(
+            "compaction",
+            &format!("\"summary\":\"s\",\"firstKeptEntryId\":\"0\",\"tokensBefore\":9,\"details\":{details}"),
+        )
+    }
+}
+
+/// Checks the decision for `overflowing`: a compaction, or the advice to the person. It must be the same before and
+/// after the message is stored.
+fn check_recovery(session: impl Fn() -> Session, overflowing: &str, failed: Option<&str>, expected: &str) {
+    let message = Message::from_json(overflowing).expect("the message is made here");
+    let failed = failed.map(EntryId::new);
+    for (session, given) in [
+        (session(), Some(&message)),
+        (session().message(overflowing), Some(&message)),
+        (session().message(overflowing), None),
+    ] {
+        let projection = session.projection();
+        let decision =
+            check_compaction(&TriggerInput { failed_recovery: failed.as_ref(), ..input(&projection, given) });
+        let found = match decision.action {
+            TriggerAction::Compact => format!("compact, retry={}", decision.will_retry),
+            TriggerAction::None => {
+                assert_eq!(decision.skipped, Some("overflowRecoveryTried"));
+                decision.advice.unwrap_or_default().split(": ").next().unwrap_or_default().to_owned()
+            }
+        };
+        assert_eq!(found, expected, "stored: {}, given: {}", session.0.len(), given.is_some());
+    }
+}
+
+const STILL: &str = "the context is still too large for the model after one compaction";
+const CUT_AGAIN: &str = "the answer was cut off once more after one compaction, since the window was full";
+const FAILED: &str = "the context is too large for the model and compacting it did not succeed";
+
+#[test]
+fn an_overflow_after_a_recovery_is_reported() {
+    let recovered = |reason: &'static str| move || Session::default().user(1).compaction_for(reason);
+    let over = answer("toolUse", "\"input\":100001,\"output\":5", "", 50);
+    for reason in ["overflow", "manual"] {
+        check_recovery(recovered(reason), &error(OVERFLOW_TEXT), None, STILL);
+        check_recovery(recovered(reason), &answer("length", CUT, "", 50), None, CUT_AGAIN);
+        check_recovery(recovered(reason), &over, None, STILL);
+    }
+    // A compaction for the threshold is no recovery.
+    check_recovery(recovered("threshold"), &error(OVERFLOW_TEXT), None, "compact, retry=true");
+    check_recovery(recovered("threshold"), &answer("length", CUT, "", 50), None, "compact, retry=true");
+    check_recovery(recovered("threshold"), &over, None, "compact, retry=false");
+}
+
+#[test]
+fn several_failures_in_a_row_are_one() {
+    let failures = [
+        error(OVERFLOW_TEXT),
+        answer("length", CUT, "", 50),
+        answer("stop", "\"input\":100001,\"output\":5", "", 50),
+        answer("aborted", "", "", 50),
+        error("500 internal error"),
+    ];
+    for failure in &failures {
+        let session = || Session::default().user(1).compaction_for("overflow").message(failure);
+        check_recovery(session, &error(OVERFLOW_TEXT), None, STILL);
+        check_recovery(session, &answer("length", CUT, "", 50), None, CUT_AGAIN);
+    }
+}
+
+#[test]
+fn a_new_request_or_an_answer_that_came_through_gives_another_try() {
+    let check = |session: &dyn Fn() -> Session| {
+        check_recovery(session, &error(OVERFLOW_TEXT), None, "compact, retry=true");
+        check_recovery(session, &answer("length", CUT, "", 50), None, "compact, retry=true");
+    };
+    check(&|| Session::default().user(1).compaction_for("overflow").user(1));
+    for fitting in [
+        answer("stop", "\"input\":5000", "", 50),
+        answer("toolUse", "\"input\":5000", "", 50),
+        answer("length", "\"input\":5000,\"output\":4000", "", 50),
+        // Another model may accept a context that is too large for this one.
+        answer("stop", "\"input\":150000", "", 50).replace(r#""model":"m""#, r#""model":"large""#),
+    ] {
+        check(&|| Session::default().user(1).compaction_for("overflow").message(&fitting));
+    }
+}
+
+#[test]
+fn a_recovery_that_failed_was_tried() {
+    let session = || Session::default().user(1).message(&error(OVERFLOW_TEXT));
+    check_recovery(session, &error(OVERFLOW_TEXT), None, "compact, retry=true");
+    check_recovery(session, &error(OVERFLOW_TEXT), Some("1"), FAILED);
+    check_recovery(session, &answer("length", CUT, "", 50), Some("1"), FAILED);
+    check_recovery(|| session().user(1), &error(OVERFLOW_TEXT), Some("1"), "compact, retry=true");
+    let fitting = answer("stop", "\"input\":5000", "", 50);
+    check_recovery(|| session().message(&fitting), &error(OVERFLOW_TEXT), Some("1"), "compact, retry=true");
+    // The answer is on another branch, or no longer in the context.
+    check_recovery(session, &error(OVERFLOW_TEXT), Some("elsewhere"), "compact, retry=true");
 }

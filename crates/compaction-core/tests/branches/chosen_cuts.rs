@@ -1,4 +1,4 @@
-//! Cuts that a caller chose: which are taken, and what they promise.
+//! Cuts that a caller chose: which ones are accepted, and what they guarantee.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,13 +37,13 @@ fn a_caller_may_cut_where_any_cut_may_be() {
     check(WORK, "5", expect!["keeps from 5; history: 0 1 2 3; turn prefix: "]);
     check(WORK, "3", expect!["keeps from 3; history: ; turn prefix: 0 1 2"]);
     check(WORK, "6", expect!["keeps from 6; history: 0 1 2 3; turn prefix: 5"]);
-    // What stands before a message may be named for it.
+    // An entry without a message may stand for the message after it.
     check(WORK, "4", expect!["keeps from 4; history: ; turn prefix: 0 1 2 3"]);
 }
 
 #[test]
 fn what_is_no_cut_is_refused() {
-    check(WORK, "2", expect!["keep from 2: what is kept cannot begin with a tool result"]);
+    check(WORK, "2", expect!["keep from 2: the kept entries cannot begin with a tool result"]);
     check(WORK, "x", expect!["keep from x: it is not among the entries that follow the last compaction's summary"]);
     check(
         WORK,
@@ -55,14 +55,14 @@ fn what_is_no_cut_is_refused() {
     check(
         "user 1\nassistant 1 calls a\nuser 2\nresult a 1\nuser 3",
         "2",
-        expect!["keep from 2: a tool call before it has its result at or behind it"],
+        expect!["keep from 2: a tool call before it has its result at or after it"],
     );
     check(
         "user 1\nassistant 1 calls a b\nresult b 2\nlabel\nuser 3",
         "3",
-        expect!["keep from 3: the result of tool call a before it has not come"],
+        expect!["keep from 3: the result of tool call a before it has not arrived"],
     );
-    check("user 1\nsystem 2\nuser 3", "1", expect!["keep from 1: what is kept cannot begin with a system message"]);
+    check("user 1\nsystem 2\nuser 3", "1", expect!["keep from 1: the kept entries cannot begin with a system message"]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_writer_of_summaries_may_cut_before_a_call_that_waits() {
 
 #[test]
 fn a_result_that_came_meanwhile_is_noticed() {
-    // Prepared at entry 4, where nothing waited.
+    // Prepared at entry 4, where no call was pending.
     let entries = branch("user 1\nassistant 1 calls a b\nuser 2\nassistant 1 calls c\nresult c 2\nresult a 2");
     let check = |first_kept: &str, leaf: &str, expected: Option<&str>| {
         let (first_kept, leaf) = (EntryId::new(first_kept), EntryId::new(leaf));
@@ -101,7 +101,7 @@ fn a_result_that_came_meanwhile_is_noticed() {
 }
 
 #[test]
-fn a_second_cut_lies_behind_the_first() {
+fn a_second_cut_follows_the_first() {
     let text = "user 5\nassistant 5\nuser 5\nassistant 5\ncompaction keeps 2\nuser 5\nassistant 5";
     check(text, "1", expect!["keep from 1: it is not among the entries that follow the last compaction's summary"]);
     check(text, "4", expect!["keep from 4: it is not among the entries that follow the last compaction's summary"]);
@@ -144,6 +144,6 @@ proptest! {
         };
         let chosen = &found.first_kept_entry_id;
         let again = Preparation::at(&context, leaf(&entries), chosen, settings(keep), &Default::default());
-        prop_assert_eq!(format!("{found:?}"), format!("{:?}", again.expect("the cut is one")));
+        prop_assert_eq!(format!("{found:?}"), format!("{:?}", again.expect("the cut is valid")));
     }
 }

@@ -1,4 +1,4 @@
-//! Branches written as short lines, so that a test reads like the conversation that it is about.
+//! Branches as short lines, so that a test reads like its conversation.
 //!
 //! `user 8`, `assistant 4 calls a b`, `result a 12`, `bash 3`, `custom 2`, `system 5`, `label`,
 //! `level high`, `model p/m`, `hide 2`, `rewrite 2 5`, `branch 6`, `compaction keeps 3`,
@@ -13,7 +13,7 @@ use compaction_core::entry::{Entry, EntryHeader, EntryId, iso_timestamp};
 use compaction_core::json::RawObject;
 use compaction_core::projection::{Branch, PathState, Projection};
 
-/// Reads a branch, one entry a line; the first line is the root.
+/// Reads a branch with one entry per line. The first line is the root.
 pub(crate) fn branch(text: &str) -> Vec<Arc<Entry>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.enumerate().map(|(position, line)| Arc::new(entry(position, line))).collect()
@@ -40,7 +40,7 @@ pub(crate) fn carrying(entry: &Entry, state: &PathState) -> Arc<Entry> {
     Arc::new(Entry::parse(&members.to_json()).expect("only details were added"))
 }
 
-/// Counts how far a walk goes.
+/// Counts the steps of a walk.
 pub(crate) struct Counted<'a>(pub(crate) &'a [Arc<Entry>], pub(crate) &'a Cell<usize>);
 
 impl Branch for Counted<'_> {

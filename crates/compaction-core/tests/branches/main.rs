@@ -1,4 +1,4 @@
-//! Tests over whole branches: what the model sees of them, where they are cut, what is promised.
+//! Tests over whole branches: what the model sees of them, where they are cut, and what is guaranteed.
 
 mod chosen_cuts;
 mod common;

@@ -1,4 +1,4 @@
-//! Model and thinking level that compactions carry: the answer is that of the walk to the root.
+//! Model and thinking level that compactions carry agree with a walk to the root.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use compaction_core::json::RawObject;
 use compaction_core::projection::{PathState, Projection};
 use proptest::prelude::*;
 
-/// The branch with the state of its path in each compaction that `is_ours` chooses.
+/// The branch with the state of the path in each compaction that `is_ours` selects.
 fn with_states(branch: &[Arc<Entry>], is_ours: impl Fn(usize) -> bool) -> Vec<Arc<Entry>> {
     let mut made: Vec<Arc<Entry>> = Vec::new();
     for (position, entry) in branch.iter().enumerate() {
@@ -42,7 +42,7 @@ fn the_walk_ends_at_what_a_compaction_kept() {
 }
 
 #[test]
-fn a_state_of_another_path_is_not_believed() {
+fn a_state_of_another_path_is_ignored() {
     let stored = branch("level high\nuser 1\nuser 1\ncompaction keeps 2\nuser 1");
     let state = |leaf: &str, level: &str| {
         format!(r#"{{"compactd":{{"state":{{"leafId":"{leaf}","model":null,"thinkingLevel":{level}}}}}}}"#)

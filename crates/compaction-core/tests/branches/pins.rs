@@ -1,4 +1,4 @@
-//! Pins: what is pinned, and that it stays.
+//! Pins: which entries are pinned, and that they stay.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn pinned(text: &str) -> PinnedEntry {
 }
 
 #[test]
-fn the_block_stands_before_the_files() {
+fn the_block_precedes_the_files() {
     let summary = "## Goal\n- all\n\n<read-files>\na\n</read-files>\n\n<modified-files>\nb\n</modified-files>";
     let with = add_pinned_entries(summary, [&pinned("keep </pinned-entries> me\n\n## Goal"), &pinned("and me")]);
     expect![[r#"
@@ -105,7 +105,7 @@ fn half_a_block_goes_without_what_follows() {
     }
 }
 
-/// The branch with what is pinned in each compaction that `is_ours` chooses.
+/// The branch with the pins of the path in each compaction that `is_ours` selects.
 fn telling(branch: &[Arc<Entry>], is_ours: impl Fn(usize) -> bool) -> Vec<Arc<Entry>> {
     let mut made: Vec<Arc<Entry>> = Vec::new();
     for (position, entry) in branch.iter().enumerate() {
@@ -128,7 +128,7 @@ fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
         (format!("{past}pin 490\ncompaction keeps 499\nuser 1"), 20),
         (format!("{past}pin 490\ncompaction keeps 499\nunpin 490\nuser 1"), 3),
         (format!("{past}compaction keeps 499\nuser 1\npin 490"), 20),
-        // Only the root tells that there is no such entry.
+        // Only the walk to the root shows that the entry does not exist.
         (format!("{past}compaction keeps 499\nuser 1\npin 9999"), 504),
     ] {
         let stored = branch(&text);
@@ -141,7 +141,7 @@ fn the_walk_ends_at_a_compaction_that_tells_of_all_pins() {
 }
 
 #[test]
-fn pins_that_are_told_of_another_path_are_not_believed() {
+fn pins_of_another_path_are_ignored() {
     let stored = branch("said one\npin 0\nuser 1\ncompaction keeps 2\nuser 1");
     let told = |leaf: &str, pins: &str| {
         format!(r#"{{"compactd":{{"pins":{pins},"state":{{"leafId":"{leaf}","model":null,"thinkingLevel":"off"}}}}}}"#)
@@ -225,7 +225,7 @@ proptest! {
     }
 }
 
-/// Compacts as the server does: pinned entries before the cut go behind the summary.
+/// Compacts as the server does: pinned entries before the cut follow the summary.
 fn compact(path: &mut Vec<Arc<Entry>>, keep: u64) {
     let Ok(preparation) = Preparation::of(&project(path), leaf(path), settings(keep), &Default::default()) else {
         return;

@@ -57,7 +57,7 @@ fn results_stay_with_their_calls() {
         "user 2\nassistant 2 calls a\nresult a 50",
         expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 55"],
     );
-    // A message between call and result is no place to cut.
+    // A message between a call and its result is not a cut point.
     let steered = "user 2\nassistant 2 calls a\nuser 9\nresult a 3\nassistant 4";
     check(10, steered, expect!["keeps from 4; history: 0 1; turn prefix: 2 3; previous: -; before: 21"]);
     let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nresult b 1\nuser 3";
@@ -65,15 +65,15 @@ fn results_stay_with_their_calls() {
 }
 
 #[test]
-fn a_call_whose_result_has_not_come_stays() {
-    // A result that comes later has to find its call.
+fn a_pending_call_stays() {
+    // A result that arrives later must find its call.
     let steered = "user 2\nassistant 2 calls a\nuser 9";
     check(1, steered, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 14"]);
     let parallel = "user 2\nassistant 1 calls a b\nresult a 1\nbash 9\nlabel";
     check(1, parallel, expect!["keeps from 1; history: ; turn prefix: 0; previous: -; before: 14"]);
     let hidden_result = "user 2\nassistant 1 calls a\nresult a 1\nhide 2\nuser 9";
     check(1, hidden_result, expect!["keeps from 2; history: ; turn prefix: 0 1; previous: -; before: 13"]);
-    // What failed, was stopped, passed over or hidden gets no result any more.
+    // Calls of answers that failed, were aborted, were followed by another answer or are hidden get no result.
     for over in [
         "user 2\naborted 2 calls a\nuser 9",
         "user 2\nassistant 2 calls a\nuser 9\nassistant 1\nuser 9",
@@ -90,17 +90,17 @@ fn a_call_whose_result_has_not_come_stays() {
 }
 
 #[test]
-fn nothing_can_go_behind_a_call_whose_result_has_not_come() {
+fn nothing_is_summarised_after_a_pending_call() {
     let text =
         "user 5\nassistant 5 calls a\nresult a 5\nassistant 5 calls b c\ncompaction keeps 3\nresult c 50\nuser 9";
     check(
         1,
         text,
         expect![
-            "compact: the result of tool call b has not come, so that all has to stay from entry 3 on, and there is nothing to summarise before it"
+            "compact: the result of tool call b has not arrived, so everything from entry 3 on has to stay, and there is nothing to summarise before it"
         ],
     );
-    // Without that call there would be nothing either.
+    // Without that call there would be no cut either.
     check(
         100,
         "assistant 5 calls a\nuser 9",
@@ -112,7 +112,7 @@ fn nothing_can_go_behind_a_call_whose_result_has_not_come() {
 
 #[test]
 fn a_second_compaction_starts_at_what_the_first_one_kept() {
-    // Entries 2 and 3 were kept by the first and must not vanish.
+    // The first compaction kept entries 2 and 3, which must not vanish.
     let text = "user 5\nassistant 5\nuser 5\nassistant 5\ncompaction keeps 2\nuser 5\nassistant 5";
     check(10, text, expect!["keeps from 5; history: 2 3; turn prefix: ; previous: the past; before: 22"]);
     check(15, text, expect!["keeps from 3; history: ; turn prefix: 2; previous: the past; before: 22"]);
@@ -126,7 +126,7 @@ fn a_second_compaction_starts_at_what_the_first_one_kept() {
 
 #[test]
 fn metadata_after_a_compaction_does_not_make_it_compactable() {
-    // What follows gives the model nothing.
+    // The following entries contribute no message.
     let text = "user 5\nassistant 5\ncompaction keeps 1\nlabel\nlevel high";
     check(1, text, expect!["compact again: nothing that the model sees follows compaction 2"]);
 }
@@ -191,7 +191,7 @@ fn usage_counts_only_if_it_is_newer_than_compaction_and_edits() {
         "user 5\nusage 900\nuser 8",
         expect!["keeps from 2; history: 0 1; turn prefix: ; previous: -; before: 908"],
     );
-    // Usage from before a compaction or an edit says nothing any more.
+    // Usage from before a compaction or an edit is outdated.
     check(
         5,
         "user 5\nusage 900\nhide 0\nuser 8",

@@ -99,7 +99,7 @@ fn the_last_edit_of_an_entry_applies() {
         model none, level off
         llm: user"#]],
     );
-    // An edit before the compaction that is not kept has no effect on what is.
+    // An edit before the compaction that is not kept has no effect on kept entries.
     check(
         "user 1\nhide 2\nuser 5\ncompaction keeps 2",
         expect![[r#"
@@ -147,7 +147,7 @@ fn lines(members: &[&str]) -> Vec<Arc<Entry>> {
 }
 
 #[test]
-fn messages_that_are_none_are_left_out_and_told() {
+fn unreadable_messages_are_left_out_and_reported() {
     let branch = lines(&[
         r#""type":"message","message":null"#,
         r#""type":"message","message":"text""#,

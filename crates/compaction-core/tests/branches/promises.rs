@@ -1,4 +1,4 @@
-//! The promises, over random branches: no message vanishes, no pair is parted, it always ends.
+//! Guarantees over random branches: no message vanishes, no pair is separated, and every compaction ends.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn pending_calls(context: &Projection) -> Vec<String> {
     calls.filter(|call| !answered.contains(call)).map(str::to_owned).collect()
 }
 
-/// A random branch, its context, and a compaction of it at its end; `None` where nothing can go.
+/// A random branch, its context, and a compaction of it at its end; `None` if nothing can be summarised.
 fn compacted(lines: &[String], keep: u64) -> Option<(Projection, Preparation, Vec<Arc<Entry>>)> {
     let mut entries = branch(&lines.join("\n"));
     let before = project(&entries);
@@ -88,8 +88,8 @@ proptest! {
         let mut accounted: Vec<String> =
             summarised.map(|prepared| prepared.message.raw().get().to_owned()).collect();
         accounted.extend(conversation(&project(&after)));
-        // An edit that was summarised away would show its target again; hence the cut keeps edits
-        // of kept entries, as they lie after them, and the texts agree.
+        // A summarised edit would show its target again. Edits follow their targets, so a cut keeps the edits of
+        // kept entries, and the texts agree.
         prop_assert_eq!(accounted, conversation(&before));
     }
 

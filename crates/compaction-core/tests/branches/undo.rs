@@ -1,11 +1,11 @@
-//! Undoing compactions: the context is as it was, with what came later.
+//! Undoing compactions restores the context and keeps later entries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::common::{branch, entry, project};
 use crate::promises::lines;
-use compaction_core::entry::{Entry, EntryId, new_entry_line};
+use compaction_core::entry::{Entry, EntryId, EntryKind, new_entry_line};
 use compaction_core::json::RawObject;
 use compaction_core::projection::Projection;
 use compaction_core::{tokens, undo};
@@ -41,15 +41,14 @@ fn push(path: &mut Vec<Arc<Entry>>, kind: &str, id: &EntryId, members: &str) {
     path.push(Arc::new(Entry::parse(&line).expect("the tests write whole entries")));
 }
 
-/// The path as if the compaction at `position` had never been, with the ids that it has.
+/// The path without the compaction at `position`, with unchanged ids.
 fn without(path: &[Arc<Entry>], position: usize) -> Vec<Arc<Entry>> {
     let mut path = path.to_vec();
     path.remove(position);
     path
 }
 
-/// Messages without their times: those of an extension and of summaries tell when their entry was
-/// written.
+/// Messages without their times, because messages of extensions and summaries have the time of their entry.
 fn shown(projection: &Projection) -> Vec<String> {
     let messages = projection.messages().map(|message| {
         let mut object = RawObject::parse(message.raw().get()).expect("the tests write whole entries");
@@ -66,11 +65,18 @@ fn members(entry: &Entry) -> Vec<(String, String)> {
     object.iter().filter(|(name, _)| own(name)).map(|(name, json)| (name.to_owned(), json.to_owned())).collect()
 }
 
+/// The position of the compaction to undo on a path (root first): the one with this id, or the last
+/// one. `None` if the path has no such compaction.
+fn find_compaction(path: &[Arc<Entry>], id: Option<&EntryId>) -> Option<usize> {
+    let is_wanted = |entry: &Arc<Entry>| entry.kind() == EntryKind::Compaction && id.is_none_or(|id| id == entry.id());
+    path.iter().rposition(is_wanted)
+}
+
 proptest! {
     #[test]
     fn the_context_is_that_of_the_path_without_the_compaction(lines in lines()) {
         let path = branch(&lines.join("\n"));
-        let Some(position) = undo::find_compaction(&path, None) else { return Ok(()) };
+        let Some(position) = find_compaction(&path, None) else { return Ok(()) };
         prop_assert_eq!(shown(&project(&undone(&path, position))), shown(&project(&without(&path, position))));
     }
 
@@ -78,7 +84,7 @@ proptest! {
     fn copies_differ_in_ids_alone(lines in lines(), which in 0..40usize) {
         let path = branch(&lines.join("\n"));
         let chosen = EntryId::new(which.to_string());
-        let Some(position) = undo::find_compaction(&path, Some(&chosen)) else { return Ok(()) };
+        let Some(position) = find_compaction(&path, Some(&chosen)) else { return Ok(()) };
         let result = undone(&path, position);
         prop_assert!(result.iter().zip(&path[..position]).all(|(a, b)| a.line() == b.line()), "what came before stays");
         for (copy, original) in result[position + 1..].iter().zip(&path[position + 1..]) {
@@ -88,9 +94,9 @@ proptest! {
     }
 
     #[test]
-    fn usage_of_copies_is_not_believed(lines in lines()) {
+    fn usage_of_copies_is_not_trusted(lines in lines()) {
         let path = branch(&lines.join("\n"));
-        let Some(position) = undo::find_compaction(&path, None) else { return Ok(()) };
+        let Some(position) = find_compaction(&path, None) else { return Ok(()) };
         let counted = tokens::context_tokens(&project(&undone(&path, position)));
         let estimated = tokens::context_tokens(&project(&path[..position]));
         prop_assert!(counted.usage_tokens == 0 || counted.usage_tokens == estimated.usage_tokens);
@@ -98,9 +104,9 @@ proptest! {
 }
 
 #[test]
-fn usage_is_believed_behind_copies_that_the_branch_left() {
+fn usage_is_trusted_after_copies_that_the_branch_left() {
     let whole = undone(&branch("user 1\ncompaction keeps 0\nuser 2\nassistant 2\nuser 3\nuser 4\nuser 5"), 1);
-    // The branch goes on after so many copies.
+    // The branch continues after this many copies.
     let check = |copies: usize, expected: u64| {
         let mut path = whole[..2 + copies].to_vec();
         let newest = undo::CopiedDepths::of(&project(&path)).newest();

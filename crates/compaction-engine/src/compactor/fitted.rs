@@ -3,8 +3,7 @@
 use compaction_core::entry::EntryId;
 use compaction_core::preparation::{Preparation, Refusal};
 use compaction_core::projection::Projection;
-use compaction_core::settings::CompactionSettings;
-use compaction_core::trigger::EffectiveLimits;
+use compaction_core::settings::{CompactionSettings, EffectiveLimits};
 
 use super::balance::Measure;
 use crate::session::AgentModel;

@@ -69,7 +69,7 @@ impl SearchQuery {
     /// fewer than three words, and where a phrase must occur.
     pub fn loosened(&self) -> Option<Self> {
         let question = RecallQuery::parse(self.words.as_ref()?).filter(RecallQuery::is_sentence)?;
-        let terms = question.matter().map(Term::new).collect();
+        let terms = question.significant_words().map(Term::new).collect();
         Some(Self { terms, question: Some(Arc::new(question)), words: None, escape: self.escape.clone() })
     }
 

@@ -29,7 +29,7 @@ fn items<'a, 'b>(json: &'a Json<'b>, key: &str) -> &'a [Json<'b>] {
     }
 }
 
-/// Tool messages follow the answer with their calls, and every call has one, but for the last answer.
+/// Tool messages follow the answer with their calls. Every call has one, except in the last answer.
 fn open_ai(messages: &[Json<'_>], about: &str) {
     let mut open: HashSet<&str> = HashSet::new();
     for message in messages {
@@ -44,7 +44,7 @@ fn open_ai(messages: &[Json<'_>], about: &str) {
     }
 }
 
-/// Roles alternate, blocks are not blank, and all results stand first in the message behind their calls.
+/// Roles alternate, blocks are not blank, and the message after calls begins with all their results.
 fn anthropic(messages: &[Json<'_>], about: &str) {
     let mut open: HashSet<&str> = HashSet::new();
     let mut last = "";
@@ -69,7 +69,7 @@ fn anthropic(messages: &[Json<'_>], about: &str) {
     }
 }
 
-/// A content has parts, and the responses to all calls of an answer stand in the content behind it.
+/// A content has parts, and the content after an answer has the responses to all its calls.
 fn gemini(messages: &[Json<'_>], about: &str) {
     let count = |message: &Json<'_>, keys: [&str; 2]| {
         items(message, "parts").iter().filter(|part| keys.iter().any(|key| part.get(key).is_some())).count()

@@ -1,4 +1,4 @@
-//! A gauge says what the projection says, whatever was appended.
+//! A gauge agrees with the projection after any appended entry.
 
 use super::*;
 use crate::tokens::{context_tokens, known_context_tokens};
@@ -8,7 +8,7 @@ use crate::tokens::{context_tokens, known_context_tokens};
 enum Step {
     Message(String),
     Entry(&'static str, String),
-    /// Goes on from an entry that many before the leaf.
+    /// Continues from the entry this many before the leaf.
     Branch(usize),
 }
 
@@ -53,7 +53,7 @@ fn other_entry() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What changes what came before it, or what comes after it.
+/// Entries that change earlier or later ones.
 fn upheaval() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0usize..30).prop_map(|kept| {
@@ -83,13 +83,13 @@ impl Session {
         match step {
             Step::Message(message) => self.message(message),
             Step::Entry(kind, members) => self.entry(kind, members),
-            // The path to an earlier entry; ids stay the numbers of their places.
+            // The path to an earlier entry. Ids are the numbers of positions.
             Step::Branch(back) => Self(self.0[..self.0.len().saturating_sub(*back)].to_vec()),
         }
     }
 }
 
-/// The projection and the gauge must say the same of the same context.
+/// The projection and the gauge must agree on the same context.
 fn compare(gauge: &Gauge, projection: &Projection, message: Option<&Message>) -> Result<(), TestCaseError> {
     prop_assert_eq!(gauge.known_tokens(), known_context_tokens(projection));
     let model = TriggerModel { context_window: 1000, ..MODEL };
@@ -100,7 +100,7 @@ fn compare(gauge: &Gauge, projection: &Projection, message: Option<&Message>) ->
         if !gauge.may_be_due(&model, &settings) {
             prop_assert_eq!((decision.action, decision.advice), (TriggerAction::None, None));
         }
-        // What is over the threshold is never passed over, nor looked at without need below it.
+        // A context over the threshold is never missed, and one below it is not checked without need.
         let is_over = enabled && context_tokens(projection).tokens > decision.threshold;
         prop_assert!(!is_over || gauge.may_be_due(&model, &settings));
     }
@@ -135,7 +135,7 @@ proptest! {
             Step::Entry(kind, members) => *kind != "compaction" && *kind != "context_edit" && !members.contains("undo"),
             Step::Branch(_) => false,
         };
-        // Where nothing but plain entries comes, it never has to look again.
+        // Plain entries alone never need a new projection.
         prop_assert!(!steps.iter().all(is_plain) || followed + 1 == steps.len());
     }
 }
@@ -149,6 +149,6 @@ fn a_gauge_follows_its_own_leaf_alone() {
     let grown = gauge.clone().followed_by(&next.0[2]).expect("it follows");
     assert_eq!((grown.known_tokens(), grown.leaf_id().as_str()), (Some(507), "2"));
     assert!(grown.followed_by(&next.0[2]).is_none(), "it is there already");
-    assert!(gauge.followed_by(&next.0[1]).is_none(), "it lies before");
+    assert!(gauge.followed_by(&next.0[1]).is_none(), "it is an earlier entry");
     assert!(Gauge::of(&Session::default().projection()).is_none());
 }
