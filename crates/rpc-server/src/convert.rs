@@ -35,9 +35,14 @@ pub(crate) fn message(message: &Arc<Message>) -> wire::Message {
 
 /// A message that a client sent; `path` names the parameter.
 pub(crate) fn read_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<Message, RpcError> {
+    read_checked_message(message, path).map(|(message, _)| message)
+}
+
+/// As [`read_message`]. Also returns whether the message surely passes the checks of appended messages.
+pub(crate) fn read_checked_message(message: impl Into<Box<RawValue>>, path: &str) -> Result<(Message, bool), RpcError> {
     let message: Box<RawValue> = message.into();
     let is_object = message.get().starts_with('{');
-    Message::from_sent(message).map_err(|_| match is_object {
+    Message::from_sent_checked(message).map_err(|_| match is_object {
         true => RpcError::invalid_params(format!("{path}.role"), "the role: a string"),
         false => RpcError::invalid_params(path, "a message: an object with a string role"),
     })

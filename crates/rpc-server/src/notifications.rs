@@ -1,6 +1,6 @@
 //! Events of the engine as notifications, reduced to what this client wants.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use compaction_core::entry::Entry;
 use compaction_core::json::{self, RawObject};
@@ -23,7 +23,11 @@ use crate::wire::{self, ClientCapabilities};
 pub(crate) fn notification(event: Event, preferences: ClientPreferences) -> Result<String, serde_json::Error> {
     match event {
         Event::EntryAppended { session_id, entry } => {
-            text_of("entryAppended", &wire::EntryAppended { session_id, entry: preferences.entry(&entry) })
+            // As `text_of` writes `wire::EntryAppended`, without reading the line of the entry once more.
+            let (session_id, line) = (json::encode_string(&session_id), preferences.entry(&entry));
+            Ok(format!(
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"entryAppended\",\"params\":{{\"sessionId\":{session_id},\"entry\":{line}}}}}"
+            ))
         }
         Event::SessionChanged { session_id, entry_ids, leaf_id } => {
             let entry_ids = entry_ids.iter().map(ToString::to_string).collect();
@@ -138,10 +142,11 @@ impl ClientPreferences {
         Self { entry_bodies: client.entry_bodies.unwrap_or(true), ledgers: client.ledgers.unwrap_or(true) }
     }
 
-    /// An entry for `entryAppended`.
-    pub(crate) fn entry(self, entry: &Arc<Entry>) -> wire::Entry {
-        let header = (!self.entry_bodies).then(|| header(entry.raw().get())).flatten();
-        header.map_or_else(|| entry.into(), Into::into)
+    /// The JSON text of an entry for `entryAppended`.
+    fn entry(self, entry: &Entry) -> Cow<'_, str> {
+        let line = entry.line();
+        let header = (!self.entry_bodies).then(|| header(&line)).flatten();
+        header.map_or(line, Cow::Owned)
     }
 
     /// A finished compaction, for its result and `compactionEnd`.
@@ -154,10 +159,10 @@ impl ClientPreferences {
     }
 }
 
-fn header(entry: &str) -> Option<Box<RawValue>> {
+fn header(entry: &str) -> Option<String> {
     let members = RawObject::parse(entry).ok()?;
     let kept = ALWAYS.iter().filter_map(|name| Some(format!("{}:{}", json::encode_string(name), members.get(name)?)));
-    json::raw_value(format!("{{{}}}", kept.collect::<Vec<_>>().join(","))).ok()
+    Some(format!("{{{}}}", kept.collect::<Vec<_>>().join(",")))
 }
 
 fn without_ledger(details: &str) -> Option<Box<RawValue>> {
@@ -171,13 +176,26 @@ fn without_ledger(details: &str) -> Option<Box<RawValue>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn entry_appended_is_written_as_its_type_says() {
+        let line =
+            r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"é"}}"#;
+        let entry = Arc::new(Entry::parse(line).expect("a line"));
+        let whole = ClientPreferences { entry_bodies: true, ledgers: true };
+        let event = Event::EntryAppended { session_id: "\"s".to_owned(), entry: Arc::clone(&entry) };
+        let params = wire::EntryAppended { session_id: "\"s".to_owned(), entry: (&entry).into() };
+        assert_eq!(notification(event, whole).ok(), text_of("entryAppended", &params).ok());
+    }
 
     #[test]
     fn a_header_is_what_stands_in_every_entry() {
         let entry = r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"id":"b"}}"#;
         let header = header(entry).expect("the entry is an object");
-        assert_eq!(header.get(), r#"{"type":"message","id":"a","parentId":null,"timestamp":"t"}"#);
+        assert_eq!(header, r#"{"type":"message","id":"a","parentId":null,"timestamp":"t"}"#);
     }
 
     #[test]

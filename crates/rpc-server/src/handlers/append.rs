@@ -11,7 +11,7 @@ use compaction_engine::session::SessionAccess;
 use compaction_engine::{AppendOutcome, Engine};
 use session_store::{NewEntry, Parent, Precondition};
 
-use super::messages::{self, SubmittedMessages, append_with_one_write, message_members};
+use super::messages::{self, SubmittedMessages, append_with_one_write};
 use super::read::{branch_end, entry_not_found};
 use crate::call::{CallContext, SHORT_BYTES, blocking};
 use crate::convert;
@@ -73,14 +73,14 @@ async fn append_given(
     let begun = Arc::clone(&due);
     let append = move |access: &mut SessionAccess<'_>| {
         let converted = given.into_stored(access)?;
-        let entries = append_converted(access, &converted, expected_leaf_id)?;
+        let sources = converted.iter().map(|converted| converted.source as u64).collect();
+        let entries = append_converted(access, converted, expected_leaf_id)?;
         let mut outcome = match entries.last() {
             Some(last) => Engine::after_append(access, last),
             None => AppendOutcome::default(),
         };
         *begun.lock().unwrap_or_else(PoisonError::into_inner) = outcome.begun.take();
         let ids = entries.iter().map(|entry| entry.id().to_string()).collect();
-        let sources = converted.iter().map(|converted| converted.source as u64).collect();
         Ok((AppendedMessages { ids, sources }, outcome))
     };
     let appended = if is_short { call.write_briefly(append).await } else { call.write(append).await };
@@ -95,12 +95,13 @@ async fn append_given(
 
 fn append_converted(
     access: &mut SessionAccess<'_>,
-    converted: &[Converted],
+    mut converted: Vec<Converted>,
     expected_leaf_id: Option<String>,
 ) -> Result<Vec<Arc<Entry>>, RpcError> {
-    if let [converted] = converted {
-        let members = message_members(converted);
-        return append(access, NewEntry::new("message", &members), expected_leaf_id).map(|entry| vec![entry]);
+    if converted.len() == 1
+        && let Some(Converted { message, .. }) = converted.pop()
+    {
+        return append(access, NewEntry::message(Arc::new(message)), expected_leaf_id).map(|entry| vec![entry]);
     }
     let condition = leaf_is(expected_leaf_id);
     Ok(access.append_all_with(|session| append_with_one_write(session, &[], converted, &condition))?)

@@ -350,6 +350,7 @@ impl MessageSession {
         if let Some(previous) = &previous {
             remove_summary(&mut converted, &previous.summary)?;
         }
+        let sources = converted.iter().map(|converted| converted.source).collect();
         let options = CreateOptions { cwd, ..CreateOptions::default() };
         let create = || {
             let mut session = MemoryStore.create(&options)?;
@@ -358,13 +359,13 @@ impl MessageSession {
             if earlier.is_empty() && converted.is_empty() {
                 return Ok((session, Vec::new()));
             }
-            let appended = append_with_one_write(&mut session, &earlier, &converted, &Precondition::None)?;
+            let appended = append_with_one_write(&mut session, &earlier, converted, &Precondition::None)?;
             let ids = appended.entries().skip(earlier.len()).map(|entry| entry.id().clone()).collect();
             Ok((session, ids))
         };
         let created: Result<_, session_store::StoreError> = create();
         let (session, ids) = created.map_err(|error| RpcError::from_store(&error, ""))?;
-        Ok(Self { session, instructions: messages, ids, sources: converted.iter().map(|one| one.source).collect() })
+        Ok(Self { session, instructions: messages, ids, sources })
     }
 }
 

@@ -179,12 +179,15 @@ impl SubmittedMessages {
         let messages = std::mem::take(&mut self.messages);
         let check = |(source, message): (usize, AnyMessage)| {
             let path = self.path_of(source);
-            let message = convert::read_message(message, &path)?;
+            let (message, is_checked) = convert::read_checked_message(message, &path)?;
+            if is_checked {
+                return Ok(Converted { message, source });
+            }
             if matches!(message.role(), "compactionSummary" | "branchSummary") {
                 let expected = "a stored role; summaries are entries of their own";
                 return Err(RpcError::invalid_params(format!("{path}.role"), expected));
             }
-            // Split once for both checks, because the text may be long.
+            // Finds out what is wrong, or accepts an unusual form.
             let members = RawObject::parse(message.raw().get());
             let members = members.map_err(|_| RpcError::invalid_params(path.as_str(), "an object"))?;
             check_message(message.role(), &members, &path)?;
@@ -232,20 +235,14 @@ impl CheckedMessages {
     }
 }
 
-/// The members of an entry that holds this message.
-pub(super) fn message_members(converted: &Converted) -> String {
-    format!("{{\"message\":{}}}", converted.message.raw().get())
-}
-
 /// Appends `earlier` and then the messages at the leaf, with one write.
 pub(super) fn append_with_one_write(
     session: &mut Session,
     earlier: &[NewEntry<'_>],
-    converted: &[Converted],
+    converted: Vec<Converted>,
     condition: &Precondition,
 ) -> Result<Appended, StoreError> {
-    let members: Vec<String> = converted.iter().map(message_members).collect();
-    let messages = members.iter().map(|members| NewEntry::new("message", members));
+    let messages = converted.into_iter().map(|converted| NewEntry::message(Arc::new(converted.message)));
     let new: Vec<NewEntry<'_>> = earlier.iter().cloned().chain(messages).collect();
     session.append_all(&new, Parent::Leaf, condition)
 }
@@ -317,6 +314,33 @@ mod tests {
         let checked = check_message(read.role(), &members, "message");
         let found = checked.err().map(|error| error.data()["path"].as_str().map(str::to_owned).unwrap_or_default());
         assert_eq!(found.as_deref(), path, "{message}");
+        assert!(path.is_none() || !is_checked(message), "{message}");
+    }
+
+    fn is_checked(message: &str) -> bool {
+        let message = RawValue::from_string(message.to_owned()).expect("the test writes JSON");
+        Message::from_sent_checked(message).expect("a message").1
+    }
+
+    #[test]
+    fn usual_messages_are_checked_in_the_pass_that_reads_them() {
+        let call =
+            r#"{"type":"text","text":"x"},{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c","name":"n"}"#;
+        for (message, is_usual) in [
+            (r#"{"role":"user","content":"text","timestamp":7}"#.to_owned(), true),
+            (r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text"}],"timestamp":7}"#.to_owned(), true),
+            (format!(r#"{{"role":"assistant","content":[{call}],"timestamp":7}}"#), true),
+            (format!(r#"{{"role":"user","content":[{call}],"timestamp":7}}"#), false),
+            (r#"{"role":"user","content":[{"type":"never_seen"}],"timestamp":7}"#.to_owned(), false),
+            (r#"{"role":"never_seen","content":"x","timestamp":7}"#.to_owned(), false),
+            (r#"{"role":"compactionSummary","content":"x","timestamp":7}"#.to_owned(), false),
+            (r#"{"role":"user","content":7,"timestamp":7}"#.to_owned(), false),
+        ] {
+            let members = RawObject::parse(&message).expect("an object");
+            let passes = formats::check_pi(&members, 0).is_ok();
+            assert_eq!(is_checked(&message), is_usual, "{message}");
+            assert!(passes || !is_usual, "{message}");
+        }
     }
 
     #[test]

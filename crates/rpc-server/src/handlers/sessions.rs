@@ -53,7 +53,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
         };
         let store = if params.ephemeral { server.memory() } else { server.store()? };
         let session = store.create(&options).map_err(|error| RpcError::from_store(&error, ""))?;
-        let session = begun_with(&**store, session, &messages)?;
+        let session = begun_with(&**store, session, messages)?;
         let opened = add(&server, store, session, None)?;
         set_auto_compaction(&server, &opened, model);
         Ok(opened)
@@ -62,7 +62,7 @@ pub(crate) async fn create(call: CallContext, params: CreateSessionParams) -> Re
 }
 
 /// Appends the first messages of a new session. If they cannot be written, the session is discarded.
-fn begun_with(store: &dyn SessionStore, mut session: Session, messages: &[Converted]) -> Result<Session, RpcError> {
+fn begun_with(store: &dyn SessionStore, mut session: Session, messages: Vec<Converted>) -> Result<Session, RpcError> {
     if messages.is_empty() {
         return Ok(session);
     }
