@@ -1,4 +1,4 @@
-//! Packages as they are published: for npm, for pip, and as an archive. They go to `target/packages`.
+//! Packages as they are published: for Cargo, for npm, for pip, and as an archive. They go to `target/packages`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use crate::steps::Steps;
-use crate::workspace::{Server, build_server, npm_ci, root, run, server};
+use crate::workspace::{Server, build_server, cargo, npm_ci, root, run, server};
 
 /// Where the program runs: names of Node, and the target of Rust.
 struct Platform {
@@ -51,11 +51,33 @@ impl Platform {
 pub fn package(profile: &str) -> anyhow::Result<()> {
     let mut steps = Steps::default();
     let directory = emptied(&root().join("target/packages"))?;
+    steps.run("libraries", || libraries(&directory))?;
     let binary = steps.run("the server", || build_server(profile))?;
     steps.run("packages for npm", || npm_packages(&directory, &binary))?;
     steps.run("wheel", || wheel(&directory, profile, Path::new("maturin")))?;
     steps.run("archive", || archive(&directory, &binary))?;
     steps.list();
+    Ok(())
+}
+
+/// Libraries that other Rust programs can use without the server.
+const LIBRARIES: [&str; 3] = ["compaction-core", "session-store", "compaction-engine"];
+
+/// The packages of the libraries. Cargo builds each of them from the content of its package.
+///
+/// # Errors
+/// When a library cannot be packaged or built.
+fn libraries(directory: &Path) -> anyhow::Result<()> {
+    let Server { version, target_directory, .. } = server()?;
+    let mut package = cargo(&["package", "--quiet", "--locked", "--allow-dirty"]);
+    for name in LIBRARIES {
+        package.args(["--package", name]);
+    }
+    run(&mut package)?;
+    for name in LIBRARIES {
+        let file = format!("{name}-{version}.crate");
+        copy(&target_directory.join("package").join(&file), &directory.join(&file))?;
+    }
     Ok(())
 }
 

@@ -52,7 +52,8 @@ pub(crate) struct Server {
     pub(crate) manifest: PathBuf,
     /// Its version.
     pub(crate) version: String,
-    target_directory: PathBuf,
+    /// Where Cargo builds.
+    pub(crate) target_directory: PathBuf,
 }
 
 /// Finds the crate that has the program, wherever it lies in the workspace.

@@ -1,63 +1,75 @@
-//! Compactions that the engine begins by itself (docs/triggers.md): after each message of a
-//! person, each answer, each tool result, and after a change of the model, it asks whether one is due,
-//! before the next request could overflow.
-
-mod clip;
+//! Automatic compactions (docs/triggers.md).
+//!
+//! The engine checks whether a compaction is due after each user message, answer and tool result, and after a change
+//! of the model, before the next request could overflow. Tool results that are larger than the window are shortened
+//! by edits, because no summary makes room for them.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use compaction_core::clipping::{Clip, clip_tail};
 use compaction_core::entry::{Entry, EntryKind, Role};
 use compaction_core::message::Message;
 use compaction_core::overflow::Reported;
 use compaction_core::projection::{ProjectedEntry, Projection};
 use compaction_core::settings::CompactionSettings;
 use compaction_core::tokens::known_context_tokens;
-use compaction_core::trigger::{self, Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
+use compaction_core::trigger;
+use compaction_core::trigger::{Gauge, TriggerAction, TriggerDecision, TriggerInput, TriggerReason};
 use compaction_core::undo::CopiedDepths;
+use session_store::{NewEntry, Parent, Precondition};
 use tokio::task::JoinHandle;
 
-use crate::compactor::{self, BegunCompaction, Circumstances, Order};
+use crate::compactor::{BegunCompaction, EndState, Order};
 use crate::context::project;
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{ClippedResult, CompactionReason, OperationKind};
-use crate::operation::{self, Begun, Operation};
+use crate::operation::{Begun, Operation};
 use crate::session::{AgentModel, OpenSession, SessionAccess, change};
 use crate::settings::Settings;
+use crate::{compactor, operation};
 
-/// What an append brought about.
+/// The effect of an append.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct AppendOutcome {
-    /// How full the window is, where the model is known.
+    /// Usage of the window, where the model is known.
     pub usage: Option<WindowUsage>,
-    /// What the caller is told of a compaction that is due.
+    /// The compaction that is due.
     pub compaction: Option<DueCompaction>,
-    /// A compaction that has begun, to be started once the turn is over.
+    /// A compaction that has begun. The caller starts it after the turn.
     pub begun: Option<BegunCompaction>,
 }
 
-/// How full a window is.
+impl From<DueCompaction> for AppendOutcome {
+    fn from(due: DueCompaction) -> Self {
+        Self { compaction: Some(due), ..Self::default() }
+    }
+}
+
+/// Usage of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUsage {
-    /// Tokens of the context, where they are known.
+    /// Tokens of the context, where known.
     pub tokens: Option<u64>,
     /// Tokens of the window.
     pub context_window: u64,
 }
 
-/// A compaction that is due, and what came of it so far.
+/// A compaction that is due, and its state so far.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DueCompaction {
-    /// Names the operation, where one has begun or runs already.
+    /// The id of the operation that has begun or already runs.
     pub operation_id: Option<String>,
-    /// Why it is due.
+    /// The reason.
     pub reason: CompactionReason,
-    /// Whether the failed request is worth another try afterwards.
+    /// Whether the failed request should be sent again afterwards.
     pub will_retry: bool,
-    /// Why nothing is done.
+    /// Why the compaction is skipped.
     pub skipped: Option<&'static str>,
-    /// Until when nothing is done, after several failures in a row: an ISO 8601 time.
+    /// The pause after several failures in a row ends at this ISO 8601 time.
     pub until: Option<String>,
     /// Why it could not begin.
     pub error: Option<EngineError>,
@@ -65,14 +77,13 @@ pub struct DueCompaction {
     pub clipped: Vec<ClippedResult>,
     /// Tokens of the context.
     pub context_tokens: u64,
-    /// Tokens above which the threshold is crossed.
+    /// The threshold in tokens.
     pub threshold: u64,
-    /// What the provider named of the request that it refused.
+    /// Numbers that the provider reported for the refused request.
     pub reported: Reported,
 }
 
-/// Starts the work on an operation that was begun. Messages that came while it ran may have made a compaction
-/// due, which is begun then.
+/// Runs an operation that was begun. Afterwards, messages that were appended meanwhile may make a compaction due.
 pub(crate) fn start<O: Operation + 'static>(
     engine: &Arc<Engine>,
     begun: Begun<O>,
@@ -81,7 +92,7 @@ pub(crate) fn start<O: Operation + 'static>(
     engine.operations.spawn(async move {
         let (outcome, is_cancelled) = operation::run(&running, begun).await;
         match O::KIND {
-            // Who ends a compaction does not want the next one at once.
+            // A caller that cancels a compaction does not want the next one at once.
             OperationKind::Compaction if is_cancelled => session.auto_compaction.forget_missed_check(),
             OperationKind::Compaction | OperationKind::Navigation => check_again(&running, &session).await,
         }
@@ -89,13 +100,13 @@ pub(crate) fn start<O: Operation + 'static>(
     })
 }
 
-/// Asks, in the session's turn, whether `entry`, which was just appended, makes a compaction due,
-/// and begins it. What goes wrong here is no reason to fail the append.
+/// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins it. A
+/// failure here does not fail the append.
 pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
     let Some(model) = access.open().auto_compaction.model() else {
         return AppendOutcome::default();
     };
-    match look(access, entry, &model) {
+    match check_append(access, entry, &model) {
         Ok(outcome) => outcome,
         Err(error) => {
             tracing::warn!(%error, session = access.open().id, "whether a compaction is due could not be decided");
@@ -104,7 +115,11 @@ pub(crate) fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> App
     }
 }
 
-fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &AgentModel) -> Result<AppendOutcome, EngineError> {
+fn check_append(
+    access: &mut SessionAccess<'_>,
+    entry: &Entry,
+    model: &AgentModel,
+) -> Result<AppendOutcome, EngineError> {
     let is_asked = matches!(entry.header().role, Some(Role::User | Role::Assistant | Role::ToolResult));
     let settings = if is_asked { Some(access.engine().settings()) } else { None };
     let auto_compaction = &access.open().auto_compaction;
@@ -127,22 +142,22 @@ fn look(access: &mut SessionAccess<'_>, entry: &Entry, model: &AgentModel) -> Re
         return Ok(AppendOutcome { usage, ..AppendOutcome::default() });
     };
     let message = entry.message().map(Arc::as_ref);
-    // The request that follows is the first one for this message, and has its own recovery.
-    let looks_at = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
-    let outcome = decide(access, &projection, message, model, (&settings, looks_at));
+    // The next request is the first for this message. It has its own recovery.
+    let reasons = if message.is_some_and(Message::starts_turn) { Reasons::Threshold } else { Reasons::All };
+    let outcome = decide(access, &projection, message, model, (&settings, reasons));
     Ok(AppendOutcome { usage, ..outcome })
 }
 
-/// What may make a compaction due.
+/// The reasons that a check considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reasons {
     /// The size of the context alone.
     Threshold,
-    /// That, and what the last answer shows.
+    /// The size, and an overflow of the last answer.
     All,
 }
 
-/// Decides with the context at hand, and begins what is due.
+/// Decides for a projection, and begins a compaction that is due.
 fn decide(
     access: &mut SessionAccess<'_>,
     projection: &Arc<Projection>,
@@ -155,86 +170,78 @@ fn decide(
     if let Some(room) = decision.room {
         access.open().auto_compaction.learn_room(room);
     }
-    // Only the answer that failed says so; what comes after it asks about the same one.
+    // Only the failed answer reports it. Later messages are judged by the same answer.
     let is_answer = message.is_some_and(|message| message.as_assistant().is_some());
     if let Some(advice) = decision.advice.filter(|_| is_answer) {
         return still_too_large(access, &decision, advice, projection, settings);
     }
     let Some(reason) = decision.reason.filter(|_| decision.action == TriggerAction::Compact) else {
-        return AppendOutcome { compaction: told_of_nothing(&decision, is_answer), ..AppendOutcome::default() };
+        return AppendOutcome { compaction: skipped_compaction(&decision, is_answer), ..AppendOutcome::default() };
     };
     let is_undone = reason == TriggerReason::Threshold && was_undone(projection);
     let reason = match reason {
         TriggerReason::Threshold => CompactionReason::Threshold,
         TriggerReason::Overflow => CompactionReason::Overflow,
     };
-    let told = told(&decision, reason);
-    let skipped = |why: &'static str| AppendOutcome {
-        compaction: Some(DueCompaction { skipped: Some(why), ..told.clone() }),
-        ..AppendOutcome::default()
-    };
+    let due = due_compaction(&decision, reason);
     if is_undone {
-        return skipped("undone");
+        return DueCompaction { skipped: Some("undone"), ..due }.into();
     }
     let open = access.open();
     if let Some(running) = open.operation_id() {
         open.auto_compaction.note_missed_check();
-        let outcome = skipped("operationInProgress");
-        let compaction = outcome.compaction.map(|told| DueCompaction { operation_id: Some(running), ..told });
-        return AppendOutcome { compaction, ..AppendOutcome::default() };
+        let skipped = Some("operationInProgress");
+        return DueCompaction { operation_id: Some(running), skipped, ..due }.into();
     }
     let order = Arc::new(order(&open.id, reason, &decision, projection, settings));
-    let (clipped, projection) = match clip::clip(access, projection, &order) {
-        Ok(clip::Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
-        Ok(clip::Clipped::Enough { operation_id, clipped }) => {
-            let told = DueCompaction { operation_id: Some(operation_id), clipped, ..told };
-            return AppendOutcome { compaction: Some(told), ..AppendOutcome::default() };
+    let (clipped, projection) = match clip(access, projection, &order) {
+        Ok(Clipped::Nothing) => (Vec::new(), Arc::clone(projection)),
+        Ok(Clipped::Enough { operation_id, clipped }) => {
+            return DueCompaction { operation_id: Some(operation_id), clipped, ..due }.into();
         }
-        Ok(clip::Clipped::Some { clipped, projection }) => (clipped, projection),
+        Ok(Clipped::Some { clipped, projection }) => (clipped, projection),
         Err(error) => {
             tracing::warn!(%error, session = access.open().id, "a tool result could not be shortened");
             (Vec::new(), Arc::clone(projection))
         }
     };
-    let told = DueCompaction { clipped, ..told };
-    // A request that was refused has one recovery, and no other way out: there is nothing to pause for.
+    let due = DueCompaction { clipped, ..due };
+    // A refused request has only this recovery, so a pause does not apply.
     let is_paused = reason == CompactionReason::Threshold;
     let paused = access.open().breaker.open_until(SystemTime::now()).filter(|_| is_paused);
     if let Some(until) = paused {
         let skipped = Some("failedRepeatedly");
-        let told = DueCompaction { skipped, until: Some(until), ..told };
-        return AppendOutcome { compaction: Some(told), ..AppendOutcome::default() };
+        return DueCompaction { skipped, until: Some(until), ..due }.into();
     }
-    begin_or_tell(access, order, told, &projection)
+    begin_or_report(access, order, due, &projection)
 }
 
-/// Begins the compaction that was ordered, or tells why it cannot.
-fn begin_or_tell(
+/// Begins a compaction, or reports why it cannot begin.
+fn begin_or_report(
     access: &mut SessionAccess<'_>,
     order: Arc<Order>,
-    told: DueCompaction,
+    due: DueCompaction,
     projection: &Projection,
 ) -> AppendOutcome {
     let error = match begin(access, &order) {
         Ok(begun) => {
-            let told = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..told };
-            return AppendOutcome { compaction: Some(told), begun: Some(begun), usage: None };
+            let due = DueCompaction { operation_id: Some(begun.operation_id().to_owned()), ..due };
+            return AppendOutcome { compaction: Some(due), begun: Some(begun), usage: None };
         }
         Err(error) => error,
     };
-    // What cannot be compacted now may be at the next message, and has cost nothing.
+    // The next message may make it possible, and this attempt cost nothing.
     if !matches!(error.kind(), ErrorKind::NothingToCompact | ErrorKind::AlreadyCompacted) {
         access.open().breaker.failed(SystemTime::now());
     }
     compactor::note_recovery(access.open(), &order, Some(&error));
     let is_unfinished = trigger::is_unfinished(projection);
-    let operation_id = tell_failure(access, &order, told.context_tokens, error.clone(), is_unfinished);
-    let told = DueCompaction { operation_id: Some(operation_id), error: Some(error), ..told };
-    AppendOutcome { compaction: Some(told), ..AppendOutcome::default() }
+    let operation_id = notify_failure(access, &order, due.context_tokens, error.clone(), is_unfinished);
+    DueCompaction { operation_id: Some(operation_id), error: Some(error), ..due }.into()
 }
 
-/// What the caller is told of a compaction that is due for `reason`, before anything is known of it.
-fn told(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
+/// A compaction that is due for `reason` and has not begun.
+fn due_compaction(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
     DueCompaction {
         operation_id: None,
         reason,
@@ -249,20 +256,20 @@ fn told(decision: &TriggerDecision, reason: CompactionReason) -> DueCompaction {
     }
 }
 
-/// What the caller is told where nothing is due: why a refused request, or a context over the threshold,
-/// is let be. Only the answer that was refused says so; what comes after it asks about the same one.
-fn told_of_nothing(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
+/// The report for a refused request, or a context over the threshold, that is left alone. Only the refused answer
+/// reports it; later messages are judged by the same answer.
+fn skipped_compaction(decision: &TriggerDecision, is_answer: bool) -> Option<DueCompaction> {
     let why = decision.skipped?;
     let reason = match decision.has_overflowed && is_answer {
         true => CompactionReason::Overflow,
         false if why == "alreadyCompacted" => CompactionReason::Threshold,
         false => return None,
     };
-    Some(DueCompaction { skipped: Some(why), will_retry: false, ..told(decision, reason) })
+    Some(DueCompaction { skipped: Some(why), will_retry: false, ..due_compaction(decision, reason) })
 }
 
-/// Whether a compaction of this branch was undone and nobody has asked for anything since: who
-/// undoes one would not see it made again at the next message.
+/// Whether a compaction of this branch was undone without a new user message since. A user who undoes a compaction
+/// does not want it again at the next message.
 fn was_undone(projection: &Projection) -> bool {
     let Some(newest) = CopiedDepths::of(projection).newest() else {
         return false;
@@ -272,7 +279,7 @@ fn was_undone(projection: &Projection) -> bool {
     !new.flat_map(|entry| &entry.messages).any(|message| message.starts_turn())
 }
 
-/// Tells a person that compacting does not help (docs/triggers.md, "Guards").
+/// Reports that compacting does not help (docs/triggers.md, "Guards").
 fn still_too_large(
     access: &SessionAccess<'_>,
     decision: &TriggerDecision,
@@ -283,13 +290,9 @@ fn still_too_large(
     let order = order(&access.open().id, CompactionReason::Overflow, decision, projection, settings);
     let (context_tokens, threshold) = (decision.context_tokens, decision.threshold);
     let error = EngineError::StillTooLarge { advice, context_tokens, threshold };
-    let operation_id = tell_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
-    let told = DueCompaction {
-        operation_id: Some(operation_id),
-        skipped: decision.skipped,
-        ..told(decision, CompactionReason::Overflow)
-    };
-    AppendOutcome { compaction: Some(told), ..AppendOutcome::default() }
+    let operation_id = notify_failure(access, &order, context_tokens, error, trigger::is_unfinished(projection));
+    let due = due_compaction(decision, CompactionReason::Overflow);
+    DueCompaction { operation_id: Some(operation_id), skipped: decision.skipped, ..due }.into()
 }
 
 fn decision(
@@ -304,8 +307,8 @@ fn decision(
 }
 
 impl Engine {
-    /// Decides whether a compaction is due for a context, for the next request to `model`; changes nothing.
-    /// `message` is the answer to judge, the last one of the context by default.
+    /// Decides whether a compaction is due before the next request to `model`; changes nothing. `message` is the
+    /// answer to judge; the default is the last answer of the context.
     pub fn check(
         &self,
         open: &OpenSession,
@@ -324,7 +327,7 @@ impl Engine {
         })
     }
 
-    /// The settings for `model`, as the host leaves them.
+    /// The settings for `model`. The host may have disabled automatic compactions.
     fn trigger_settings(&self, model: &AgentModel, settings: &Settings) -> CompactionSettings {
         let mut compaction = settings.compaction_for(&model.provider, &model.id);
         compaction.enabled &= self.is_automatic;
@@ -369,9 +372,9 @@ fn begin(access: &mut SessionAccess<'_>, order: &Arc<Order>) -> Result<BegunComp
     compactor::begin(access, order, chain, &engine.closing)
 }
 
-/// Tells of a compaction that was due and could not begin: nobody asked for it, so that nobody else
-/// would learn why the context grows (docs/field-reports.md, "Requests and summaries").
-fn tell_failure(
+/// Reports a compaction that was due and could not begin. Nobody asked for it, so nothing else would explain why the
+/// context grows (docs/field-reports.md, "Requests and summaries").
+fn notify_failure(
     access: &SessionAccess<'_>,
     order: &Order,
     tokens_before: u64,
@@ -379,21 +382,21 @@ fn tell_failure(
     is_unfinished: bool,
 ) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
-    compactor::tell_start(access.engine(), order, &operation_id, tokens_before);
+    compactor::notify_start(access.engine(), order, &operation_id, tokens_before);
     let paused_until = access.open().breaker.open_until(SystemTime::now());
-    let circumstances = Circumstances { is_unfinished, paused_until, is_cancelled: false };
-    compactor::tell_end(access.engine(), order, operation_id.clone(), Err(error), circumstances);
+    let end_state = EndState { is_unfinished, paused_until, is_cancelled: false };
+    compactor::notify_end(access.engine(), order, operation_id.clone(), Err(error), end_state);
     operation_id
 }
 
-/// Asks once more after an operation, if messages came while it ran.
+/// Checks again after an operation, if messages were appended while it ran.
 pub(crate) async fn check_again(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
     if session.auto_compaction.take_missed_check() {
         check(engine, session, Reasons::All).await;
     }
 }
 
-/// Asks whether the context is too large, as another model may have a smaller window.
+/// Checks the size of the context, because a new model may have a smaller window.
 pub(crate) async fn check_size(engine: &Arc<Engine>, session: &Arc<OpenSession>) {
     check(engine, session, Reasons::Threshold).await;
 }
@@ -403,7 +406,7 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         return;
     }
     let guard = Arc::clone(&session.slot).write_owned().await;
-    let look = move |access: &mut SessionAccess<'_>| {
+    let check_append = move |access: &mut SessionAccess<'_>| {
         let (Some(model), Some(leaf)) = (access.open().auto_compaction.model(), access.session().leaf_id().cloned())
         else {
             return Ok(AppendOutcome::default());
@@ -412,13 +415,70 @@ async fn check(engine: &Arc<Engine>, session: &Arc<OpenSession>, reasons: Reason
         let settings = access.engine().settings();
         Ok::<_, EngineError>(decide(access, &projection, None, &model, (&settings, reasons)))
     };
-    match change(Arc::clone(engine), Arc::clone(session), guard, look).await {
+    match change(Arc::clone(engine), Arc::clone(session), guard, check_append).await {
         Ok(outcome) => {
             if let Some(begun) = outcome.begun {
-                // Nobody waits for it, since its end is told by an event.
+                // Nobody awaits it; an event reports its end.
                 drop(start(engine, begun));
             }
         }
         Err(error) => tracing::warn!(%error, session = session.id, "whether a compaction is due could not be decided"),
+    }
+}
+
+/// The result of shortening.
+enum Clipped {
+    /// No result is too large.
+    Nothing,
+    /// The context fits now, and the host was notified.
+    Enough {
+        /// Names the operation in events.
+        operation_id: String,
+        /// What was shortened.
+        clipped: Vec<ClippedResult>,
+    },
+    /// The context still has to be compacted.
+    Some {
+        /// What was shortened.
+        clipped: Vec<ClippedResult>,
+        /// The context afterwards.
+        projection: Arc<Projection>,
+    },
+}
+
+/// Shortens the tool results at the end of the context that leave a compaction too little room. If that is enough,
+/// the failed attempt is hidden as well, and no summary is needed.
+fn clip(access: &mut SessionAccess<'_>, projection: &Arc<Projection>, order: &Order) -> Result<Clipped, EngineError> {
+    let Some(tail) = order.tail(projection, access.session().leaf_id()) else {
+        return Ok(Clipped::Nothing);
+    };
+    let hidden = order.hidden(projection);
+    let clips = clip_tail(&projection.hiding(&hidden), tail.first_kept.as_ref(), tail.room);
+    if clips.is_empty() {
+        return Ok(Clipped::Nothing);
+    }
+    access.check_writable()?;
+    let saved: u64 = clips.iter().map(|clip| clip.tokens_before - clip.tokens_after).sum();
+    let is_enough = tail.fits_without(saved);
+    let mut edits: Vec<String> = clips.iter().map(Clip::members).collect();
+    if is_enough {
+        edits.extend(hidden.iter().map(compactor::hiding));
+    }
+    let new: Vec<NewEntry<'_>> = edits.iter().map(|edit| compactor::new_edit(access, edit)).collect();
+    access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &Precondition::None))?;
+    let clipped: Vec<ClippedResult> = clips.into_iter().map(ClippedResult::from).collect();
+    let after = project(access.session(), access.open(), access.session().leaf_id())?;
+    if !is_enough {
+        return Ok(Clipped::Some { clipped, projection: after });
+    }
+    let is_unfinished = trigger::is_unfinished(&after);
+    let operation_id = compactor::notify_clipped(access.engine(), order, tail.tokens, &clipped, is_unfinished);
+    Ok(Clipped::Enough { operation_id, clipped })
+}
+
+impl From<Clip> for ClippedResult {
+    fn from(clip: Clip) -> Self {
+        let Clip { entry_id, tokens_before, tokens_after, .. } = clip;
+        Self { entry_id, tokens_before, tokens_after }
     }
 }

@@ -1,23 +1,18 @@
 //! A compaction from the order to its entry (docs/preparation.md; docs/summaries.md).
 //!
-//! Preparing and committing happen in the session's turn; between them, while the summary is
-//! written, the session is free and appends go on. What is appended meanwhile lies after the cut
-//! and is kept.
+//! Preparing and committing hold the session's lock. While the summary is written, the session is free and appends go
+//! on. Entries that are appended meanwhile come after the cut and are kept.
 
-mod account;
-mod balance;
-mod fitted;
 mod order;
 mod plan;
-mod preview;
-mod written;
+mod summary;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
 use compaction_core::entry::{Entry, EntryId};
-use compaction_core::json;
+use compaction_core::json::{RawObject, encode_string};
 use compaction_core::message::Message;
 use compaction_core::pins::Pins;
 use compaction_core::{system_state, tokens, trigger};
@@ -25,7 +20,7 @@ use serde_json::value::RawValue;
 use session_store::{NewEntry, Parent, Precondition};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{member, pins_of, project, with_path_state, with_pinned_entries};
+use crate::context::{pins_of, project, with_path_state, with_pinned_entries};
 use crate::engine::Engine;
 use crate::error::{EngineError, ErrorKind};
 use crate::host::{
@@ -35,32 +30,31 @@ use crate::host::{
 use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::session::{OpenSession, OperationGuard, SessionAccess};
 use crate::summarizers::Chain;
-use crate::threads::{blocking, blocking_in};
-
-use fitted::Fitted;
+use crate::threads::blocking;
 pub use order::CompactionRequest;
+use order::FittedSettings;
 pub(crate) use order::Order;
 use plan::Plan;
-pub use preview::Preview;
-use written::Written;
-pub(crate) use written::prompt_texts;
+pub use plan::Preview;
+use summary::Written;
+pub(crate) use summary::prompt_texts;
 
-/// A compaction that has claimed its session and was told to the host.
+/// A compaction that has claimed its session and notified the host of its start.
 pub type BegunCompaction = Begun<CompactionOperation>;
 
 /// A compaction that was prepared.
 #[derive(Debug)]
 pub struct CompactionOperation {
     plan: Arc<Plan>,
-    /// What the host is asked, if it has a say.
+    /// The question to the host's hook.
     question: Option<BeforeCompaction>,
-    /// What the host gave.
+    /// The summary that the hook gave.
     given: Option<GivenSummary>,
     order: Arc<Order>,
-    circumstances: Circumstances,
+    end_state: EndState,
 }
 
-/// Claims the session and prepares; tells the host that the compaction has started.
+/// Claims the session, prepares the compaction and notifies the host of its start.
 pub(crate) fn begin(
     access: &mut SessionAccess<'_>,
     order: &Arc<Order>,
@@ -69,12 +63,12 @@ pub(crate) fn begin(
 ) -> Result<BegunCompaction, EngineError> {
     let guard = access.claim(parent)?;
     let plan = Plan::of(access, order)?;
-    // Whatever can fail comes before the start is told, since every start has an end.
+    // Steps that can fail come before the start event, because every start event has an end event.
     let question = question(access, order, &plan, &guard)?;
-    tell_start(access.engine(), order, &guard.id, plan.tokens_before);
+    notify_start(access.engine(), order, &guard.id, plan.tokens_before);
     let (order, settings) = (Arc::clone(order), order.settings.clone());
-    let (plan, given, circumstances) = (Arc::new(plan), None, Circumstances::default());
-    let operation = CompactionOperation { plan, question, given, order, circumstances };
+    let (plan, given, end_state) = (Arc::new(plan), None, EndState::default());
+    let operation = CompactionOperation { plan, question, given, order, end_state };
     Ok(Begun { guard, chain, settings, operation })
 }
 
@@ -99,7 +93,7 @@ impl Operation for CompactionOperation {
         let written = match given.is_some() || order.summary.is_some() {
             true => {
                 let (plan, order) = (Arc::clone(&plan), Arc::clone(&order));
-                // Taking account of a long conversation takes a while.
+                // Checking a long conversation takes a while.
                 let giving = blocking(move || Written::as_given(given.as_ref(), &plan, &order));
                 run.unless_cancelled(giving).await?
             }
@@ -112,13 +106,13 @@ impl Operation for CompactionOperation {
         let session = &run.guard.session;
         match outcome {
             Ok(_) => session.breaker.succeeded(),
-            // What somebody wanted so is no failure; whatever else went wrong may do so at every message.
+            // A requested end is no failure. Any other error may come back at every message.
             Err(error) if is_wanted(error) => {}
             Err(_) => session.breaker.failed(SystemTime::now()),
         }
         note_recovery(session, &self.order, outcome.as_ref().err());
-        self.circumstances.paused_until = session.breaker.open_until(SystemTime::now());
-        self.circumstances.is_unfinished = is_left_unfinished(run, &self.order).await;
+        self.end_state.paused_until = session.breaker.open_until(SystemTime::now());
+        self.end_state.is_unfinished = is_left_unfinished(run, &self.order).await;
     }
 
     fn end(
@@ -127,16 +121,16 @@ impl Operation for CompactionOperation {
         ended: EndedClaim,
         outcome: Result<Self::Done, EngineError>,
     ) -> Result<Self::Done, EngineError> {
-        let circumstances = Circumstances { is_cancelled: ended.is_cancelled, ..self.circumstances };
+        let end_state = EndState { is_cancelled: ended.is_cancelled, ..self.end_state };
         let done = outcome.clone().map(CompactionDone::Compacted);
-        tell_end(engine, &self.order, ended.operation_id, done, circumstances);
+        notify_end(engine, &self.order, ended.operation_id, done, end_state);
         outcome
     }
 }
 
-/// Tells the host that a compaction has started.
-pub(crate) fn tell_start(engine: &Engine, order: &Order, operation_id: &str, tokens_before: u64) {
-    engine.host.tell(Event::CompactionStarted {
+/// Notifies the host of the start of a compaction.
+pub(crate) fn notify_start(engine: &Engine, order: &Order, operation_id: &str, tokens_before: u64) {
+    engine.host.notify(Event::CompactionStarted {
         session_id: order.session_id.clone(),
         operation_id: operation_id.to_owned(),
         reason: order.reason,
@@ -144,7 +138,7 @@ pub(crate) fn tell_start(engine: &Engine, order: &Order, operation_id: &str, tok
     });
 }
 
-/// What the hook is asked. A caller that gives the summary itself has had its say.
+/// The question to the hook; `None` for a caller that gives the summary itself.
 fn question(
     access: &SessionAccess<'_>,
     order: &Order,
@@ -166,15 +160,14 @@ fn question(
     }))
 }
 
-/// Whether a compaction ended because of what the host did meanwhile.
+/// Whether the host itself caused a compaction to end.
 fn is_wanted(error: &EngineError) -> bool {
     use ErrorKind::{Cancelled, CancelledByHook, LeafMoved, SessionNotFound};
     matches!(error.kind(), Cancelled | CancelledByHook | LeafMoved | SessionNotFound)
 }
 
-/// Keeps in mind that a recovery from an overflow has failed: there is one for each request of a
-/// person (docs/triggers.md, "Guards"). One that the host ended, or that had to wait for
-/// another operation, was none.
+/// Notes that the recovery from an overflow has failed. Each user message allows one recovery (docs/triggers.md,
+/// "Guards"). A recovery that the host ended, or that had to wait for another operation, does not count.
 pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<&EngineError>) {
     let was_tried = |error: &EngineError| !is_wanted(error) && error.kind() != ErrorKind::OperationInProgress;
     if let Some(answer) = order.overflowed.clone().filter(|_| error.is_some_and(was_tried)) {
@@ -182,50 +175,43 @@ pub(crate) fn note_recovery(session: &OpenSession, order: &Order, error: Option<
     }
 }
 
-/// Whether the agent has work left when a compaction ends that the server began, so that the host
-/// resumes it (docs/triggers.md, "Recovery"). Who ends a compaction does not ask for more.
+/// Whether the agent has unfinished work at the end of an automatic compaction, so that the host resumes it
+/// (docs/triggers.md, "Recovery"). A cancelled compaction is not resumed.
 async fn is_left_unfinished(operation: &SummaryOperation, order: &Order) -> bool {
     if order.reason == CompactionReason::Manual {
         return false;
     }
-    let session = Arc::clone(&operation.guard.session);
-    let look = async {
-        let slot = Arc::clone(&session.slot).read_owned().await;
-        blocking_in(session.is_quick(), move || {
-            let opened = session.opened(slot.as_ref())?;
-            Ok(trigger::is_unfinished(&*project(opened, &session, opened.leaf_id())?))
-        })
-        .await
-    };
+    let session = &operation.guard.session;
+    let look = async { Ok(trigger::is_unfinished(&*session.context().await?)) };
     operation.unless_cancelled(look).await.unwrap_or(false)
 }
 
-/// What a host is told of the end of a compaction beside its outcome.
+/// Facts about the end of a compaction, besides its outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Circumstances {
-    /// Whether somebody ended it.
+pub(crate) struct EndState {
+    /// Whether it was cancelled.
     pub(crate) is_cancelled: bool,
-    /// Whether the agent has work left.
+    /// Whether the agent has unfinished work.
     pub(crate) is_unfinished: bool,
-    /// Until when the session is not compacted by itself.
+    /// The end of the pause of automatic compactions.
     pub(crate) paused_until: Option<String>,
 }
 
-/// Tells the host that a compaction has ended.
-pub(crate) fn tell_end(
+/// Notifies the host of the end of a compaction.
+pub(crate) fn notify_end(
     engine: &Engine,
     order: &Order,
     operation_id: String,
     outcome: Result<CompactionDone, EngineError>,
-    circumstances: Circumstances,
+    end_state: EndState,
 ) {
-    let Circumstances { is_cancelled, is_unfinished, paused_until } = circumstances;
+    let EndState { is_cancelled, is_unfinished, paused_until } = end_state;
     let has_made_room = match &outcome {
         Ok(CompactionDone::Compacted(compaction)) => order.has_room_for(compaction),
         Ok(CompactionDone::Clipped(_)) => true,
         Err(_) => false,
     };
-    engine.host.tell(Event::CompactionEnded(Box::new(CompactionEnd {
+    engine.host.notify(Event::CompactionEnded(Box::new(CompactionEnd {
         session_id: order.session_id.clone(),
         operation_id,
         reason: order.reason,
@@ -237,8 +223,8 @@ pub(crate) fn tell_end(
     })));
 }
 
-/// Tells the host of an operation that has shortened tool results, which was enough; gives its id.
-pub(crate) fn tell_clipped(
+/// Notifies the host of an operation in which shortening tool results was enough. Returns the id of the operation.
+pub(crate) fn notify_clipped(
     engine: &Engine,
     order: &Order,
     tokens_before: u64,
@@ -246,14 +232,14 @@ pub(crate) fn tell_clipped(
     is_unfinished: bool,
 ) -> String {
     let operation_id = uuid::Uuid::now_v7().to_string();
-    tell_start(engine, order, &operation_id, tokens_before);
-    let (done, circumstances) =
-        (CompactionDone::Clipped(clipped.to_vec()), Circumstances { is_unfinished, ..Circumstances::default() });
-    tell_end(engine, order, operation_id.clone(), Ok(done), circumstances);
+    notify_start(engine, order, &operation_id, tokens_before);
+    let (done, end_state) =
+        (CompactionDone::Clipped(clipped.to_vec()), EndState { is_unfinished, ..EndState::default() });
+    notify_end(engine, order, operation_id.clone(), Ok(done), end_state);
     operation_id
 }
 
-/// Writes the compaction entry, if the branch still holds the prepared leaf.
+/// Appends the compaction entry, if the prepared leaf is still on the branch.
 fn commit(
     access: &mut SessionAccess<'_>,
     plan: &Plan,
@@ -262,7 +248,7 @@ fn commit(
 ) -> Result<Compaction, EngineError> {
     access.refresh()?;
     plan.check_later_results(access, order)?;
-    // What was pinned while the summary was written counts as well.
+    // Entries that were pinned while the summary was written count as well.
     let (first_kept, is_given) = (&plan.first_kept_entry_id, written.is_given);
     let pins = pins_at_leaf(access)?;
     written.summary = with_pinned_entries(access, &written.summary, &pins, first_kept, is_given)?;
@@ -272,7 +258,7 @@ fn commit(
     let edits: Vec<String> = hidden.iter().map(hiding).collect();
     let edits: Vec<NewEntry<'_>> = edits.iter().map(|edit| new_edit(access, edit)).collect();
     let parent_id = edits.last().map_or_else(|| access.session().leaf_id().cloned(), |edit| edit.id.clone());
-    // What is hidden is pinned no more.
+    // Hidden entries lose their pins.
     let pinned = pins.ids().into_iter().filter(|id| !hidden.contains(id)).collect();
     written.details = with_path_state(access, &written.details, parent_id.as_ref(), pinned)?;
     let time = session_store::now();
@@ -280,7 +266,7 @@ fn commit(
     let members = members(plan, &written, system_message.as_ref());
     let compaction = NewEntry { timestamp: Some(time), ..NewEntry::new("compaction", &members) };
     let condition = Precondition::OnPath(Some(plan.leaf_id.clone()));
-    // All of them or none: an attempt that is hidden without a compaction would be lost.
+    // All entries are written at once: an attempt that is hidden without a compaction would be lost.
     let new: Vec<NewEntry<'_>> = edits.into_iter().chain([compaction]).collect();
     let appended = access.append_all_with(|session| session.append_all(&new, Parent::Leaf, &condition))?;
     let entry = appended.last().ok_or_else(|| EngineError::internal("nothing was appended"))?;
@@ -291,41 +277,47 @@ fn pins_at_leaf(access: &SessionAccess<'_>) -> Result<Pins, EngineError> {
     pins_of(access.session(), access.open(), access.session().leaf_id())
 }
 
-/// The members of an edit that hides an entry of the failed attempt from the contexts to come: the
-/// call and its results together (docs/triggers.md, "Recovery").
+/// The members of an edit that hides an entry of the failed attempt from later contexts: the call together with its
+/// results (docs/triggers.md, "Recovery").
 pub(crate) fn hiding(target: &EntryId) -> String {
-    format!("{{{},{}}}", member("targetId", &json::encode_string(target.as_str())), member("replacement", "null"))
+    let mut members = RawObject::default();
+    members.set("targetId", encode_string(target.as_str()));
+    members.set("replacement", "null");
+    members.to_json()
 }
 
 pub(crate) fn new_edit<'a>(access: &SessionAccess<'_>, members: &'a str) -> NewEntry<'a> {
     NewEntry { id: Some(access.session().new_entry_id()), ..NewEntry::new("context_edit", members) }
 }
 
-/// The prompt and tools at the leaf: readers drop the system messages that a compaction keeps, so
-/// the entry carries their state.
+/// The prompt and tools at the leaf. Readers drop the system messages before a compaction, so the entry carries their
+/// state.
 fn system_message(access: &SessionAccess<'_>, time: i64) -> Result<Option<Message>, EngineError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
     Ok(system_state::replay(projection.messages(), time))
 }
 
 fn members(plan: &Plan, written: &Written, system_message: Option<&Message>) -> String {
-    let mut members = vec![
-        member("summary", &json::encode_string(&written.summary)),
-        member("firstKeptEntryId", &json::encode_string(plan.first_kept_entry_id.as_str())),
-        member("tokensBefore", &plan.tokens_before.to_string()),
-        member("details", &written.details),
-    ];
+    let mut members = RawObject::default();
+    members.set("summary", encode_string(&written.summary));
+    members.set("firstKeptEntryId", encode_string(plan.first_kept_entry_id.as_str()));
+    members.set("tokensBefore", plan.tokens_before.to_string());
+    members.set("details", written.details.as_str());
     if written.from_hook {
-        members.push(member("fromHook", "true"));
+        members.set("fromHook", "true");
     }
-    members.extend(written.usage.as_ref().map(|usage| member("usage", usage)));
-    members.extend(system_message.map(|message| member("systemMessage", message.raw().get())));
-    format!("{{{}}}", members.join(","))
+    if let Some(usage) = &written.usage {
+        members.set("usage", usage.as_str());
+    }
+    if let Some(message) = system_message {
+        members.set("systemMessage", message.raw().get());
+    }
+    members.to_json()
 }
 
 fn result(access: &SessionAccess<'_>, entry: &Entry, plan: &Plan, written: Written) -> Result<Compaction, EngineError> {
     let projection = project(access.session(), access.open(), access.session().leaf_id())?;
-    let account = written.account.told(&written.summary);
+    let account = written.account.report(&written.summary);
     let usage = written.usage.map(RawValue::from_string).transpose();
     let details = RawValue::from_string(written.details).map_err(|error| EngineError::internal(error.to_string()))?;
     Ok(Compaction {

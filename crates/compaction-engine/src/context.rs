@@ -1,10 +1,10 @@
-//! What an operation needs to know of the branch that it works on.
+//! The context of a branch: its projection, its pinned entries, and the state that a compaction records.
 
 use std::sync::Arc;
 
 use compaction_core::entry::EntryId;
-use compaction_core::json;
-use compaction_core::pins::{self, Pins};
+use compaction_core::pins;
+use compaction_core::pins::Pins;
 use compaction_core::preparation::{ChosenCutError, Preparation, Refusal};
 use compaction_core::projection::{Branch as _, PathState, Projection};
 use session_store::{Session, StoreError};
@@ -12,7 +12,7 @@ use session_store::{Session, StoreError};
 use crate::error::EngineError;
 use crate::session::{OpenSession, SessionAccess};
 
-/// What the model sees of the branch that ends at `leaf`.
+/// The context that the model sees at `leaf`.
 ///
 /// # Errors
 /// Those of the store.
@@ -29,7 +29,7 @@ pub fn pins_of(session: &Session, open: &OpenSession, leaf: Option<&EntryId>) ->
     Pins::of(&mut session.branch(leaf).map_err(store_failure)?).map_err(store_failure)
 }
 
-/// A preparation at a cut that a caller chose. The outer error is about the cut.
+/// A preparation at a cut that the caller chose. The inner error says why nothing is compacted.
 ///
 /// # Errors
 /// [`EngineError::EntryNotFound`] and [`EngineError::InvalidArgument`] where the context cannot be cut there.
@@ -50,12 +50,11 @@ pub(crate) fn chosen_cut(
     Err(EngineError::invalid_argument("firstKeptEntryId", expected))
 }
 
-/// The error for an id that the session does not have.
 pub(crate) fn entry_not_found(open: &OpenSession, id: &EntryId) -> EngineError {
     EngineError::EntryNotFound { session_id: open.id.clone(), entry_id: id.clone() }
 }
 
-/// The details of a compaction that will hang on `parent_id`, with model, thinking level and pins at
+/// The details of a compaction whose parent will be `parent_id`, with the model, the thinking level and the pins at
 /// the leaf.
 pub(crate) fn with_path_state(
     access: &SessionAccess<'_>,
@@ -70,9 +69,9 @@ pub(crate) fn with_path_state(
     Ok(PathState::of(&projection, parent_id).with_pinned(pinned).add_to(details))
 }
 
-/// `summary` with those of the pinned entries that a compaction evicts which keeps the branch to the leaf from
-/// `first_kept` on; an id that is not on it keeps nothing. A summary that somebody gave gets only
-/// those that it does not have already, as it is.
+/// `summary` with the pinned entries that the compaction evicts, if the branch is kept from `first_kept` on. An id
+/// that is not on the branch keeps nothing. A given summary stays as it is and gets only the pinned entries that it
+/// lacks.
 pub(crate) fn with_pinned_entries(
     access: &SessionAccess<'_>,
     summary: &str,
@@ -90,7 +89,7 @@ pub(crate) fn with_pinned_entries(
     Ok(pins::add_pinned_entries(summary, missing))
 }
 
-/// Distance of an entry from the leaf; `None` if it is not on the path.
+/// Distance of an entry from the leaf; `None` if it is not on the branch.
 fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError> {
     let mut branch = session.branch(session.leaf_id())?;
     let mut depth = 0;
@@ -101,9 +100,4 @@ fn depth_of(session: &Session, id: &EntryId) -> Result<Option<usize>, StoreError
         depth += 1;
     }
     Ok(None)
-}
-
-/// A member of a JSON object that is being written.
-pub(crate) fn member(key: &str, json_text: &str) -> String {
-    format!("{}:{json_text}", json::encode_string(key))
 }

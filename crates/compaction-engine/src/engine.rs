@@ -1,4 +1,4 @@
-//! What all operations share: the host, the settings, and the way to end.
+//! The engine: the state that all operations share.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::threads::blocking;
 pub struct Engine {
     pub(crate) host: Arc<dyn Host>,
     settings: SettingsLayers,
-    /// Keys that programs have printed for summarizers.
+    /// Keys that programs printed for summarizers.
     pub(crate) printed_keys: PrintedKeys,
-    /// Summarizers whose provider has kept nothing of conversations that they continued.
+    /// Summarizers whose provider had not cached a conversation that they continued.
     pub(crate) missed_caches: Arc<MissedCaches>,
-    /// Cancelled when nothing new shall begin and what runs shall end.
+    /// Cancelled at shutdown: no operation begins any more, and running ones end.
     pub(crate) closing: CancellationToken,
-    /// Compactions and navigations that run.
+    /// The running compactions and navigations.
     pub(crate) operations: TaskTracker,
     pub(crate) is_automatic: bool,
 }
@@ -36,12 +36,12 @@ impl Engine {
         Self { host, settings, printed_keys, missed_caches, closing, operations, is_automatic: true }
     }
 
-    /// An engine with these settings that tells nobody and asks nobody.
+    /// An engine with these settings and without a host.
     pub fn without_host(settings: &Settings) -> Self {
         Self::new(Arc::new(NoHost), SettingsLayers::without_files(settings), CancellationToken::new())
     }
 
-    /// The same engine, which begins no compaction by itself unless `is_automatic`.
+    /// The same engine, which starts automatic compactions only if `is_automatic`.
     #[must_use]
     pub fn automatic(self, is_automatic: bool) -> Self {
         Self { is_automatic, ..self }
@@ -52,23 +52,22 @@ impl Engine {
         &self.settings
     }
 
-    /// The settings in force, with what the settings files hold now. Looks at files, so that it belongs on
-    /// a thread for blocking work; elsewhere there is [`Engine::settings_now`]. An operation asks once and
-    /// keeps what it got.
+    /// The current settings. This function checks the settings files and belongs on a thread for blocking work; a
+    /// task uses [`Engine::settings_now`]. An operation reads the settings once and keeps them.
     pub fn settings(&self) -> Arc<Settings> {
         self.settings.current()
     }
 
-    /// The same from a task.
+    /// The current settings, for a task.
     ///
     /// # Errors
-    /// [`EngineError::Internal`] where the thread that looks ends early.
+    /// [`EngineError::Internal`] where the worker thread ends early.
     pub async fn settings_now(self: &Arc<Self>) -> Result<Arc<Settings>, EngineError> {
         let engine = Arc::clone(self);
         blocking(move || Ok(engine.settings())).await
     }
 
-    /// Waits until no operation runs.
+    /// Waits until no operation runs. No operation must begin afterwards.
     pub async fn operations_ended(&self) {
         self.operations.close();
         self.operations.wait().await;

@@ -1,4 +1,4 @@
-//! What goes wrong in the engine, with the facts that a caller needs to act.
+//! Errors of the engine, with the facts that a caller needs to act.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,34 @@ pub enum EngineError {
     /// A defect of the engine.
     #[error("{message}")]
     Internal { message: String },
-    /// Whoever asked for the operation, or had it running, has ended it.
+    /// The operation was cancelled.
     #[error("the request was cancelled")]
     Cancelled,
-    /// An argument that does not fit the session; `path` names it.
+    /// An argument does not fit the session. `path` names the argument.
     #[error("{path}: expected {expected}")]
     InvalidArgument { path: String, expected: String },
-    /// The session is closed, or about to be.
+    /// The session is closed or closing.
     #[error("no open session has the id {session_id}; open it first")]
     SessionNotOpen { session_id: String },
     /// The session has no such entry.
     #[error("session {session_id} has no entry {entry_id}")]
     EntryNotFound { session_id: String, entry_id: EntryId },
-    /// The session is open for reading alone.
+    /// The session is open read-only.
     #[error("session {session_id} is open for reading alone: {}", .locator.as_ref().map(Locator::to_string).unwrap_or_default())]
     ReadOnly { session_id: String, locator: Option<Locator> },
-    /// The session has gone on elsewhere.
+    /// The leaf is not the expected one.
     #[error("the leaf is {}, not {}", id_or_root(.actual.as_ref()), id_or_root(.expected.as_ref()))]
     LeafMoved { expected: Option<EntryId>, actual: Option<EntryId> },
-    /// A call that was about to be summarised got its result meanwhile.
+    /// The result of a tool call arrived while the summary that replaces the call was written.
     #[error("the result of tool call {call_id}, which the summary was to replace, came while it was written")]
     ResultCame { call_id: String, expected: Option<EntryId>, actual: Option<EntryId> },
     /// The store failed.
     #[error("{}", EngineError::sentence(.source))]
     Store { session_id: String, source: Arc<StoreError> },
-    /// There is nothing to compact, or it was compacted already.
+    /// There is nothing to compact, or everything is compacted already.
     #[error("{}", shown_refusal(.0))]
     Refused(Refusal),
-    /// The last answer was refused although a compaction had just made room for it.
+    /// The provider refused the context although a compaction had just made room.
     #[error("{advice}")]
     StillTooLarge { advice: &'static str, context_tokens: u64, threshold: u64 },
     /// What has to stay is too large for the window.
@@ -52,7 +52,7 @@ pub enum EngineError {
         shown_weights(*.pinned_tokens, *.unestimated_tokens)
     )]
     KeptTooLarge { kept_tokens: u64, pinned_tokens: u64, replaced_tokens: u64, threshold: u64, unestimated_tokens: u64 },
-    /// Nothing would be gained.
+    /// The compaction would not make the context smaller.
     #[error(
         "failed to make the context smaller: of the {replaced_tokens} tokens that could go, {pinned_tokens} are of \
          pinned entries, which stay, and the summary would take the rest"
@@ -61,28 +61,28 @@ pub enum EngineError {
     /// Another structural operation runs on the session.
     #[error("operation {operation_id} is in progress on this session")]
     OperationInProgress { operation_id: String },
-    /// The summarizer gave no summary.
+    /// The summarizer failed.
     #[error("the summarizer failed: {cause}")]
     SummarizerFailed { cause: String, retryable: bool, attempts: u32 },
-    /// None of the summarizers gave a summary; `retryable` is that of the last one.
+    /// Every summarizer failed. `retryable` is that of the last one.
     #[error("every summarizer failed: {}", EngineError::shown_failures(.failures))]
     EverySummarizerFailed { failures: Vec<SummarizerFailure>, retryable: bool },
-    /// The time for the whole operation is over.
+    /// The deadline of the whole operation has passed.
     #[error("the operation took longer than compactd.deadlineMs, {milliseconds} ms")]
     DeadlinePassed { milliseconds: u128, attempts: u32 },
-    /// The summary is not one.
+    /// The text is not a valid summary.
     #[error("the summary was rejected: {reason}")]
     SummaryRejected { reason: String },
-    /// The summary is no smaller than what it replaces.
+    /// The summary is not smaller than the text that it replaces.
     #[error(
         "the summary was rejected: its {summary_tokens} tokens are not fewer than the {replaced_tokens} that it \
          would replace; force: true takes it nevertheless"
     )]
     NotSmaller { summary_tokens: u64, replaced_tokens: u64 },
-    /// The host said no.
+    /// A hook cancelled the operation.
     #[error("a hook cancelled the operation")]
     CancelledByHook,
-    /// The host gave what cannot be used.
+    /// The result of a hook cannot be used.
     #[error("the hook's result is wrong: {path}: expected {expected}")]
     InvalidHookResult { path: String, expected: String },
     /// A setting is wrong.
@@ -90,72 +90,78 @@ pub enum EngineError {
     InvalidSettings { path: String, expected: String, file: Option<PathBuf> },
 }
 
-/// What kind of error it is, as far as somebody decides by it.
+/// The kind of an error, for callers that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// A defect, or a file that cannot be read.
     Internal,
-    /// Somebody ended the operation.
+    /// The operation was cancelled.
     Cancelled,
     /// An argument is wrong.
     InvalidArgument,
-    /// The session is not open, or not there.
+    /// The session is not open or does not exist.
     SessionNotFound,
     /// There is no such entry.
     EntryNotFound,
-    /// The session is open for reading alone.
+    /// The session is open read-only.
     ReadOnly,
-    /// The session has gone on elsewhere.
+    /// The leaf is not the expected one.
     LeafMoved,
-    /// The store failed in a way that is none of the others.
+    /// The store failed in another way.
     Store,
     /// There is nothing to compact.
     NothingToCompact,
-    /// It was compacted already.
+    /// Everything is compacted already.
     AlreadyCompacted,
     /// Another operation runs on the session.
     OperationInProgress,
-    /// The summarizer gave no summary.
+    /// The summarizer failed.
     SummarizerFailed,
     /// The summary cannot be used.
     SummaryRejected,
-    /// The host said no.
+    /// A hook cancelled the operation.
     CancelledByHook,
-    /// The host gave what cannot be used.
+    /// The result of a hook cannot be used.
     InvalidHookResult,
     /// A setting is wrong.
     InvalidSettings,
 }
 
-/// A summarizer that was asked in vain.
+/// A summarizer that failed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SummarizerFailure {
     /// Its name.
     pub summarizer: String,
     /// What kind of error it was.
     pub kind: ErrorKind,
-    /// What went wrong, for a person.
+    /// The error, as a sentence for a person.
     pub cause: String,
     /// Requests that were made.
     pub attempts: u32,
 }
 
 impl EngineError {
-    /// An argument that does not fit.
+    /// The error of a wrong argument.
     pub fn invalid_argument(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::InvalidArgument { path: path.into(), expected: expected.into() }
     }
 
-    /// An answer of the host that cannot be used.
+    /// The error of a hook's result that cannot be used.
     pub fn invalid_hook_result(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::InvalidHookResult { path: path.into(), expected: expected.into() }
+    }
+
+    /// The error of a wrong setting.
+    pub(crate) fn invalid_setting(path: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::InvalidSettings { path: path.into(), expected: expected.into(), file: None }
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::Internal { message: message.into() }
     }
 
-    /// A wrong setting, with the file that holds it.
+    /// The same error with the settings file that holds the wrong setting.
     pub(crate) fn in_file(self, settings_file: &Path) -> Self {
         match self {
             Self::InvalidSettings { path, expected, .. } => {
@@ -165,8 +171,8 @@ impl EngineError {
         }
     }
 
-    /// The error of a summarizer that has made so many requests in all: it may know only of those for
-    /// the summary that it wrote last.
+    /// The same error with the number of requests that a summarizer made for all parts of its summary. The error
+    /// itself may count only those for the last part.
     pub(crate) fn with_attempts(self, requests: u32) -> Self {
         match self {
             Self::DeadlinePassed { milliseconds, .. } => Self::DeadlinePassed { milliseconds, attempts: requests },
@@ -177,7 +183,7 @@ impl EngineError {
         }
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Internal { .. } => ErrorKind::Internal,
@@ -210,7 +216,7 @@ impl EngineError {
         }
     }
 
-    /// An error that fits behind "failed to", with its sources, as one sentence.
+    /// An error that completes "failed to …", with its sources, as one sentence.
     pub fn sentence(error: &dyn Error) -> String {
         let mut text = format!("failed to {error}");
         let mut source = error.source();
@@ -221,13 +227,13 @@ impl EngineError {
         text
     }
 
-    /// Failures of several summarizers as one line.
+    /// The failures of several summarizers on one line.
     pub fn shown_failures(failures: &[SummarizerFailure]) -> String {
         let shown = |failure: &SummarizerFailure| format!("{}: {}", failure.summarizer, failure.cause);
         failures.iter().map(shown).collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether the same operation may succeed a little later.
+    /// Whether the same operation may succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::SummarizerFailed { retryable, .. } | Self::EverySummarizerFailed { retryable, .. } => *retryable,
@@ -236,7 +242,7 @@ impl EngineError {
         }
     }
 
-    /// Requests to models that were made in vain; `None` where the error is of something else.
+    /// Number of failed requests to models; `None` for an error without such requests.
     pub fn attempts(&self) -> Option<u32> {
         match self {
             Self::SummarizerFailed { attempts, .. } | Self::DeadlinePassed { attempts, .. } => Some(*attempts),
@@ -261,7 +267,7 @@ fn shown_refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// What makes up tokens that have to stay, beside messages.
+/// Explains tokens that have to stay and are not messages.
 fn shown_weights(pinned_tokens: u64, unestimated_tokens: u64) -> String {
     let pinned = (pinned_tokens > 0).then(|| format!("{pinned_tokens} of them in pinned entries"));
     let unestimated = (unestimated_tokens > 0)

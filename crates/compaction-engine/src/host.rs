@@ -1,4 +1,4 @@
-//! The host of the engine: what it is told, and what it is asked.
+//! The host of the engine: the events it receives and the questions it answers.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use compaction_core::prompts::SummaryRequest;
 use serde_json::value::RawValue;
 
 use crate::error::{EngineError, SummarizerFailure};
-use crate::models::{Answer, ContinuedRequest, FailureKind, ModelError, RequestContext, RequestReport};
+use crate::models::{Answer, ContinuedRequest, ModelError, RequestContext, RequestReport};
 use crate::redaction::Redactions;
 
-/// Who uses the engine: a server with its client, an agent, a test.
+/// The user of the engine: a server with its client, an agent, a test.
 ///
-/// Everything but [`Host::tell`] has a default, which is that of a host without hooks and models.
+/// Everything except [`Host::notify`] has a default, which is that of a host without hooks and models.
 #[async_trait]
 pub trait Host: Send + Sync + Debug {
-    /// Takes note of an event. It is called under the lock of a session, so that it must not wait.
-    fn tell(&self, event: Event);
+    /// Receives an event. It is called under the lock of a session and must not block.
+    fn notify(&self, event: Event);
 
     /// Whether the host wants [`Event::Progress`].
     fn wants_progress(&self) -> bool {
         false
     }
 
-    /// Whether the host has taken so much of what it was told that what can be left out need not be.
+    /// Whether the host keeps up with its events. Progress is left out while it does not.
     fn has_room(&self) -> bool {
         true
     }
@@ -38,10 +38,10 @@ pub trait Host: Send + Sync + Debug {
         false
     }
 
-    /// Asks whether a compaction shall happen; the host may give the summary. It has `limit` to answer.
+    /// Asks whether a compaction may happen. The host may give the summary. It must answer within `limit`.
     ///
     /// # Errors
-    /// [`EngineError::InvalidHookResult`] where there is no answer that can be used.
+    /// [`EngineError::InvalidHookResult`] where there is no usable answer.
     async fn before_compaction(
         &self,
         _question: BeforeCompaction,
@@ -50,11 +50,10 @@ pub trait Host: Send + Sync + Debug {
         Ok(Decision::Go(None))
     }
 
-    /// Asks whether a navigation shall happen; the host may change what it brings. It has `limit` to
-    /// answer.
+    /// Asks whether a navigation may happen. The host may change it. It must answer within `limit`.
     ///
     /// # Errors
-    /// [`EngineError::InvalidHookResult`] where there is no answer that can be used.
+    /// [`EngineError::InvalidHookResult`] where there is no usable answer.
     async fn before_navigation(
         &self,
         _question: BeforeNavigation,
@@ -63,7 +62,7 @@ pub trait Host: Send + Sync + Debug {
         Ok(Decision::Go(NavigationChanges::default()))
     }
 
-    /// Asks the host's own model for a summary. It has `limit` to answer.
+    /// Asks the host's own model for a summary. The host must answer within `limit`.
     ///
     /// # Errors
     /// Why there is no answer.
@@ -73,11 +72,11 @@ pub trait Host: Send + Sync + Debug {
         _request: &SummaryRequest,
         _limit: Duration,
     ) -> Result<Answer, ModelError> {
-        let cause = "the host has no model".to_owned();
-        Err(ModelError { cause, kind: FailureKind::Refused, retry_after: None })
+        Err(ModelError::refused("the host has no model"))
     }
 
-    /// Asks the host to continue its conversation by a message that asks for a summary. It has `limit` to answer.
+    /// Asks the host to continue its conversation with a message that requests a summary. The host must answer within
+    /// `limit`.
     ///
     /// # Errors
     /// Why there is no answer.
@@ -87,52 +86,51 @@ pub trait Host: Send + Sync + Debug {
         _request: &ContinuedRequest,
         _limit: Duration,
     ) -> Result<Answer, ModelError> {
-        let cause = "the host continues no conversations".to_owned();
-        Err(ModelError { cause, kind: FailureKind::Refused, retry_after: None })
+        Err(ModelError::refused("the host continues no conversations"))
     }
 }
 
-/// A host that takes no note of anything.
+/// A host that ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHost;
 
 impl Host for NoHost {
-    fn tell(&self, _event: Event) {}
+    fn notify(&self, _event: Event) {}
 }
 
-/// What a host can be asked.
+/// A question that a host can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Question {
-    /// For a summary, by [`Host::summarize`].
+    /// A request for a summary: [`Host::summarize`].
     Summary,
-    /// For a summary of a conversation that it has itself, by [`Host::continue_conversation`].
+    /// A request to continue its conversation for a summary: [`Host::continue_conversation`].
     Continuation,
-    /// Whether a compaction shall happen, by [`Host::before_compaction`].
+    /// Whether a compaction may happen: [`Host::before_compaction`].
     BeforeCompaction,
-    /// Whether a navigation shall happen, by [`Host::before_navigation`].
+    /// Whether a navigation may happen: [`Host::before_navigation`].
     BeforeNavigation,
 }
 
-/// What a hook wants.
+/// The answer of a hook.
 #[derive(Debug, Clone)]
 pub enum Decision<T> {
-    /// The operation shall not happen.
+    /// The operation is cancelled.
     Cancel,
-    /// The operation goes on, with what the hook gives to it.
+    /// The operation continues with what the hook gives.
     Go(T),
 }
 
-/// Something that has happened.
+/// An event.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// An entry was written, whoever caused it.
+    /// An entry was appended by this process.
     EntryAppended {
         /// The session.
         session_id: String,
         /// The entry.
         entry: Arc<Entry>,
     },
-    /// Another program has added entries to the session.
+    /// Another program appended entries to the session.
     SessionChanged {
         /// The session.
         session_id: String,
@@ -141,7 +139,7 @@ pub enum Event {
         /// The leaf afterwards.
         leaf_id: Option<EntryId>,
     },
-    /// The leaf has moved without an append at it.
+    /// The leaf moved without an append to it.
     LeafChanged {
         /// The session.
         session_id: String,
@@ -154,56 +152,56 @@ pub enum Event {
     CompactionStarted {
         /// The session.
         session_id: String,
-        /// Names the operation.
+        /// The id of the operation.
         operation_id: String,
-        /// Why it happens.
+        /// The reason.
         reason: CompactionReason,
         /// Tokens of the context.
         tokens_before: u64,
     },
     /// A compaction has ended.
     CompactionEnded(Box<CompactionEnd>),
-    /// A summary of a branch that is left has started. Exactly one [`Event::NavigationEnded`] follows.
+    /// The summary of an abandoned branch has started. Exactly one [`Event::NavigationEnded`] follows.
     NavigationStarted {
         /// The session.
         session_id: String,
-        /// Names the operation.
+        /// The id of the operation.
         operation_id: String,
         /// The entry to go to.
         target_id: EntryId,
-        /// The leaf that is left.
+        /// The current leaf.
         old_leaf_id: Option<EntryId>,
         /// Estimated tokens that the summary reads.
         estimated_tokens: u64,
     },
-    /// A navigation that was told to have started has ended.
+    /// A navigation whose start was reported has ended.
     NavigationEnded {
         /// The session.
         session_id: String,
-        /// Names the operation.
+        /// The id of the operation.
         operation_id: String,
-        /// What came of it.
+        /// The result.
         outcome: Result<Navigation, EngineError>,
-        /// Whether somebody ended it.
+        /// Whether it was cancelled.
         is_aborted: bool,
     },
-    /// A compaction or navigation goes on.
+    /// Progress of a compaction or a navigation.
     Progress(OperationProgress),
 }
 
-/// Why a compaction happens.
+/// The reason of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionReason {
-    /// Somebody asked for it.
+    /// A caller asked for it.
     Manual,
-    /// The context came near the window.
+    /// The context crossed the threshold below the window.
     Threshold,
     /// The model refused the context.
     Overflow,
 }
 
 impl CompactionReason {
-    /// The reason as session files keep it.
+    /// The name of the reason in session files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Manual => "manual",
@@ -213,29 +211,29 @@ impl CompactionReason {
     }
 }
 
-/// How a compaction ended.
+/// The end of a compaction.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompactionEnd {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// The id of the operation.
     pub operation_id: String,
-    /// Why it happened.
+    /// The reason.
     pub reason: CompactionReason,
-    /// What came of it.
+    /// The result.
     pub outcome: Result<CompactionDone, EngineError>,
-    /// Whether somebody ended it.
+    /// Whether it was cancelled.
     pub is_aborted: bool,
-    /// Whether the request that failed is worth another try.
+    /// Whether the failed request should be sent again.
     pub will_retry: bool,
-    /// Whether the agent has work left, where nobody asked for the compaction.
+    /// Whether the agent has unfinished work after an automatic compaction.
     pub is_unfinished: bool,
-    /// Until when the session is not compacted by itself, after several failures in a row: an ISO 8601
-    /// time.
+    /// Automatic compactions pause until this ISO 8601 time, after several failures in a row.
     pub paused_until: Option<String>,
 }
 
-/// What made a context smaller.
+/// The way in which a context was made smaller.
 #[derive(Debug, Clone)]
 pub enum CompactionDone {
     /// A summary.
@@ -246,6 +244,7 @@ pub enum CompactionDone {
 
 /// A compaction that is done.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Compaction {
     /// The compaction entry.
     pub entry_id: EntryId,
@@ -255,46 +254,47 @@ pub struct Compaction {
     pub first_kept_entry_id: EntryId,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context after, estimated: no provider has counted it yet.
+    /// Estimated tokens of the context after. No provider has counted it yet.
     pub tokens_after: u64,
-    /// Tokens of the context before in the measure of `tokens_after`; `tokens_before` is the provider's count, where
-    /// there is one.
+    /// Estimated tokens of the context before, comparable with `tokens_after`. `tokens_before` is the provider's
+    /// count where one is known.
     pub estimated_tokens_before: u64,
     /// The entry's `details`: a JSON object.
     pub details: Box<RawValue>,
-    /// What the summary cost, as the provider tells it.
+    /// The usage of the summary, as the provider reports it.
     pub usage: Option<Box<RawValue>>,
     /// Whether a hook gave the summary.
     pub from_hook: bool,
-    /// Who wrote the summary.
+    /// The name of the summarizer.
     pub summarizer: String,
     /// Requests that were made, failed ones included.
     pub attempts: u32,
-    /// Summarizers that were asked before that one, and why they did not write it.
+    /// Summarizers that failed before it, with their errors.
     pub failures: Vec<SummarizerFailure>,
-    /// How models were asked for the summary, and what either way takes: one for each part of it.
+    /// The requests to models, one report for each part of the summary.
     pub requests: Vec<RequestReport>,
-    /// Secrets that were taken out of what the model was told and said, by rule.
+    /// Number of secrets that were removed from requests and answers, by rule.
     pub redactions: Redactions,
-    /// What was kept of what the compacted part held.
+    /// What the new context retains of the compacted part.
     pub account: CompactionAccount,
 }
 
-/// What the new context holds of what the compacted part held.
+/// What the new context retains of the compacted part.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompactionAccount {
     /// One or two sentences for a user interface.
     pub brief: String,
-    /// How much is there, by class.
+    /// The retained share, by class.
     pub retention: Retention,
-    /// What the summary alone lacked, how much it held, and what it says that nothing supports.
+    /// What the summary alone lacked, how much it retained, and its statements that nothing supports.
     pub loss: LossReport,
 }
 
-/// A tool result that was shortened in the context, because it is larger than what the window leaves.
+/// A tool result that was shortened in the context because it is larger than the room in the window.
 #[derive(Debug, Clone)]
 pub struct ClippedResult {
-    /// The entry of the result, which keeps the whole of it.
+    /// The entry of the result. It still holds the whole result.
     pub entry_id: EntryId,
     /// Its tokens before.
     pub tokens_before: u64,
@@ -302,35 +302,37 @@ pub struct ClippedResult {
     pub tokens_after: u64,
 }
 
-/// A navigation that is done, or was called off.
-#[derive(Debug, Clone)]
+/// The result of a navigation.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Navigation {
     /// The leaf afterwards.
     pub leaf_id: Option<EntryId>,
     /// The leaf before.
     pub old_leaf_id: Option<EntryId>,
-    /// The text that goes back into the editor.
+    /// The text to put back into the editor.
     pub editor_text: Option<String>,
-    /// The summary of the branch that was left.
+    /// The summary of the abandoned branch.
     pub summary_entry: Option<Arc<Entry>>,
-    /// Whether it was called off and nothing moved.
+    /// Whether it was cancelled and the leaf did not move.
     pub is_cancelled: bool,
-    /// Whether it was called off by ending its summary.
+    /// Whether it was cancelled while its summary was written.
     pub is_aborted: bool,
 }
 
-/// An operation that goes on.
+/// Progress of an operation.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct OperationProgress {
-    /// What goes on.
+    /// The kind of the operation.
     pub operation: OperationKind,
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// The id of the operation.
     pub operation_id: String,
-    /// What it is at.
+    /// The current phase.
     pub phase: OperationPhase,
-    /// The request that is running, counted from 1.
+    /// The current request, counted from 1.
     pub request: u32,
     /// Requests in all.
     pub requests: u32,
@@ -340,7 +342,7 @@ pub struct OperationProgress {
     pub delta: Option<String>,
 }
 
-/// An operation that asks for a summary.
+/// The kind of an operation that writes a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OperationKind {
     /// A compaction.
@@ -349,12 +351,12 @@ pub enum OperationKind {
     Navigation,
 }
 
-/// What an operation is at.
+/// The phase of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OperationPhase {
     /// A summary is being written.
     Summarizing,
-    /// A request failed and is made again after a while.
+    /// A request failed, and the operation waits before the retry.
     Waiting,
     /// The entry is being written.
     Committing,
@@ -362,73 +364,75 @@ pub enum OperationPhase {
 
 /// A compaction that is about to happen.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeCompaction {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// The id of the operation.
     pub operation_id: String,
     /// What would be compacted.
     pub preparation: Preparation,
     /// The entries from the root to the leaf.
     pub branch: Vec<Arc<Entry>>,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Why it happens.
+    /// The reason.
     pub reason: CompactionReason,
-    /// Whether the request that failed shall be made again afterwards.
+    /// Whether the failed request will be sent again afterwards.
     pub will_retry: bool,
 }
 
 /// A navigation that is about to happen.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeNavigation {
     /// The session.
     pub session_id: String,
-    /// Names the operation.
+    /// The id of the operation.
     pub operation_id: String,
     /// The entry to go to.
     pub target_id: EntryId,
-    /// The leaf that would be left.
+    /// The current leaf.
     pub old_leaf_id: Option<EntryId>,
-    /// The deepest entry that both paths share.
+    /// The deepest common ancestor of the current leaf and the target.
     pub common_ancestor_id: Option<EntryId>,
-    /// The entries that would be left, oldest first.
+    /// The entries that the navigation would abandon, oldest first.
     pub abandoned: Vec<EntryId>,
     /// Whether the caller asked for a summary of them.
     pub wants_summary: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether `custom_instructions` stand in place of the usual ones.
+    /// Whether `custom_instructions` replace the usual instructions.
     pub replace_instructions: bool,
     /// A label for the summary or the target.
     pub label: Option<String>,
 }
 
-/// What a host changes of a navigation.
+/// Changes that a host makes to a navigation.
 #[derive(Debug, Clone, Default)]
 pub struct NavigationChanges {
-    /// The summary, in place of the summarizer's, where one is wanted.
+    /// The summary. It replaces that of the summarizer, if the caller asked for one.
     pub summary: Option<GivenBranchSummary>,
-    /// Instructions in place of the caller's.
+    /// Instructions that replace the caller's.
     pub custom_instructions: Option<String>,
-    /// Whether they stand in place of the usual ones.
+    /// Whether they replace the usual instructions.
     pub replace_instructions: Option<bool>,
-    /// A label in place of the caller's.
+    /// A label that replaces the caller's.
     pub label: Option<String>,
 }
 
-/// A summary for a compaction that a caller or a hook wrote.
+/// A summary of a compaction that a caller or a hook wrote.
 #[derive(Debug, Clone)]
 pub struct GivenSummary {
     /// Its text.
     pub summary: String,
-    /// The oldest entry that stays verbatim; that of the preparation by default.
+    /// The oldest entry that stays verbatim. The default is that of the preparation.
     pub first_kept_entry_id: Option<EntryId>,
-    /// Tokens of the context before; used from hooks alone, else they are counted.
+    /// Tokens of the context before. Only a hook's value is used.
     pub tokens_before: Option<u64>,
-    /// Members for the entry's `details`: a JSON object.
+    /// Further members of the entry's `details`: a JSON object.
     pub details: Option<Box<RawValue>>,
-    /// What the summary cost: a JSON object.
+    /// The usage of the summary: a JSON object.
     pub usage: Option<Box<RawValue>>,
 }
 
@@ -437,8 +441,8 @@ pub struct GivenSummary {
 pub struct GivenBranchSummary {
     /// Its text.
     pub summary: String,
-    /// Members for the entry's `details`: a JSON object.
+    /// Further members of the entry's `details`: a JSON object.
     pub details: Option<Box<RawValue>>,
-    /// What the summary cost: a JSON object.
+    /// The usage of the summary: a JSON object.
     pub usage: Option<Box<RawValue>>,
 }

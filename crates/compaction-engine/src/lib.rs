@@ -1,28 +1,27 @@
-//! What a compaction is, apart from any wire.
+//! Compacts the context of LLM agents, independent of any protocol.
 //!
-//! An [`Engine`] compacts open sessions on behalf of a [`Host`]: it decides when a compaction is due, prepares
-//! it, has the summary written by a chain of [`summarizers`], takes account of what it lacks, and commits it as one
-//! entry. It does the same for the summary of a branch that a navigation leaves. The host is told of everything by
-//! [`Event`]s, and is asked before an operation and for a summary, if it wants to be.
+//! An [`Engine`] compacts open sessions on behalf of a [`Host`]. It decides when a compaction is due, prepares it, asks
+//! a chain of [`summarizers`] for the summary, checks what the summary lacks, and commits it as one entry. It also
+//! writes the summary of a branch that a navigation abandons. The host receives an [`Event`] for every step. It can
+//! cancel or change operations, and it can write summaries with its own model.
 //!
 //! # A list of messages, without a server and without a file
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use compaction_core::message::Message;
-//! use compaction_engine::context::project;
+//! use compaction_engine::compaction_core::message::Message;
 //! use compaction_engine::{CompactionRequest, Engine, OpenSession, Settings};
 //! use serde_json::json;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let said = [
+//! let messages = [
 //!     ("user", "Rename the function `parse` in src/reader.rs to `read_frame`. Never touch the tests."),
 //!     ("assistant", "It is renamed, and its three callers are changed. All tests pass."),
 //!     ("user", "Now write a sentence about it into CHANGES.md."),
-//! ];
-//! let messages = said.map(|(role, text)| Message::from_json(&json!({ "role": role, "content": text }).to_string()));
+//! ]
+//! .map(|(role, text)| Message::from_json(&json!({ "role": role, "content": text }).to_string()));
 //! let messages = messages.into_iter().collect::<Result<Vec<_>, _>>()?;
 //!
 //! let settings = Settings::default().with(&json!({ "compaction": { "keepRecentTokens": 10 } }))?;
@@ -32,28 +31,28 @@
 //! assert_eq!(compaction.summarizer, "extractive");
 //! assert!(compaction.summary.contains("Never touch the tests."));
 //!
-//! // What the model sees from now on: the summary, and the last request as it was.
-//! let slot = session.slot.read().await;
-//! let opened = session.opened(slot.as_ref())?;
-//! let context = project(opened, &session, opened.leaf_id())?;
-//! assert_eq!(context.shared_messages().count(), 2);
+//! // The model now sees the summary and the last request, unchanged.
+//! assert_eq!(session.context().await?.shared_messages().count(), 2);
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # Modules
 //!
-//! - [`session`]: an open session, and the one operation that may run on it.
-//! - [`context`]: what the model sees of a branch.
-//! - [`settings`]: the layers of settings.
-//! - [`summarizers`]: who writes summaries.
-//! - [`models`]: how the models of providers are asked.
-//! - [`redaction`]: secrets, which summarizers do not see.
-//! - [`host`]: what a host is told and asked.
-//! - [`threads`]: the bound on work at a time.
+//! Most programs need only the items at the root. The modules hold what a server or a host with its own models needs:
+//!
+//! - [`host`]: events, and the questions that a host can answer.
+//! - [`session`]: open sessions, their turns, and the claim of one structural operation.
+//! - [`context`]: the context of any branch.
+//! - [`settings`]: settings and their layers.
+//! - [`summarizers`]: summarizers and the jobs that they get.
+//! - [`models`]: models of providers and programs.
+//! - [`redaction`]: removal of secrets.
+//! - [`threads`]: limits of concurrent work.
+//!
+//! The crates of the domain and of the store are re-exported, because their types are part of this interface.
 
 mod auto_compaction;
-mod breaker;
 mod compactor;
 pub mod context;
 mod engine;
@@ -69,6 +68,10 @@ pub mod session;
 pub mod settings;
 pub mod summarizers;
 pub mod threads;
+
+pub use compaction_core;
+pub use session_store;
+pub use tokio_util::sync::CancellationToken;
 
 pub use auto_compaction::{AppendOutcome, DueCompaction, WindowUsage};
 pub use compactor::{BegunCompaction, CompactionOperation, CompactionRequest, Preview};

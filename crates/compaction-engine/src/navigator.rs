@@ -1,64 +1,66 @@
 //! A navigation from the call to its entries (docs/summaries.md, "Branch summaries").
+//!
+//! The host gets a start event where a summary is written or the caller does not wait, and then exactly one end
+//! event.
 
-mod route;
-mod told;
-
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use compaction_core::conversation::Thinking;
-use compaction_core::entry::{Entry, EntryId, EntryKind};
-use compaction_core::file_operations::FileOperations;
-use compaction_core::json;
-use compaction_core::navigation::{BranchPreparation, branch_budget};
-use compaction_core::prompts::{self, OutputLimits, PromptTexts};
+use compaction_core::entry::{Entry, EntryBody, EntryId, EntryKind};
+use compaction_core::file_operations::{FileOperations, FileTools};
+use compaction_core::json::{RawObject, encode_string};
+use compaction_core::navigation::{BranchPreparation, Destination, branch_budget};
+use compaction_core::prompts;
+use compaction_core::prompts::{OutputLimits, PromptTexts};
 use compaction_core::summary::{ShownFiles, append_shown_files, remove_file_blocks};
 use serde_json::json;
-use session_store::{NewEntry, Parent, Precondition, Session};
+use session_store::{NewEntry, Parent, Precondition, Session, StoreError};
 use tokio::sync::OwnedRwLockWriteGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::compactor::prompt_texts;
-use crate::context::member;
+use crate::context::project;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{
     BeforeNavigation, Event, GivenBranchSummary, Navigation, NavigationChanges, OperationKind, Question,
 };
 use crate::models::sum_usage;
-use crate::operation::{self, Begun, Commit, EndedClaim, Operation, SummaryOperation};
+use crate::operation;
+use crate::operation::{Begun, Commit, EndedClaim, Operation, SummaryOperation};
 use crate::redaction::Redactions;
 use crate::session::{OpenSession, OperationGuard, SessionAccess, Slot, change};
 use crate::settings::Settings;
 use crate::summarizers::{Chain, SummaryJob};
 use crate::threads::blocking;
-pub use route::Route;
-use told::{Start, Started, tell_end};
 
-/// What a caller wants of a navigation.
+/// A request to navigate.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct NavigationRequest {
     /// The entry to go to.
     pub target_id: EntryId,
-    /// Whether to summarise the branch that is left.
+    /// Whether to summarise the abandoned branch.
     pub summarize: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Whether `custom_instructions` stand in place of the usual ones.
+    /// Whether `custom_instructions` replace the usual instructions.
     pub replace_instructions: bool,
     /// A label for the summary, or for the target if there is none.
     pub label: Option<String>,
     /// A summary that the caller wrote.
     pub summary: Option<GivenBranchSummary>,
-    /// Whether the caller waits for the end. One that does not learns of it by events in any case.
+    /// Whether the caller waits for the end. A caller that does not wait always gets start and end events.
     pub waits: bool,
 }
 
 impl NavigationRequest {
-    /// Checks the summary that the caller wrote, if it did.
+    /// Checks the summary that the caller wrote.
     ///
     /// # Errors
-    /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where what belongs to it is
+    /// [`EngineError::SummaryRejected`] where it is empty, [`EngineError::InvalidArgument`] where its details are
     /// wrong.
     pub fn check(&self) -> Result<(), EngineError> {
         let Some(given) = &self.summary else {
@@ -88,7 +90,7 @@ pub type BegunNavigation = Begun<NavigationOperation>;
 /// A navigation that was begun.
 #[derive(Debug)]
 pub struct NavigationOperation {
-    /// What the caller wants, with what the host has changed of it.
+    /// The request, with the changes of the host.
     request: NavigationRequest,
     /// The entry that the caller named.
     target_id: EntryId,
@@ -133,9 +135,9 @@ impl Operation for NavigationOperation {
         Ok(Box::new(move |access| commit(access, &route, &members, label.as_deref())))
     }
 
-    /// The host is told of the end where it was told of a start; a caller that does not wait gets both in any
-    /// case, as they are its reply. That somebody else ends the operation is a result, that the caller cancels
-    /// its request is an error.
+    /// The host gets an end event where it got a start event. A caller that does not wait gets both in any case,
+    /// because they are its reply. If somebody else cancels the operation, the outcome is a result; if the caller
+    /// cancels its request, it is an error.
     fn end(
         self,
         engine: &Engine,
@@ -154,17 +156,16 @@ impl Operation for NavigationOperation {
         };
         if !request.waits {
             let start = Start { operation_id: &operation_id, old_leaf_id, estimated_tokens: 0 };
-            started.tell(engine, &session.id, &target_id, start);
+            started.notify(engine, &session.id, &target_id, start);
         }
         if started.operation_id().is_some() {
-            tell_end(engine, &session.id, operation_id, &outcome, is_aborted);
+            notify_end(engine, &session.id, operation_id, &outcome, is_aborted);
         }
         outcome
     }
 }
 
-/// Begins a navigation in a turn of its session. `parent` cancels it, and so does its caller by
-/// `request_cancel`.
+/// Begins a navigation while its session is locked. `parent` cancels it, and so does its caller by `request_cancel`.
 pub(crate) async fn begin(
     engine: &Arc<Engine>,
     (session, turn): (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>),
@@ -180,9 +181,9 @@ pub(crate) async fn begin(
     let begin = move |access: &mut SessionAccess<'_>| claim(access, &wanted, &settings_now, &parent, window, &telling);
     let begun = change(Arc::clone(engine), session, turn, begin).await;
     let (guard, old_leaf_id, step) = begun.inspect_err(|error| {
-        // What was told to have started must end, also if the disk has refused the move since.
+        // A start event needs an end event, even if the disk has refused the move since.
         if let Some(operation_id) = started.operation_id() {
-            tell_end(engine, &session_id, operation_id, &Err(error.clone()), false);
+            notify_end(engine, &session_id, operation_id, &Err(error.clone()), false);
         }
     })?;
     let (target_id, is_from_hook) = (request.target_id.clone(), false);
@@ -191,19 +192,19 @@ pub(crate) async fn begin(
     Ok(Begun { guard, chain, settings: settings.clone(), operation })
 }
 
-/// The window that every summarizer of the chain can read.
+/// The smallest window of the chain.
 fn smallest_window(chain: &Chain) -> Option<u64> {
     chain.iter().filter_map(|summarizer| summarizer.limits().context_window).min()
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug)]
 enum Step {
-    /// Nothing: the leaf is where it should be.
+    /// Done: the leaf is at its destination.
     Moved(Navigation),
-    /// The host has a say first.
+    /// The hook has to be asked.
     Ask(Box<BeforeNavigation>),
-    /// A summary is to be written.
+    /// A summary has to be written.
     Summarize(Box<Plan>),
 }
 
@@ -217,8 +218,7 @@ struct Plan {
     reserve_tokens: u64,
 }
 
-/// Claims the session. Without a hook, and where nothing is to be summarised, the leaf moves at
-/// once, in the turn of the call.
+/// Claims the session. Without a hook and a summary to write, the leaf moves at once.
 fn claim(
     access: &mut SessionAccess<'_>,
     params: &NavigationRequest,
@@ -232,7 +232,7 @@ fn claim(
     let route = Route::of(session, open, session.leaf_id().cloned(), &params.target_id)?;
     let old_leaf_id = route.old_leaf_id.clone();
     let step = if route.is_there(session).map_err(|error| open.store_failure(error))? {
-        tell_start_of_move(access, params, &guard.id, &route, started);
+        notify_start_of_move(access, params, &guard.id, &route, started);
         Step::Moved(stayed(&route))
     } else if access.engine().host.answers(Question::BeforeNavigation) {
         Step::Ask(Box::new(question(&open.id, params, &route, &guard)))
@@ -259,7 +259,7 @@ fn go(
         if !preparation.messages.is_empty() {
             let old_leaf_id = route.old_leaf_id.clone();
             let start = Start { operation_id, old_leaf_id, estimated_tokens: preparation.tokens };
-            started.tell(access.engine(), &access.open().id, &params.target_id, start);
+            started.notify(access.engine(), &access.open().id, &params.target_id, start);
             let texts = Arc::new(prompt_texts(settings));
             let reserve_tokens = settings.branch_reserve_tokens();
             let thinking = settings.thinking();
@@ -267,12 +267,12 @@ fn go(
             return Ok(Step::Summarize(Box::new(plan)));
         }
     }
-    tell_start_of_move(access, params, operation_id, &route, started);
+    notify_start_of_move(access, params, operation_id, &route, started);
     move_plainly(access, &route, params.label.as_deref()).map(Step::Moved)
 }
 
-/// A caller that does not wait learns of the end by an event, whose start comes before all else.
-fn tell_start_of_move(
+/// Sends the start event to a caller that does not wait, before all other events.
+fn notify_start_of_move(
     access: &SessionAccess<'_>,
     params: &NavigationRequest,
     operation_id: &str,
@@ -281,7 +281,7 @@ fn tell_start_of_move(
 ) {
     if !params.waits {
         let start = Start { operation_id, old_leaf_id: route.old_leaf_id.clone(), estimated_tokens: 0 };
-        started.tell(access.engine(), &access.open().id, &params.target_id, start);
+        started.notify(access.engine(), &access.open().id, &params.target_id, start);
     }
 }
 
@@ -300,29 +300,27 @@ fn question(session_id: &str, params: &NavigationRequest, route: &Route, guard: 
     }
 }
 
-/// The result of a navigation to where the session is already.
+/// The result of a navigation to the current position.
 fn stayed(route: &Route) -> Navigation {
     Navigation {
         leaf_id: route.old_leaf_id.clone(),
         old_leaf_id: route.old_leaf_id.clone(),
         editor_text: route.editor_text(),
-        summary_entry: None,
-        is_cancelled: false,
-        is_aborted: false,
+        ..Navigation::default()
     }
 }
 
-/// Moves the leaf without a summary; a mark in the file keeps the move.
+/// Moves the leaf without a summary. A marker entry records the move.
 fn move_plainly(access: &mut SessionAccess<'_>, route: &Route, label: Option<&str>) -> Result<Navigation, EngineError> {
     let members = access.session().navigation_members();
     let condition = Precondition::LeafIs(route.old_leaf_id.clone());
     let mark = NewEntry::new("custom", &members);
     append_labelled(access, route, mark, &condition, label.map(|label| (route.target.id(), label)))?;
-    Ok(tell_moved(access, route, None))
+    Ok(notify_moved(access, route, None))
 }
 
-/// Appends what makes the move, and the label with it: both are in the file, or the leaf is where it
-/// was (docs/durability.md, "Append").
+/// Appends the entry of the move together with the label: both are in the file, or the leaf does not move
+/// (docs/durability.md, "Append").
 fn append_labelled(
     access: &mut SessionAccess<'_>,
     route: &Route,
@@ -340,43 +338,29 @@ fn append_labelled(
     first.ok_or_else(|| EngineError::internal("nothing was appended"))
 }
 
-/// Tells of a move that was made.
-fn tell_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> Navigation {
+/// Notifies the host of a move and returns the result.
+fn notify_moved(access: &SessionAccess<'_>, route: &Route, summary: Option<&Arc<Entry>>) -> Navigation {
     let (leaf_id, old_leaf_id) = (access.leaf_id(), route.old_leaf_id.clone());
-    access.tell(Event::LeafChanged {
+    access.notify(Event::LeafChanged {
         session_id: access.open().id.clone(),
         leaf_id: leaf_id.clone(),
         old_leaf_id: old_leaf_id.clone(),
     });
-    Navigation {
-        leaf_id,
-        old_leaf_id,
-        editor_text: route.destination.editor_text.clone(),
-        summary_entry: summary.cloned(),
-        is_cancelled: false,
-        is_aborted: false,
-    }
+    let (editor_text, summary_entry) = (route.destination.editor_text.clone(), summary.cloned());
+    Navigation { leaf_id, old_leaf_id, editor_text, summary_entry, ..Navigation::default() }
 }
 
-/// The result of a navigation that somebody called off.
+/// The result of a cancelled navigation.
 fn cancelled(leaf_id: Option<EntryId>) -> Navigation {
-    Navigation {
-        old_leaf_id: leaf_id.clone(),
-        leaf_id,
-        editor_text: None,
-        summary_entry: None,
-        is_cancelled: true,
-        is_aborted: false,
-    }
+    Navigation { old_leaf_id: leaf_id.clone(), leaf_id, is_cancelled: true, ..Navigation::default() }
 }
 
-/// Puts what the hook gives in the place of what the caller gave; whether the summary is the
-/// hook's.
+/// Applies the changes of the hook to the request. Returns whether the summary is the hook's.
 fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bool, EngineError> {
     params.custom_instructions = given.custom_instructions.or(params.custom_instructions.take());
     params.replace_instructions = given.replace_instructions.unwrap_or(params.replace_instructions);
     params.label = given.label.or(params.label.take());
-    // A summary that nobody asked for would be a surprise in the conversation.
+    // The conversation gets no summary that the caller did not ask for.
     let Some(summary) = given.summary.filter(|_| params.summarize) else {
         return Ok(false);
     };
@@ -388,7 +372,7 @@ fn accept(params: &mut NavigationRequest, given: NavigationChanges) -> Result<bo
     Ok(true)
 }
 
-/// Goes on once the hook has answered, if the leaf is still the one that it was asked about.
+/// Continues after the answer of the hook, if the leaf is still the one that the hook was asked about.
 async fn go_after_hook(
     operation: &SummaryOperation,
     params: NavigationRequest,
@@ -411,23 +395,19 @@ async fn go_after_hook(
     operation.in_turn(go).await
 }
 
-fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<Vec<String>, EngineError> {
+fn by_caller(plan: &Plan, given: &GivenBranchSummary, is_from_hook: bool) -> Result<String, EngineError> {
     let own = json!({ "summarizer": if is_from_hook { "hook" } else { "client" } });
     let files = &plan.preparation.file_operations;
     let details = operation::details(files, &own.to_string(), given.details.as_deref(), "summary.details")?;
-    let usage = operation::usage(given.usage.as_deref());
-    let mut members = summary_members(plan, &given.summary, &details, usage);
-    if is_from_hook {
-        members.push(member("fromHook", "true"));
-    }
-    Ok(members)
+    let usage = given.usage.as_ref().map(|usage| usage.get().to_owned());
+    Ok(summary_members(plan, &given.summary, &details, usage, is_from_hook))
 }
 
 async fn by_summarizer(
     operation: &SummaryOperation,
     plan: &Plan,
     params: &NavigationRequest,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<String, EngineError> {
     let (mut messages, mut operations) = (plan.preparation.messages.clone(), plan.preparation.file_operations.clone());
     let mut redactions = Redactions::new();
     if let Some(redactor) = operation.redactor.clone() {
@@ -450,7 +430,7 @@ async fn by_summarizer(
         limits: OutputLimits { reserve_tokens: 0, model_max_tokens: None },
         local_tokens: prompts::BRANCH_MAX_TOKENS,
         thinking: plan.thinking,
-        collected: None,
+        ledgers: None,
         conversation: None,
     };
     let written = operation.summarize(&[job]).await?;
@@ -471,23 +451,25 @@ async fn by_summarizer(
         own["redactions"] = json!(redactions);
     }
     let details = operation::details(&operations, &own.to_string(), None, "details")?;
-    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string())))
+    Ok(summary_members(plan, &summary, &details, usage.map(|usage| usage.to_string()), false))
 }
 
-fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>) -> Vec<String> {
-    let from_id = plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str);
-    let mut members = vec![
-        member("fromId", &json::encode_string(from_id)),
-        member("summary", &json::encode_string(summary)),
-        member("details", details),
-    ];
-    members.extend(usage.map(|usage| member("usage", &usage)));
-    members
+fn summary_members(plan: &Plan, summary: &str, details: &str, usage: Option<String>, is_from_hook: bool) -> String {
+    let mut members = RawObject::default();
+    members.set("fromId", encode_string(plan.route.old_leaf_id.as_ref().map_or("root", EntryId::as_str)));
+    members.set("summary", encode_string(summary));
+    members.set("details", details);
+    if let Some(usage) = usage {
+        members.set("usage", usage);
+    }
+    if is_from_hook {
+        members.set("fromHook", "true");
+    }
+    members.to_json()
 }
 
-/// The leaf, if nothing that the model sees was appended since the summary was begun: messages that
-/// came meanwhile would be in neither the summary nor the context. A label or a name is no reason to
-/// throw a summary away.
+/// The leaf, if no entry that the model sees was appended since the summary was begun. Such an entry would be in
+/// neither the summary nor the context. A label or a name does not invalidate the summary.
 fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<EntryId>, EngineError> {
     let session = access.session();
     let leaf = session.leaf_id().cloned();
@@ -503,18 +485,147 @@ fn unchanged_leaf(access: &SessionAccess<'_>, route: &Route) -> Result<Option<En
     }
 }
 
-/// Writes the summary under the new leaf, if the branch that it tells of is still the current one.
+/// Appends the summary under the new leaf, if the summarised branch is still the current one.
 fn commit(
     access: &mut SessionAccess<'_>,
     route: &Route,
-    members: &[String],
+    members: &str,
     label: Option<&str>,
 ) -> Result<Navigation, EngineError> {
     access.refresh()?;
-    let members = format!("{{{}}}", members.join(","));
     let condition = Precondition::LeafIs(unchanged_leaf(access, route)?);
     let id = access.session().new_entry_id();
-    let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", &members) };
+    let summary = NewEntry { id: Some(id.clone()), ..NewEntry::new("branch_summary", members) };
     let entry = append_labelled(access, route, summary, &condition, label.map(|label| (&id, label)))?;
-    Ok(tell_moved(access, route, Some(&entry)))
+    Ok(notify_moved(access, route, Some(&entry)))
+}
+
+/// Custom type of the entry that records a navigation without a summary (docs/session-format.md, "Entries of our
+/// own").
+const NAVIGATION: &str = "compactd.navigation";
+
+/// The route of a navigation from a leaf to a target.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Route {
+    /// The entry to go to.
+    pub target: Arc<Entry>,
+    /// The current leaf.
+    pub old_leaf_id: Option<EntryId>,
+    /// The deepest common ancestor of leaf and target.
+    pub common_ancestor_id: Option<EntryId>,
+    /// The abandoned entries, oldest first.
+    pub abandoned: Vec<EntryId>,
+    /// The destination.
+    pub destination: Destination,
+}
+
+impl Route {
+    /// The route from `leaf` to `target_id`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn of(
+        session: &Session,
+        open: &OpenSession,
+        leaf: Option<EntryId>,
+        target_id: &EntryId,
+    ) -> Result<Self, EngineError> {
+        let store_failure = |error| open.store_failure(error);
+        let target = session.entry_or_stand_in(target_id).map_err(store_failure)?;
+        let common = session.common_ancestor(leaf.as_ref(), Some(target.id())).map_err(store_failure)?;
+        let path = session.branch_ids(leaf.as_ref()).map_err(store_failure)?;
+        let shared = common.as_ref().and_then(|common| path.iter().position(|id| id == common));
+        Ok(Self {
+            destination: Destination::of(&target),
+            abandoned: path[shared.map_or(0, |shared| shared + 1)..].to_vec(),
+            common_ancestor_id: common,
+            old_leaf_id: leaf,
+            target,
+        })
+    }
+
+    /// Whether the session is already there: the destination is the leaf, or the leaf is the marker of an earlier
+    /// navigation to it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn is_there(&self, session: &Session) -> Result<bool, StoreError> {
+        let Some(leaf) = &self.old_leaf_id else {
+            return Ok(self.destination.new_leaf_id.is_none());
+        };
+        if self.target.id() == leaf || self.destination.new_leaf_id.as_ref() == Some(leaf) {
+            return Ok(true);
+        }
+        let entry = session.entry_or_stand_in(leaf)?;
+        let is_mark = matches!(entry.body(), EntryBody::Custom { custom_type, .. } if custom_type == NAVIGATION);
+        Ok(is_mark && entry.header().parent_id == self.destination.new_leaf_id)
+    }
+
+    /// The text to edit and send again. A message that is the leaf stays in the context, so its text is not returned.
+    pub fn editor_text(&self) -> Option<String> {
+        let is_leaf = self.old_leaf_id.as_ref() == Some(self.target.id());
+        self.destination.editor_text.clone().filter(|_| !is_leaf)
+    }
+
+    /// The material for a summary of the abandoned entries: the newest messages that fit `budget` tokens.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn branch_preparation(
+        &self,
+        session: &Session,
+        open: &OpenSession,
+        budget: Option<u64>,
+        tools: &FileTools,
+    ) -> Result<BranchPreparation, EngineError> {
+        let projection = project(session, open, self.old_leaf_id.as_ref())?;
+        let ids: HashSet<&EntryId> = self.abandoned.iter().collect();
+        let branch = session.branch_entries(self.old_leaf_id.as_ref()).map_err(|error| open.store_failure(error))?;
+        let abandoned: Vec<Arc<Entry>> = branch.into_iter().filter(|entry| ids.contains(entry.id())).collect();
+        Ok(BranchPreparation::of(&projection, &abandoned, budget, tools))
+    }
+}
+
+/// The id of the operation whose start event was sent.
+#[derive(Debug, Clone, Default)]
+struct Started(Arc<OnceLock<String>>);
+
+impl Started {
+    fn operation_id(&self) -> Option<String> {
+        self.0.get().cloned()
+    }
+
+    /// Sends the start event, once.
+    fn notify(&self, engine: &Engine, session_id: &str, target_id: &EntryId, start: Start<'_>) {
+        if self.0.set(start.operation_id.to_owned()).is_ok() {
+            engine.host.notify(Event::NavigationStarted {
+                session_id: session_id.to_owned(),
+                operation_id: start.operation_id.to_owned(),
+                target_id: target_id.clone(),
+                old_leaf_id: start.old_leaf_id,
+                estimated_tokens: start.estimated_tokens,
+            });
+        }
+    }
+}
+
+/// The facts of a start event.
+struct Start<'a> {
+    operation_id: &'a str,
+    old_leaf_id: Option<EntryId>,
+    /// Estimated tokens that the summary reads.
+    estimated_tokens: u64,
+}
+
+/// Notifies the host of the end of a navigation.
+fn notify_end(
+    engine: &Engine,
+    session_id: &str,
+    operation_id: String,
+    outcome: &Result<Navigation, EngineError>,
+    is_aborted: bool,
+) {
+    let (session_id, outcome) = (session_id.to_owned(), outcome.clone());
+    engine.host.notify(Event::NavigationEnded { session_id, operation_id, outcome, is_aborted });
 }

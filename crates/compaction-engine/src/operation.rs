@@ -1,8 +1,8 @@
-//! The one way of an operation that has a summary written: it claims a session, asks the host, has the summary
+//! The common sequence of an operation that writes a summary: it claims a session, asks the host, has the summary
 //! written, commits it, and ends.
 //!
-//! Compactions and navigations are such operations. Claiming and committing happen in turns of the session; between
-//! them it is free, and appends go on.
+//! Compactions and navigations are such operations. Claiming and committing hold the session's lock. Between them the
+//! session is free, and appends go on.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,34 +22,34 @@ use crate::error::{EngineError, SummarizerFailure};
 use crate::host::{Decision, OperationKind};
 use crate::models::RequestContext;
 use crate::progress::Progress;
-use crate::redaction::{Redactions, Redactor};
+use crate::redaction::{Redactions, Redactor, add_counts};
 use crate::session::{OpenSession, OperationGuard, SessionAccess, change};
 use crate::settings::Settings;
-use crate::summarizers::{Chain, Occasion, Summarizer, SummaryJob, SummaryText};
+use crate::summarizers::{Chain, JobContext, Summarizer, SummaryJob, SummaryText};
 
-/// What is done to a session in the turn that commits.
+/// The work that commits an operation while the session is locked.
 pub(crate) type Commit<T> = Box<dyn FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send>;
 
-/// An operation, once it has claimed its session.
+/// An operation that has claimed its session.
 #[async_trait]
 pub(crate) trait Operation: Send {
-    /// What it is.
+    /// Its kind.
     const KIND: OperationKind;
 
-    /// What comes of it.
+    /// Its result.
     type Done: Clone + Send + Sync + 'static;
 
-    /// Asks the host, if it has a say, and takes over what it gives. `Some` where nothing is left to be written.
+    /// Asks the host's hook and applies its answer. Returns the result if nothing is left to write.
     async fn ask(&mut self, run: &SummaryOperation) -> Result<Option<Self::Done>, EngineError>;
 
-    /// Has the summary written; gives what commits it.
+    /// Writes the summary and returns the work that commits it.
     async fn write(&mut self, run: &SummaryOperation) -> Result<Commit<Self::Done>, EngineError>;
 
-    /// Takes note of the outcome while the session is still claimed.
+    /// Records the outcome while the session is still claimed.
     async fn note(&mut self, _run: &SummaryOperation, _outcome: &Result<Self::Done, EngineError>) {}
 
-    /// Tells the host of the end. The session is free, so that the host may start the next operation at once.
-    /// Gives what the caller learns.
+    /// Notifies the host of the end and returns the outcome for the caller. The session is free, so that the host may
+    /// start the next operation at once.
     fn end(
         self,
         engine: &Engine,
@@ -58,9 +58,9 @@ pub(crate) trait Operation: Send {
     ) -> Result<Self::Done, EngineError>;
 }
 
-/// An operation that has claimed its session and waits for its start.
+/// An operation that has claimed its session and waits to be run.
 #[derive(Debug)]
-#[must_use = "what was told to have started must be started, since every start has an end"]
+#[must_use = "a begun operation must be run, because its start event needs an end event"]
 pub struct Begun<O> {
     pub(crate) guard: OperationGuard,
     pub(crate) chain: Chain,
@@ -69,12 +69,12 @@ pub struct Begun<O> {
 }
 
 impl<O> Begun<O> {
-    /// Names the operation.
+    /// The id of the operation.
     pub fn operation_id(&self) -> &str {
         &self.guard.id
     }
 
-    /// Ends the operation as soon as it is started, if anything is left to be done then.
+    /// Cancels the operation. When it is run, it ends at once unless everything is already done.
     pub fn cancel(&self) {
         self.guard.cancel.cancel();
     }
@@ -90,14 +90,14 @@ impl<O> Begun<O> {
 pub(crate) struct EndedClaim {
     /// The session.
     pub(crate) session: Arc<OpenSession>,
-    /// Named the operation.
+    /// The id of the operation.
     pub(crate) operation_id: String,
-    /// Whether somebody has ended the operation.
+    /// Whether the operation was cancelled.
     pub(crate) is_cancelled: bool,
 }
 
-/// Runs an operation to its end and tells the host, whatever the end is. Whether somebody has ended it
-/// comes second.
+/// Runs an operation to its end and notifies the host in every case. The second value is whether the operation was
+/// cancelled.
 pub(crate) async fn run<O: Operation>(engine: &Arc<Engine>, begun: Begun<O>) -> (Result<O::Done, EngineError>, bool) {
     let Begun { guard, chain, settings, mut operation } = begun;
     let (session, operation_id, cancel) = (Arc::clone(&guard.session), guard.id.clone(), guard.cancel.clone());
@@ -129,35 +129,35 @@ async fn work<O: Operation>(run: &SummaryOperation, operation: &mut O) -> Result
     run.in_turn(committing).await
 }
 
-/// A summary operation that runs: who writes, until when, and how the host hears of it.
+/// A running operation: its summarizers, its deadline and its claim.
 pub(crate) struct SummaryOperation {
     /// The engine.
     pub(crate) engine: Arc<Engine>,
     /// The claim on the session.
     pub(crate) guard: OperationGuard,
-    /// Who writes; the next one where one fails.
+    /// The summarizers; the next one is asked if one fails.
     pub(crate) chain: Chain,
-    /// Takes secrets out of what is told, unless the settings say otherwise.
+    /// Removes secrets, unless the settings disable it.
     pub(crate) redactor: Option<Arc<Redactor>>,
     kind: OperationKind,
     deadline: Instant,
     time: Duration,
 }
 
-/// Summaries that were written, one for each job.
+/// Finished summaries, one for each job.
 pub(crate) struct WrittenSummaries {
     /// In the order of the jobs.
     pub(crate) summaries: Vec<SummaryText>,
     /// Name of the summarizer that wrote them.
     pub(crate) summarizer: String,
-    /// Those that were asked before it, and why they did not.
+    /// The summarizers that failed before it.
     pub(crate) failures: Vec<SummarizerFailure>,
-    /// What these cost.
+    /// The usage of failed summarizers.
     pub(crate) failed_usage: Option<Value>,
 }
 
 impl SummaryOperation {
-    /// The operation that `guard` claims a session for.
+    /// The operation of a claim.
     pub(crate) fn new(
         engine: &Arc<Engine>,
         kind: OperationKind,
@@ -166,14 +166,14 @@ impl SummaryOperation {
         settings: &Settings,
     ) -> Self {
         let time = settings.deadline();
-        // Made once in the life of the process, which is no time of this operation.
+        // The first redactor of a process takes a while to make. That time does not count.
         let redactor = settings.redaction().redactor();
         let deadline = Instant::now() + time;
         Self { engine: Arc::clone(engine), guard, chain, redactor, kind, deadline, time }
     }
 
-    /// Writes the summaries of `jobs` by the first summarizer of the chain that can, in order: one
-    /// after the other, because some servers of models take one request at a time.
+    /// Writes the summaries of `jobs` by the first summarizer of the chain that succeeds. Jobs run one after the
+    /// other, because some model servers take one request at a time.
     pub(crate) async fn summarize(&self, jobs: &[SummaryJob]) -> Result<WrittenSummaries, EngineError> {
         let context = RequestContext { session_id: self.guard.session.id.clone(), operation_id: self.guard.id.clone() };
         let requests = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
@@ -182,14 +182,16 @@ impl SummaryOperation {
             Some(redactor) => progress.without_secrets(Arc::clone(redactor)),
             None => progress,
         };
-        let occasion = self.occasion(context, Arc::new(progress));
+        let progress = Arc::new(progress);
+        let cancel = self.guard.cancel.clone();
+        let job_context = JobContext { context, cancel, deadline: self.deadline, progress };
         let mut failures = Vec::new();
         let mut last = None;
         for summarizer in &self.chain {
-            let (requests, failed_usage) = (occasion.progress.requests_begun(), occasion.progress.usage());
-            match self.summarize_by(&**summarizer, jobs, &occasion).await {
+            let (requests, failed_usage) = (job_context.progress.requests_begun(), job_context.progress.usage());
+            match self.summarize_by(&**summarizer, jobs, &job_context).await {
                 Ok(summaries) => {
-                    occasion.progress.committing();
+                    job_context.progress.committing();
                     return Ok(WrittenSummaries {
                         summaries,
                         summarizer: summarizer.name().to_owned(),
@@ -199,7 +201,7 @@ impl SummaryOperation {
                 }
                 Err(EngineError::Cancelled) => return Err(EngineError::Cancelled),
                 Err(error) => {
-                    let requests = occasion.progress.requests_begun() - requests;
+                    let requests = job_context.progress.requests_begun() - requests;
                     let error = error.with_attempts(requests);
                     failures.push(failure(summarizer.name(), &error, requests));
                     last = Some(error);
@@ -219,34 +221,35 @@ impl SummaryOperation {
         &self,
         summarizer: &dyn Summarizer,
         jobs: &[SummaryJob],
-        occasion: &Occasion,
+        job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         if summarizer.is_local() {
-            return self.summarize_here(summarizer, jobs, occasion).await;
+            return self.summarize_here(summarizer, jobs, job_context).await;
         }
         let mut summaries = Vec::new();
         for job in jobs {
-            let summary = self.in_time(summarizer.summarize(job.clone(), occasion)).await?;
+            let summary = self.in_time(summarizer.summarize(job.clone(), job_context)).await?;
             checked(&summary.text)?;
             summaries.push(summary);
         }
         Ok(summaries)
     }
 
-    /// As [`Self::summarize_by`], by what works here: it needs no time from others, and is the way out when theirs
-    /// is over. The beginning of a turn is told first, so that the history takes the room that it leaves.
+    /// As [`Self::summarize_by`], for a local summarizer. It has no deadline, because it is the fallback when the
+    /// deadline has passed. The beginning of a turn is written first, so that the history gets the room that it
+    /// leaves.
     async fn summarize_here(
         &self,
         summarizer: &dyn Summarizer,
         jobs: &[SummaryJob],
-        occasion: &Occasion,
+        job_context: &JobContext,
     ) -> Result<Vec<SummaryText>, EngineError> {
         let mut summaries = Vec::new();
         let mut left = 0;
         for job in jobs.iter().rev() {
             let room = job.local_tokens.saturating_add(left);
             let job = SummaryJob { local_tokens: room, ..job.clone() };
-            let summary = self.unless_cancelled(summarizer.summarize(job, occasion)).await?;
+            let summary = self.unless_cancelled(summarizer.summarize(job, job_context)).await?;
             checked(&summary.text)?;
             left = room.saturating_sub(estimate_text(&summary.text));
             summaries.push(summary);
@@ -255,8 +258,8 @@ impl SummaryOperation {
         Ok(summaries)
     }
 
-    /// Runs `work`, or drops it and fails with [`EngineError::Cancelled`] when the operation is
-    /// cancelled, with [`EngineError::DeadlinePassed`] when its time is over.
+    /// Runs `work`. Drops it and fails with [`EngineError::Cancelled`] when the operation is cancelled, and with
+    /// [`EngineError::DeadlinePassed`] when its deadline passes.
     pub(crate) async fn in_time<T>(
         &self,
         work: impl Future<Output = Result<T, EngineError>>,
@@ -266,8 +269,7 @@ impl SummaryOperation {
         self.unless_cancelled(limited).await
     }
 
-    /// Runs `work`, or drops it and fails with [`EngineError::Cancelled`] when the operation is
-    /// cancelled.
+    /// Runs `work`. Drops it and fails with [`EngineError::Cancelled`] when the operation is cancelled.
     pub(crate) async fn unless_cancelled<T>(
         &self,
         work: impl Future<Output = Result<T, EngineError>>,
@@ -275,7 +277,7 @@ impl SummaryOperation {
         self.guard.unless_cancelled(work).await
     }
 
-    /// Does `work` in a turn of the session, unless the operation is cancelled before.
+    /// Does `work` with the session locked, unless the operation is cancelled before.
     pub(crate) async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, EngineError> + Send + 'static,
@@ -286,7 +288,7 @@ impl SummaryOperation {
         change(Arc::clone(&self.engine), session, turn, work).await
     }
 
-    /// The decision of the host, which has the time of a hook for it.
+    /// The decision of the hook, within the hook timeout of the settings.
     pub(crate) async fn decision<T, A>(&self, ask: impl FnOnce(Duration) -> A) -> Result<T, EngineError>
     where
         A: Future<Output = Result<Decision<T>, EngineError>>,
@@ -300,13 +302,9 @@ impl SummaryOperation {
             Decision::Go(given) => Ok(given),
         }
     }
-
-    fn occasion(&self, context: RequestContext, progress: Arc<Progress>) -> Occasion {
-        Occasion { context, cancel: self.guard.cancel.clone(), deadline: self.deadline, progress }
-    }
 }
 
-/// Why a summarizer did not write, after at least so many `requests`.
+/// The failure of a summarizer that made at least `requests` requests.
 fn failure(summarizer: &str, error: &EngineError, requests: u32) -> SummarizerFailure {
     SummarizerFailure {
         summarizer: summarizer.to_owned(),
@@ -316,7 +314,7 @@ fn failure(summarizer: &str, error: &EngineError, requests: u32) -> SummarizerFa
     }
 }
 
-/// A summary that says nothing must never stand in the place of what was said.
+/// Rejects an empty summary, which must never replace messages.
 pub(crate) fn checked(summary: &str) -> Result<(), EngineError> {
     match summary.trim().is_empty() {
         true => Err(EngineError::SummaryRejected { reason: "it is empty".to_owned() }),
@@ -324,16 +322,14 @@ pub(crate) fn checked(summary: &str) -> Result<(), EngineError> {
     }
 }
 
-/// Adds the secrets that were taken out on the way to summaries.
+/// Adds the redactions that were made while summaries were written.
 pub(crate) fn add_redactions(redactions: &mut Redactions, summaries: &[SummaryText]) {
-    for (rule, count) in summaries.iter().flat_map(|summary| &summary.redactions) {
-        *redactions.entry(rule.clone()).or_default() += count;
-    }
+    summaries.iter().for_each(|summary| add_counts(redactions, &summary.redactions));
 }
 
-/// The `details` of a summary entry as JSON: files, what the project adds, what the caller gave, as
-/// it was written. Files that the lists have no room for are counted. The caller's own members win, but for lists of files that are none, which later
-/// summaries build on.
+/// The `details` of a summary entry as JSON: file lists, the project's own members, and the caller's members as they
+/// were written. Files without room in the lists are counted. The caller's members replace ours, except file lists
+/// that are not lists, because later summaries read them.
 pub(crate) fn details(
     operations: &FileOperations,
     own: &str,
@@ -361,11 +357,6 @@ pub(crate) fn details(
         }
     }
     Ok(details.to_json())
-}
-
-/// The usage that a caller gave, as it was written.
-pub(crate) fn usage(given: Option<&RawValue>) -> Option<String> {
-    given.map(|usage| usage.get().to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The operations of the engine, as callers have them.
+//! The public operations of the engine.
 
 use std::sync::Arc;
 
@@ -7,33 +7,34 @@ use tokio::sync::OwnedRwLockWriteGuard;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::auto_compaction::{self, AppendOutcome};
-use crate::compactor::{self, BegunCompaction, CompactionRequest, Order};
+use crate::auto_compaction::AppendOutcome;
+use crate::compactor::{BegunCompaction, CompactionRequest, Order};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::{Compaction, Navigation};
-use crate::navigator::{self, BegunNavigation, NavigationRequest};
+use crate::navigator::{BegunNavigation, NavigationRequest};
 use crate::session::{OpenSession, SessionAccess, Slot, change};
 use crate::settings::Settings;
-use crate::summarizers::{self, Chain};
+use crate::summarizers::Chain;
+use crate::{auto_compaction, compactor, navigator, summarizers};
 
-/// An open session with the right to change it.
+/// An open session together with the lock that allows changing it.
 pub type SessionTurn = (Arc<OpenSession>, OwnedRwLockWriteGuard<Slot>);
 
 impl Engine {
-    /// The summarizers that a caller names, or else the settings, in the order in which they are asked.
+    /// The summarizers that a caller names, or else those of the settings, in the order in which they are asked.
     ///
     /// # Errors
     /// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model;
-    /// [`EngineError::InvalidSettings`] where a model cannot be made from what the settings say.
+    /// [`EngineError::InvalidSettings`] where the settings of a model are wrong or incomplete.
     pub fn summarizers(&self, given: Option<&[String]>, settings: &Settings) -> Result<Chain, EngineError> {
         summarizers::chain(given, settings, &self.host, &self.printed_keys, &self.missed_caches)
     }
 
-    /// Puts a summary in the place of the older part of a session's context, with the settings in force.
+    /// Replaces the older part of a session's context with a summary, with the current settings.
     ///
     /// # Errors
-    /// Why there is nothing to compact, why there is no summary, or why it was not written.
+    /// Why there is nothing to compact, why there is no summary, or why it could not be stored.
     pub async fn compact(
         self: &Arc<Self>,
         session: &Arc<OpenSession>,
@@ -47,7 +48,8 @@ impl Engine {
         ended(self.start_compaction(begun), "compaction").await
     }
 
-    /// Claims a session and prepares its compaction, in a turn of the session. `parent` cancels it.
+    /// Claims a session and prepares its compaction while the caller holds the session's lock. Cancelling `parent`
+    /// cancels the compaction.
     ///
     /// # Errors
     /// Why there is nothing to compact, or why the session cannot be compacted now.
@@ -68,7 +70,7 @@ impl Engine {
         change(Arc::clone(self), session, turn, begin).await
     }
 
-    /// Starts the work on a compaction that was begun. It goes on, and is told of, whether or not somebody waits.
+    /// Runs a compaction that was begun. It continues, and the host is notified, even if nobody awaits the handle.
     pub fn start_compaction(
         self: &Arc<Self>,
         begun: BegunCompaction,
@@ -76,12 +78,13 @@ impl Engine {
         auto_compaction::start(self, begun)
     }
 
-    /// Claims a session for a navigation, in a turn of the session. Without a hook, and where nothing is to be
-    /// summarised, the leaf moves at once. `parent` cancels it, and `request_cancel` tells whether its caller did:
-    /// that is an error then, and a result where somebody else has ended it.
+    /// Claims a session for a navigation while the caller holds the session's lock. If there is no hook and nothing
+    /// to summarise, the leaf moves at once. Cancelling `parent` cancels the navigation. `request_cancel` is the
+    /// caller's own token: if the caller cancelled its request, the outcome is an error; any other cancellation is a
+    /// result.
     ///
     /// # Errors
-    /// Why the session cannot go there now.
+    /// Why the session cannot move there now.
     pub async fn begin_navigation(
         self: &Arc<Self>,
         turn: SessionTurn,
@@ -94,30 +97,29 @@ impl Engine {
         navigator::begin(self, turn, request, settings, chain, (parent, request_cancel)).await
     }
 
-    /// Starts what is left of a navigation that was begun. It goes on, and is told of, whether or not somebody
-    /// waits.
+    /// Runs the rest of a navigation that was begun. It continues, and the host is notified, even if nobody awaits
+    /// the handle.
     pub fn start_navigation(self: &Arc<Self>, begun: BegunNavigation) -> JoinHandle<Result<Navigation, EngineError>> {
         auto_compaction::start(self, begun)
     }
 
-    /// Asks, in the session's turn, whether `entry`, which was just appended, makes a compaction due, and begins
-    /// it. What goes wrong here is no reason to fail the append.
+    /// Checks whether `entry`, which was just appended under the session's lock, makes a compaction due, and begins
+    /// it. A failure here does not fail the append.
     pub fn after_append(access: &mut SessionAccess<'_>, entry: &Entry) -> AppendOutcome {
         auto_compaction::after_append(access, entry)
     }
 
-    /// Asks once more whether a compaction is due, if messages came while another operation ran.
+    /// Checks again whether a compaction is due, if messages were appended while another operation ran.
     pub async fn check_again(self: &Arc<Self>, session: &Arc<OpenSession>) {
         auto_compaction::check_again(self, session).await;
     }
 
-    /// Asks whether the context is too large, as another model may have a smaller window.
+    /// Checks whether the context is too large, because a new model may have a smaller window.
     pub async fn check_size(self: &Arc<Self>, session: &Arc<OpenSession>) {
         auto_compaction::check_size(self, session).await;
     }
 }
 
-/// The outcome of an operation, once it has ended.
 async fn ended<T>(running: JoinHandle<Result<T, EngineError>>, what: &str) -> Result<T, EngineError> {
     running.await.map_err(|error| EngineError::internal(format!("the {what} ended early: {error}")))?
 }

@@ -1,4 +1,4 @@
-//! How the host hears of an operation while it runs, with the text of the summary as it comes.
+//! Progress events of a running operation, with the text of the summary as it arrives.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use crate::host::{Event, Host, OperationKind, OperationPhase, OperationProgress}
 use crate::models::{RequestContext, sum_usage};
 use crate::redaction::{RedactedStream, Redactor};
 
-/// Text is gathered for this long, so that a fast model does not become a flood of messages.
+/// Text is gathered for this long, so that a fast model does not flood the host with events.
 const GATHER: Duration = Duration::from_millis(40);
 
-/// Tells the host of one operation.
+/// Reports the progress of one operation to the host.
 #[derive(Debug)]
 pub(crate) struct Progress {
     host: Arc<dyn Host>,
@@ -27,47 +27,47 @@ pub(crate) struct Progress {
 struct State {
     request: u32,
     requests: u32,
-    /// What all answers cost.
+    /// The usage of all answers.
     usage: Option<Value>,
     /// UTF-16 units of the answer so far.
     units: usize,
-    untold: Untold,
-    told: Instant,
+    pending: PendingText,
+    last_sent: Instant,
 }
 
-/// Text that is gathered.
+/// Text that was not sent yet.
 #[derive(Debug)]
-enum Untold {
+enum PendingText {
     Plain(String),
     Redacted(RedactedStream),
 }
 
-impl Untold {
+impl PendingText {
     fn push(&mut self, text: &str) {
         match self {
-            Self::Plain(untold) => untold.push_str(text),
-            Self::Redacted(untold) => untold.push(text),
+            Self::Plain(pending) => pending.push_str(text),
+            Self::Redacted(pending) => pending.push(text),
         }
     }
 
-    /// What can be told; all of it at the end.
+    /// Takes the text that can be sent; at the end, all of it.
     fn take(&mut self, is_end: bool) -> String {
         match self {
-            Self::Plain(untold) => std::mem::take(untold),
-            Self::Redacted(untold) => untold.take(is_end),
+            Self::Plain(pending) => std::mem::take(pending),
+            Self::Redacted(pending) => pending.take(is_end),
         }
     }
 
     fn clear(&mut self) {
         match self {
-            Self::Plain(untold) => untold.clear(),
-            Self::Redacted(untold) => untold.clear(),
+            Self::Plain(pending) => pending.clear(),
+            Self::Redacted(pending) => pending.clear(),
         }
     }
 }
 
 impl Progress {
-    /// Progress of an operation that makes `requests` requests, as far as is known.
+    /// Progress of an operation that is expected to make `requests` requests.
     pub(crate) fn new(host: &Arc<dyn Host>, operation: OperationKind, context: &RequestContext, requests: u32) -> Self {
         Self {
             host: Arc::clone(host),
@@ -79,94 +79,94 @@ impl Progress {
                 requests,
                 usage: None,
                 units: 0,
-                untold: Untold::Plain(String::new()),
-                told: Instant::now(),
+                pending: PendingText::Plain(String::new()),
+                last_sent: Instant::now(),
             }),
         }
     }
 
-    /// The same, which tells no secrets: a line is told when the next ones are there.
+    /// The same, without secrets. A line is sent only when the lines after it have arrived.
     pub(crate) fn without_secrets(self, redactor: Arc<Redactor>) -> Self {
-        self.lock().untold = Untold::Redacted(RedactedStream::new(redactor));
+        self.lock().pending = PendingText::Redacted(RedactedStream::new(redactor));
         self
     }
 
-    /// There will be more requests than was thought.
+    /// Raises the number of expected requests.
     pub(crate) fn add_requests(&self, more: u32) {
         let mut state = self.lock();
         state.requests = state.requests.saturating_add(more);
     }
 
-    /// How many requests were begun.
+    /// Number of requests that were begun.
     pub(crate) fn requests_begun(&self) -> u32 {
         self.lock().request
     }
 
-    /// An answer has cost this, whatever becomes of it.
+    /// Adds the usage of an answer, even if the answer is rejected.
     pub(crate) fn spent(&self, usage: Option<Value>) {
         let mut state = self.lock();
         state.usage = sum_usage(state.usage.take(), usage);
     }
 
-    /// What all answers have cost so far.
+    /// The usage of all answers so far.
     pub(crate) fn usage(&self) -> Option<Value> {
         self.lock().usage.clone()
     }
 
-    /// The next request begins.
+    /// Begins the next request.
     pub(crate) fn begin_request(&self) {
         let mut state = self.lock();
         state.request = state.request.saturating_add(1);
         state.requests = state.requests.max(state.request);
         state.units = 0;
-        state.untold.clear();
-        self.tell(&mut state, OperationPhase::Summarizing, None);
+        state.pending.clear();
+        self.notify(&mut state, OperationPhase::Summarizing, None);
     }
 
-    /// A piece of the answer has come. It is told a little later, or with the next one, so that a
-    /// host that does not read gets no queue of pieces.
+    /// Adds a piece of the answer. It is sent a little later, or together with the next one, so that no queue builds
+    /// up for a host that does not read.
     pub(crate) fn delta(&self, text: &str) {
         if !self.is_wanted || text.is_empty() {
             return;
         }
         let mut state = self.lock();
         state.units += utf16_len(text);
-        state.untold.push(text);
-        if state.told.elapsed() >= GATHER && self.host.has_room() {
-            let delta = state.untold.take(false);
+        state.pending.push(text);
+        if state.last_sent.elapsed() >= GATHER && self.host.has_room() {
+            let delta = state.pending.take(false);
             if !delta.is_empty() {
-                self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+                self.notify(&mut state, OperationPhase::Summarizing, Some(delta));
             }
         }
     }
 
-    /// The answer is whole: what was not told yet is told.
+    /// Ends the answer and sends the rest of its text.
     pub(crate) fn end_request(&self) {
         let mut state = self.lock();
-        let delta = state.untold.take(true);
+        let delta = state.pending.take(true);
         if !delta.is_empty() {
-            self.tell(&mut state, OperationPhase::Summarizing, Some(delta));
+            self.notify(&mut state, OperationPhase::Summarizing, Some(delta));
         }
     }
 
-    /// The operation waits before it tries again.
+    /// Reports that the operation waits before a retry.
     pub(crate) fn waiting(&self) {
-        self.tell(&mut self.lock(), OperationPhase::Waiting, None);
+        self.notify(&mut self.lock(), OperationPhase::Waiting, None);
     }
 
-    /// The entry is being written.
+    /// Reports that the entry is being written.
     pub(crate) fn committing(&self) {
         let mut state = self.lock();
         state.request = state.requests;
         state.units = 0;
-        self.tell(&mut state, OperationPhase::Committing, None);
+        self.notify(&mut state, OperationPhase::Committing, None);
     }
 
-    fn tell(&self, state: &mut State, phase: OperationPhase, delta: Option<String>) {
+    fn notify(&self, state: &mut State, phase: OperationPhase, delta: Option<String>) {
         if !self.is_wanted {
             return;
         }
-        state.told = Instant::now();
+        state.last_sent = Instant::now();
         let RequestContext { session_id, operation_id } = self.context.clone();
         let progress = OperationProgress {
             operation: self.operation,
@@ -178,7 +178,7 @@ impl Progress {
             output_tokens: state.units.div_ceil(4) as u64,
             delta,
         };
-        self.host.tell(Event::Progress(progress));
+        self.host.notify(Event::Progress(progress));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

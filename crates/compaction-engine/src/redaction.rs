@@ -1,20 +1,15 @@
-//! Secrets are taken out of what goes to a summarizer and of what comes back, since a summary
-//! lives longer and travels further than the conversation that it is made from.
+//! Removes secrets from what goes to a summarizer and from what comes back, because a summary lives longer and
+//! travels further than its conversation.
 //!
-//! Secrets are known by their form: what issuers document (`rules`), and values that are
-//! assigned to names like `password`. What has no form is not found. Nothing is stored changed
-//! but the summary itself: entries keep what they hold.
+//! Secrets are recognised by form: the formats that issuers document, and values that are assigned to names like
+//! `password` (`patterns`). A secret without a known form is not found. Only summaries are changed; entries keep what
+//! they hold. Rules read a text without its JSON escapes, however often it was escaped.
 
 mod check;
-mod conversations;
 mod keys;
-mod plain;
+mod patterns;
 mod rules;
-mod settings;
-mod stream;
 mod texts;
-mod tokens;
-mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,40 +17,38 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memchr_iter;
 use regex::{Captures, Regex};
 
 use check::{Check, Found};
-use plain::Plain;
 use rules::rules;
-pub use settings::{ExtraRule, RedactionSettings};
-pub(crate) use stream::RedactedStream;
-pub(crate) use texts::RedactedTexts;
+pub use rules::{ExtraRule, RedactionSettings};
+pub(crate) use texts::{RedactedStream, RedactedTexts};
 
-/// Replacing one secret can free another that it touched. Texts that would need more rounds than
-/// this are made for it.
-const MOST_ROUNDS: usize = 8;
-/// Bytes behind the beginning of a form in which it has to be seen; what is found may be longer. It keeps
-/// texts without line breaks from being read again at every keyword.
+/// Replacing one secret can expose another one next to it. Only crafted texts need more rounds than this.
+const MAX_ROUNDS: usize = 8;
+/// Bytes after the beginning of a match in which it must be visible; the match itself may be longer. This keeps texts
+/// without line breaks from being read again at every keyword.
 const TOKEN_REACH: usize = 1024;
 const VALUE_REACH: usize = 256;
 const MARK: &str = "[redacted:";
 
-/// Finds secrets in texts and puts marks in their place.
+/// Replaces secrets in texts with marks.
 #[derive(Debug)]
 pub struct Redactor {
     rules: Vec<Compiled>,
-    /// Finds the keywords of all rules at once.
+    /// Matches the keywords of all rules at once.
     keywords: Option<AhoCorasick>,
-    /// What is tried where each keyword stands.
+    /// The rule to try at each keyword.
     trials: Vec<Trial>,
 }
 
-/// What is tried where a keyword stands.
+/// A rule to try at a keyword.
 #[derive(Debug)]
 struct Trial {
     /// Index of the rule.
     rule: usize,
-    /// How many bytes before the keyword the form may begin.
+    /// Number of bytes before the keyword at which the match may begin.
     before: &'static [usize],
 }
 
@@ -63,33 +56,40 @@ struct Trial {
 struct Compiled {
     name: Cow<'static, str>,
     pattern: Cow<'static, str>,
-    /// Whether the form is tried at keywords alone, so that it costs nothing elsewhere.
+    /// Whether the rule is tried only at keywords, so that it costs nothing elsewhere.
     needs_keyword: bool,
     check: Check,
-    /// Made when a text first holds one of the keywords.
+    /// Compiled when a text first contains one of the keywords.
     regex: OnceLock<Option<Regex>>,
 }
 
-/// Numbers of secrets that were found, by the name of the rule.
+/// Number of removed secrets, by the name of the rule.
 pub type Redactions = BTreeMap<String, u32>;
+
+/// Adds `more` to `counts`, rule by rule.
+pub(crate) fn add_counts(counts: &mut Redactions, more: &Redactions) {
+    for (rule, count) in more {
+        *counts.entry(rule.clone()).or_default() += count;
+    }
+}
 
 /// A text without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'t> {
-    /// The text, with `[redacted:<rule>]` where secrets stood.
+    /// The text with `[redacted:<rule>]` in place of secrets.
     pub text: Cow<'t, str>,
-    /// How many secrets were found, by rule.
+    /// Number of removed secrets, by rule.
     pub counts: Redactions,
 }
 
 impl Redactor {
-    /// The one with the bundled rules, made once.
+    /// The redactor with the bundled rules, made once.
     pub fn shared() -> Arc<Self> {
         static SHARED: LazyLock<Arc<Redactor>> = LazyLock::new(|| Arc::new(Redactor::new(&[], &[])));
         Arc::clone(&SHARED)
     }
 
-    /// One with the bundled rules but those that `disabled` names, and with `extra` ones.
+    /// A redactor with the bundled rules, without those that `disabled` names, and with the `extra` rules.
     pub fn new(disabled: &[String], extra: &[ExtraRule]) -> Self {
         let mut compiled: Vec<Compiled> = Vec::new();
         let (mut keywords, mut trials) = (Vec::<&str>::new(), Vec::new());
@@ -106,11 +106,11 @@ impl Redactor {
         Self { rules: compiled, keywords: automaton.ok(), trials }
     }
 
-    /// `text` with marks in the place of secrets. Redacting a second time changes nothing more; the
-    /// time is in proportion to the text.
+    /// `text` with marks in place of secrets. Redacting the result again changes nothing. The time is proportional to
+    /// the length of the text.
     pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
         let mut redacted = Redacted { text: Cow::Borrowed(text), counts: BTreeMap::new() };
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let found = self.find(&redacted.text);
             if found.is_empty() {
                 break;
@@ -123,7 +123,7 @@ impl Redactor {
         redacted
     }
 
-    /// Secrets with their rules, in the order of the text, none overlapping another.
+    /// The secrets with their rules, in the order of the text and without overlaps.
     fn find(&self, text: &str) -> Vec<(usize, Range<usize>)> {
         let plain = Plain::of(text);
         let marks = marks(&plain.text);
@@ -150,10 +150,10 @@ impl Redactor {
         found
     }
 
-    /// What the bundled rules find in a text without escapes.
+    /// The matches of the bundled rules in a text without escapes.
     fn find_at_keywords(&self, text: &str) -> Vec<(usize, Range<usize>)> {
         let mut found = Vec::new();
-        // Where a rule has found something, it is not tried again before the end of that.
+        // After a match, a rule is not tried again before the end of the match.
         let mut done = vec![0; self.rules.len()];
         for hit in self.keywords.iter().flat_map(|keywords| keywords.find_overlapping_iter(text)) {
             let Trial { rule, before } = self.trials[hit.pattern().as_usize()];
@@ -171,7 +171,7 @@ impl Redactor {
         found
     }
 
-    /// What stands in the place of a secret that the rule has found.
+    /// The mark for a secret of this rule.
     fn mark(&self, rule: usize) -> String {
         format!("{MARK}{}]", self.rules[rule].name)
     }
@@ -194,7 +194,7 @@ impl Compiled {
         Self { name, pattern, needs_keyword, check, regex: OnceLock::new() }
     }
 
-    /// Where a secret stands whose form begins at `start`, near the keyword.
+    /// The secret whose match begins at `start`, near the keyword.
     fn find_at(&self, text: &str, start: usize, keyword: usize) -> Option<Range<usize>> {
         if self.check == Check::PrivateKey {
             return keys::block(text, keyword);
@@ -202,13 +202,13 @@ impl Compiled {
         if self.check == Check::Issued && begins_within_word(text, start) {
             return None;
         }
-        // Bundled patterns are compiled by a test.
+        // A test compiles all bundled patterns.
         let regex = self.regex.get_or_init(|| Regex::new(&format!("^(?:{})", self.pattern)).ok()).as_ref()?;
         let text_from_start = text.get(start..)?;
         let mut reach = if self.check == Check::Issued { TOKEN_REACH } else { VALUE_REACH };
         loop {
             let near = &text_from_start[..text_from_start.floor_char_boundary(reach)];
-            // Nearly all trials find nothing, and need no memory for groups.
+            // Nearly all trials fail, and then need no memory for groups.
             if !regex.is_match(near) {
                 return None;
             }
@@ -223,14 +223,14 @@ impl Compiled {
             if !is_cut {
                 return Some(found.secret);
             }
-            // What goes on behind the end of what was looked at is looked at again.
+            // A match that reaches the end of the visible part is tried again with a larger part.
             reach *= 8;
         }
     }
 
-    /// Where the secrets of a rule of the settings stand in `text`.
+    /// The secrets that a rule of the settings finds in `text`.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
-        // Patterns of the settings are compiled when they are read.
+        // Patterns of the settings were compiled when the settings were read.
         let Some(regex) = self.regex.get_or_init(|| Regex::new(&self.pattern).ok()) else {
             return Vec::new();
         };
@@ -238,7 +238,7 @@ impl Compiled {
     }
 }
 
-/// Whether a letter, digit or underscore stands before `start`.
+/// Whether a letter, digit or underscore precedes `start`.
 fn begins_within_word(text: &str, start: usize) -> bool {
     text.get(..start)
         .is_none_or(|before| before.ends_with(|character: char| character.is_alphanumeric() || character == '_'))
@@ -251,7 +251,7 @@ fn secret_of(found: &Captures<'_>) -> Option<Range<usize>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// Where marks stand in `text`.
+/// The marks in `text`.
 fn marks(text: &str) -> Vec<Range<usize>> {
     let mark = |(at, _): (usize, &str)| {
         let name = at + MARK.len();
@@ -265,9 +265,73 @@ fn is_name_part(character: char) -> bool {
     character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-'
 }
 
+/// A text without JSON escapes, with the positions of the escapes.
+#[derive(Debug)]
+struct Plain<'t> {
+    /// The text without escapes.
+    text: Cow<'t, str>,
+    /// The escapes, in order: the byte after each in the plain text and in the escaped text.
+    after_escapes: Vec<(usize, usize)>,
+}
+
+impl<'t> Plain<'t> {
+    /// Reads `text`. Backslashes before a letter for white space, a quote or a slash form one escape with it. Other
+    /// backslashes stay, because they may be meant.
+    fn of(text: &'t str) -> Self {
+        let mut plain = String::new();
+        let (mut after_escapes, mut done, mut passed) = (Vec::new(), 0, 0);
+        for backslash in memchr_iter(b'\\', text.as_bytes()) {
+            if backslash < passed {
+                continue;
+            }
+            let backslashes = text.as_bytes()[backslash..].iter().take_while(|byte| **byte == b'\\').count();
+            passed = backslash + backslashes;
+            let Some((character, end)) = escape(text, passed) else {
+                continue;
+            };
+            plain.push_str(&text[done..backslash]);
+            plain.push(character);
+            after_escapes.push((plain.len(), end));
+            done = end;
+        }
+        if after_escapes.is_empty() {
+            return Self { text: Cow::Borrowed(text), after_escapes };
+        }
+        plain.push_str(&text[done..]);
+        Self { text: Cow::Owned(plain), after_escapes }
+    }
+
+    /// Maps a range of the plain text to the escaped text. An escape is in the range as a whole or not at all.
+    fn to_escaped(&self, range: &Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let before = self.after_escapes.partition_point(|(plain, _)| *plain <= at);
+            match before.checked_sub(1).map(|index| self.after_escapes[index]) {
+                Some((plain, escaped)) => escaped + (at - plain),
+                None => at,
+            }
+        };
+        place(range.start)..place(range.end)
+    }
+}
+
+/// The character for the letter at `letter` after backslashes, and the end of the escape.
+fn escape(text: &str, letter: usize) -> Option<(char, usize)> {
+    let end = letter + 1;
+    match text.as_bytes().get(letter)? {
+        b'n' => Some(('\n', end)),
+        b'r' => Some(('\r', end)),
+        b't' => Some(('\t', end)),
+        quote @ (b'"' | b'\'' | b'/') => Some((char::from(*quote), end)),
+        b'u' => {
+            let code = u32::from_str_radix(text.get(end..end + 4)?, 16).ok()?;
+            let character = char::from_u32(code).filter(char::is_ascii)?;
+            Some((character, end + 4))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod yardstick;

@@ -1,29 +1,32 @@
-//! Sessions that are open, and the operations that run on them.
+//! Open sessions, the turns that change them, and the operations that claim them.
+//!
+//! One call changes a session at a time. Calls queue for that turn in the order of arrival. After a turn, the caller
+//! waits for the disk while others already use the session.
 
 mod automatic;
-mod turn;
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::entry::{Entry, EntryId};
 use compaction_core::message::Message;
+use compaction_core::projection::Projection;
 use session_store::{
     Appended, CreateOptions, ForeignChange, Locator, MemoryStore, NewEntry, Parent, PendingSync, Precondition, Session,
     SessionStore, StoreError,
 };
-use tokio::sync::{Notify, RwLock};
+use tokio::sync::{Notify, OwnedRwLockWriteGuard, RwLock, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::breaker::Breaker;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::host::Event;
-
+use crate::threads;
+use automatic::Breaker;
 pub use automatic::{AgentModel, AutoCompaction};
-pub use turn::{Turn, change};
 
-/// A session, until it is closed.
+/// The session; `None` once it is closed.
 pub type Slot = Option<Session>;
 
 /// An open session and the structural operation that runs on it.
@@ -31,26 +34,26 @@ pub type Slot = Option<Session>;
 pub struct OpenSession {
     /// The header's id.
     pub id: String,
-    /// The session. Calls line up for it in the order of arrival.
+    /// The session behind a fair lock: calls wait for it in the order of arrival.
     pub slot: Arc<RwLock<Slot>>,
-    /// Where the session comes from.
+    /// The store that opened the session.
     pub store: Arc<dyn SessionStore>,
-    /// What the store calls the session; `None` for sessions in memory.
+    /// The locator of the session in its store; `None` for a session in memory.
     pub locator: Option<Locator>,
-    /// How the session's summaries went.
+    /// Pauses automatic compactions after failures.
     pub(crate) breaker: Breaker,
-    /// Whether and for which model the session is compacted by itself.
+    /// State of automatic compactions.
     pub auto_compaction: AutoCompaction,
     operation: Mutex<Option<RunningOperation>>,
     operation_ended: Notify,
     is_read_only: AtomicBool,
     is_closing: AtomicBool,
     closed: CancellationToken,
-    /// Whether one caller has it for itself, so that the host does not hear of its entries.
+    /// Whether the session belongs to one caller. The host then gets no events of its entries.
     is_private: bool,
-    /// Whether calls take no longer than a local disk.
+    /// Whether calls are as fast as a local disk.
     is_quick: bool,
-    /// Told by stores that notice what others write.
+    /// Notified by stores that watch for foreign writes.
     changed: Arc<Notify>,
     /// Present while the host wants each entry that others write.
     subscription: Mutex<Option<CancellationToken>>,
@@ -67,12 +70,12 @@ struct RunningOperation {
 enum OperationKind {
     /// A compaction or a navigation.
     Summary,
-    /// A fork, which a compaction's end is no reason to end.
+    /// A fork. Aborting summaries does not cancel it.
     Fork,
 }
 
-/// Makes a session that was just opened ready for calls: its syncs are waited for beside it, and its store
-/// is asked to tell what others write. Returns whether it will. May take as long as the store.
+/// Prepares a session that was just opened: defers its syncs and subscribes to foreign changes. Returns whether the
+/// store reports them. This may take as long as the store.
 fn prepare(session: &mut Session, changed: &Arc<Notify>) -> bool {
     session.defer_syncs();
     let changed = Arc::clone(changed);
@@ -80,7 +83,7 @@ fn prepare(session: &mut Session, changed: &Arc<Notify>) -> bool {
 }
 
 impl OpenSession {
-    /// Wraps a session that `store` just opened, and tells whether the store will tell what others write.
+    /// Wraps a session that `store` just opened. The second value is whether the store reports foreign changes.
     pub fn new(store: Arc<dyn SessionStore>, mut session: Session) -> (Self, bool) {
         let changed = Arc::default();
         let is_told = prepare(&mut session, &changed);
@@ -104,14 +107,14 @@ impl OpenSession {
         (open, is_told)
     }
 
-    /// Goes on with a session that was opened anew.
+    /// Replaces the session with one that was opened again.
     pub fn replace(&self, slot: &mut Slot, mut session: Session) {
         prepare(&mut session, &self.changed);
         self.set_read_only(session.is_read_only());
         *slot = Some(session);
     }
 
-    /// Waits until the store tells that others have written.
+    /// Waits until the store reports a foreign change.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -135,18 +138,18 @@ impl OpenSession {
         self.subscription.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Whether calls take no longer than a local disk.
+    /// Whether calls are as fast as a local disk.
     pub fn is_quick(&self) -> bool {
         self.is_quick
     }
 
-    /// Wraps a session in memory that one caller has for itself: the host hears of operations on it, but not of
+    /// Wraps a session in memory that belongs to one caller. The host gets events of operations on it, and none of
     /// its entries.
     pub fn private(session: Session) -> Self {
         Self { is_private: true, ..Self::new(Arc::new(MemoryStore), session).0 }
     }
 
-    /// Messages, the oldest first, as a session that is kept in memory alone.
+    /// A session in memory that holds these messages, the oldest first.
     ///
     /// # Errors
     /// Those of the store.
@@ -159,20 +162,33 @@ impl OpenSession {
         Ok(Self::new(Arc::new(MemoryStore), session).0)
     }
 
-    /// Whether reads look at the file first: a session that is never written here has no other
-    /// occasion to notice what others write.
-    pub fn must_refresh_to_read(&self) -> bool {
-        self.is_read_only.load(Ordering::Relaxed)
-    }
-
-    /// Notes whether the session is open for reading alone.
+    /// Sets whether the session is read-only.
     pub fn set_read_only(&self, is_read_only: bool) {
         self.is_read_only.store(is_read_only, Ordering::Relaxed);
     }
 
-    /// The session, unless it was closed meanwhile.
+    /// The session in `slot`.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
     pub fn opened<'a>(&self, slot: Option<&'a Session>) -> Result<&'a Session, EngineError> {
         slot.ok_or_else(|| self.not_open())
+    }
+
+    /// The context that the model sees at the leaf.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile, and those of the store.
+    pub async fn context(self: &Arc<Self>) -> Result<Arc<Projection>, EngineError> {
+        let (open, slot) = (Arc::clone(self), Arc::clone(&self.slot).read_owned().await);
+        threads::blocking_in(self.is_quick, move || {
+            let session = open.opened(slot.as_ref())?;
+            session
+                .context(session.leaf_id())
+                .map(|context| context.projection)
+                .map_err(|error| open.store_failure(error))
+        })
+        .await
     }
 
     /// The error of a session that was closed.
@@ -180,13 +196,15 @@ impl OpenSession {
         EngineError::SessionNotOpen { session_id: self.id.clone() }
     }
 
-    /// An error of the store that was met while serving this session.
+    /// The error for a failure of the store while serving this session.
     pub fn store_failure(&self, error: StoreError) -> EngineError {
         EngineError::Store { session_id: self.id.clone(), source: Arc::new(error) }
     }
 
-    /// Fails if the session is being closed: what came before the closing call may still end, what
-    /// came after it finds no session.
+    /// Fails if the session is closing. Earlier calls may still end; later calls find no session.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`].
     pub fn check_not_closing(&self) -> Result<(), EngineError> {
         match self.is_closing.load(Ordering::Relaxed) {
             true => Err(self.not_open()),
@@ -194,13 +212,13 @@ impl OpenSession {
         }
     }
 
-    /// Refuses calls from now on. Nothing is compacted by itself any more.
+    /// Refuses further calls and stops automatic compactions.
     pub fn begin_closing(&self) {
         self.is_closing.store(true, Ordering::Relaxed);
         self.auto_compaction.set(None);
     }
 
-    /// Tells those who wait that the session is closed.
+    /// Wakes the tasks that wait in [`OpenSession::closed`].
     pub fn has_closed(&self) {
         self.closed.cancel();
     }
@@ -210,13 +228,19 @@ impl OpenSession {
         self.closed.cancelled().await;
     }
 
-    /// Claims the session for a compaction or a navigation. One structural operation at a time; it
-    /// ends when the guard is dropped. `parent` cancels it.
+    /// Claims the session for a compaction or a navigation. Only one structural operation runs at a time; it ends
+    /// when the guard is dropped. Cancelling `parent` cancels it.
+    ///
+    /// # Errors
+    /// [`EngineError::OperationInProgress`].
     pub fn begin_operation(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
         self.begin(OperationKind::Summary, parent)
     }
 
     /// Claims the session for a fork, as [`OpenSession::begin_operation`] does.
+    ///
+    /// # Errors
+    /// [`EngineError::OperationInProgress`].
     pub fn begin_fork(self: &Arc<Self>, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
         self.begin(OperationKind::Fork, parent)
     }
@@ -232,12 +256,13 @@ impl OpenSession {
         Ok(OperationGuard { session: Arc::clone(self), id, cancel })
     }
 
-    /// Whether the session cannot be written.
+    /// Whether the session is read-only. Reads of such a session check the file first, because it has no
+    /// writes that would notice what others write.
     pub fn is_read_only(&self) -> bool {
         self.is_read_only.load(Ordering::Relaxed)
     }
 
-    /// The id of the structural operation that runs, if there is one.
+    /// The id of the running structural operation.
     pub fn operation_id(&self) -> Option<String> {
         self.running().as_ref().map(|running| running.id.clone())
     }
@@ -253,14 +278,14 @@ impl OpenSession {
         }
     }
 
-    /// Cancels the operation that runs, whatever it is.
+    /// Cancels the running operation of any kind.
     pub fn abort_operation(&self) {
         if let Some(running) = self.running().as_ref() {
             running.cancel.cancel();
         }
     }
 
-    /// Cancels the compaction or navigation that runs; whether there was one.
+    /// Cancels the running compaction or navigation. Returns whether there was one.
     pub fn abort_summary(&self) -> bool {
         let operation = self.running();
         let summary = operation.as_ref().filter(|running| running.kind == OperationKind::Summary);
@@ -272,19 +297,19 @@ impl OpenSession {
     }
 }
 
-/// The right to run a structural operation on a session.
+/// The claim of a structural operation on a session.
 #[derive(Debug)]
 pub struct OperationGuard {
     /// The session.
     pub session: Arc<OpenSession>,
-    /// Names the operation.
+    /// The id of the operation.
     pub id: String,
-    /// Cancelled when the operation shall end.
+    /// Cancels the operation.
     pub cancel: CancellationToken,
 }
 
 impl OperationGuard {
-    /// Runs `work`, or drops it and fails with [`EngineError::Cancelled`] when the operation is cancelled.
+    /// Runs `work`. If the operation is cancelled, drops it and fails with [`EngineError::Cancelled`].
     pub async fn unless_cancelled<T, E: From<EngineError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
@@ -304,7 +329,7 @@ impl Drop for OperationGuard {
     }
 }
 
-/// A session that may be changed, with the events that changes bring.
+/// Write access to a session. Every change notifies the host.
 #[derive(Debug)]
 pub struct SessionAccess<'a> {
     engine: &'a Arc<Engine>,
@@ -313,7 +338,10 @@ pub struct SessionAccess<'a> {
 }
 
 impl<'a> SessionAccess<'a> {
-    /// Access to the session in `slot`; fails if it was closed meanwhile.
+    /// Access to the session in `slot`.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
     pub fn new(
         engine: &'a Arc<Engine>,
         open: &'a Arc<OpenSession>,
@@ -338,12 +366,12 @@ impl<'a> SessionAccess<'a> {
         self.engine
     }
 
-    /// Tells the host.
-    pub fn tell(&self, event: Event) {
-        self.engine.host.tell(event);
+    /// Notifies the host.
+    pub fn notify(&self, event: Event) {
+        self.engine.host.notify(event);
     }
 
-    /// Reads what other programs added and tells the host.
+    /// Reads the entries that other programs appended and notifies the host.
     pub fn refresh(&mut self) -> Result<(), EngineError> {
         let foreign = self.session.refresh();
         let foreign = foreign.map_err(|error| self.open.store_failure(error))?;
@@ -351,18 +379,17 @@ impl<'a> SessionAccess<'a> {
         Ok(())
     }
 
-    /// Appends an entry and tells the host.
+    /// Appends an entry and notifies the host.
     pub fn append(
         &mut self,
         new: NewEntry<'_>,
         parent: Parent,
         condition: &Precondition,
     ) -> Result<Arc<Entry>, EngineError> {
-        let outcome = self.session.append_if(new, parent, condition);
-        Ok(self.announce(outcome)?.entry)
+        self.append_with(|session| session.append_if(new, parent, condition))
     }
 
-    /// Changes the session by one of the store's own ways to append, and tells the host.
+    /// Appends an entry by `append` and notifies the host.
     pub fn append_with(
         &mut self,
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
@@ -371,8 +398,7 @@ impl<'a> SessionAccess<'a> {
         Ok(self.announce(outcome)?.entry)
     }
 
-    /// Changes the session by one of the store's own ways to append several entries at once, and tells
-    /// the host of each.
+    /// Appends several entries at once by `append` and notifies the host of each.
     pub fn append_all_with(
         &mut self,
         append: impl FnOnce(&mut Session) -> Result<Appended, StoreError>,
@@ -383,13 +409,13 @@ impl<'a> SessionAccess<'a> {
         Ok(before)
     }
 
-    /// What the appends of this turn wait for, if anything.
+    /// The sync that the appends of this turn wait for.
     pub(crate) fn take_pending_sync(&mut self) -> Option<PendingSync> {
         self.session.take_pending_sync()
     }
 
-    /// Takes back what could not be synced because of `error`, tells the host where the leaf is
-    /// now, and gives the error of the append.
+    /// Removes the entries that could not be synced because of `error`, and notifies the host of the leaf. Returns
+    /// the error of the append.
     pub(crate) fn take_back_unsynced(&mut self, error: std::io::Error) -> Result<EngineError, EngineError> {
         let undone = self.session.take_back_unsynced();
         let foreign = self.session.take_foreign();
@@ -399,18 +425,18 @@ impl<'a> SessionAccess<'a> {
         Ok(self.open.store_failure(StoreError::WriteFailed { locator, source: error }))
     }
 
-    /// Claims the session for a structural operation, once what other programs have added is read. `parent`
+    /// Claims the session for a structural operation, after reading what other programs appended. Cancelling `parent`
     /// cancels it.
     ///
     /// # Errors
-    /// Where the session is open for reading alone, cannot be read, or is claimed already.
+    /// Where the session is read-only, cannot be read, or is claimed already.
     pub fn claim(&mut self, parent: &CancellationToken) -> Result<OperationGuard, EngineError> {
         self.check_writable()?;
         self.refresh()?;
         self.open.begin_operation(parent)
     }
 
-    /// Fails if the session is open for reading alone.
+    /// Fails with [`EngineError::ReadOnly`] if the session is read-only.
     pub fn check_writable(&self) -> Result<(), EngineError> {
         if !self.session.is_read_only() {
             return Ok(());
@@ -419,7 +445,7 @@ impl<'a> SessionAccess<'a> {
         Err(EngineError::ReadOnly { session_id: self.open.id.clone(), locator })
     }
 
-    /// The leaf.
+    /// The id of the leaf.
     pub fn leaf_id(&self) -> Option<EntryId> {
         self.session.leaf_id().cloned()
     }
@@ -438,14 +464,14 @@ impl<'a> SessionAccess<'a> {
         if self.open.is_private {
             return;
         }
-        self.tell(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
+        self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry: Arc::clone(entry) });
     }
 
-    /// The error of an append; tells of the foreign entries that were read before it failed.
+    /// The error of an append. Foreign entries that were read before the failure are announced.
     fn not_appended(&mut self, error: StoreError) -> EngineError {
         let foreign = self.session.take_foreign();
         self.announce_foreign(foreign);
-        // A lease that was lost leaves a session for reading.
+        // A session that lost its lease is read-only.
         self.open.set_read_only(self.session.is_read_only());
         self.open.store_failure(error)
     }
@@ -458,7 +484,7 @@ impl<'a> SessionAccess<'a> {
             }
             match self.session.entries_by_id(std::slice::from_ref(id)) {
                 Ok(entries) => entries.into_iter().for_each(|entry| {
-                    self.tell(Event::EntryAppended { session_id: self.open.id.clone(), entry });
+                    self.notify(Event::EntryAppended { session_id: self.open.id.clone(), entry });
                 }),
                 Err(error) => tracing::warn!(%error, session = self.open.id, "an entry of others cannot be read"),
             }
@@ -474,6 +500,85 @@ impl<'a> SessionAccess<'a> {
         if self.open.is_subscribed() {
             self.announce_foreign_entries(&entry_ids);
         }
-        self.tell(Event::SessionChanged { session_id: self.open.id.clone(), entry_ids, leaf_id });
+        self.notify(Event::SessionChanged { session_id: self.open.id.clone(), entry_ids, leaf_id });
     }
+}
+
+/// Changes a session whose lock is held, on a worker thread. When this function returns, the disk has what must be
+/// durable. Other calls use the session while the disk works.
+///
+/// # Errors
+/// Those of `work`, of a session that was closed meanwhile, and of a failed sync, whose entries are removed again.
+pub async fn change<T, E, W>(
+    engine: Arc<Engine>,
+    session: Arc<OpenSession>,
+    guard: OwnedRwLockWriteGuard<Slot>,
+    work: W,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<EngineError> + Send + 'static,
+    W: FnOnce(&mut SessionAccess<'_>) -> Result<T, E> + Send + 'static,
+{
+    let is_quick = session.is_quick();
+    threads::run_with_permit(is_quick, move || Turn::take(engine, session, guard, work)).await??.end().await
+}
+
+/// A finished turn with the sync that it still waits for.
+#[derive(Debug)]
+pub struct Turn<T, E> {
+    outcome: Result<T, E>,
+    synced: Option<oneshot::Receiver<io::Result<()>>>,
+    engine: Arc<Engine>,
+    session: Arc<OpenSession>,
+}
+
+impl<T, E: From<EngineError>> Turn<T, E> {
+    /// Does the work of a turn. The session is unlocked when this function returns.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotOpen`] where the session was closed meanwhile.
+    pub fn take(
+        engine: Arc<Engine>,
+        session: Arc<OpenSession>,
+        mut guard: OwnedRwLockWriteGuard<Slot>,
+        work: impl FnOnce(&mut SessionAccess<'_>) -> Result<T, E>,
+    ) -> Result<Self, E> {
+        let mut access = SessionAccess::new(&engine, &session, guard.as_mut())?;
+        let outcome = work(&mut access);
+        // Syncs are queued in the order of the writes. Waiting for them needs no lock.
+        let synced = access.take_pending_sync().map(queue_sync);
+        drop(guard);
+        Ok(Self { outcome, synced, engine, session })
+    }
+
+    /// Waits for the sync of the turn.
+    ///
+    /// # Errors
+    /// That of the work, or that of a failed sync.
+    pub async fn end(self) -> Result<T, E> {
+        let Some(synced) = self.synced else {
+            return self.outcome;
+        };
+        match synced.await.unwrap_or_else(|_| Err(io::Error::other("the sync ended early"))) {
+            Ok(()) => self.outcome,
+            Err(error) => Err(undo_unsynced(self.engine, self.session, error).await.into()),
+        }
+    }
+}
+
+fn queue_sync(pending: PendingSync) -> oneshot::Receiver<io::Result<()>> {
+    let (sender, synced) = oneshot::channel();
+    pending.then(move |outcome| drop(sender.send(outcome)));
+    synced
+}
+
+/// Removes the entries that could not be synced, before the caller gets its error.
+async fn undo_unsynced(engine: Arc<Engine>, session: Arc<OpenSession>, error: io::Error) -> EngineError {
+    let guard = Arc::clone(&session.slot).write_owned().await;
+    let undone = threads::blocking_in(session.is_quick(), move || {
+        let mut guard = guard;
+        SessionAccess::new(&engine, &session, guard.as_mut())?.take_back_unsynced(error)
+    });
+    undone.await.unwrap_or_else(|error| error)
 }

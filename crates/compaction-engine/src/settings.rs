@@ -1,13 +1,11 @@
 //! Settings: layers of JSON objects, merged and checked (docs/preparation.md, "Settings").
 //!
-//! Layers, each over the one before: defaults, `<agent-dir>/settings.json`,
-//! `<cwd>/.pi/settings.json`, `initialize.settings`, `updateSettings`, the `settings` of a call.
-//! Objects merge, other values replace. A wrong value is an error with its path; a file that cannot
-//! be read as JSON counts as empty and is told of; unknown keys are kept. The file of a project sets only
-//! what is harmless, unless the host trusts it.
+//! Each layer goes over the one before: defaults, `<agent-dir>/settings.json`, `<cwd>/.pi/settings.json`,
+//! `initialize.settings`, `updateSettings`, the `settings` of a call. Objects merge; other values replace. A wrong
+//! value is an error that names its path. A file that is not valid JSON counts as empty and is reported. Unknown keys
+//! are kept. The file of a project sets only harmless values, unless the host trusts it.
 
 mod layers;
-mod project;
 
 use std::time::Duration;
 
@@ -22,13 +20,12 @@ use session_store::Durability;
 use crate::error::EngineError;
 use crate::models::{RequestChoice, RetryPolicy, configuration};
 use crate::redaction::RedactionSettings;
-
 pub use layers::SettingsLayers;
 
-/// Fewest bytes of a stored ledger: room for the last request.
-const LEAST_LEDGER_BYTES: usize = 1024;
+/// Minimum bytes of a stored ledger: room for the last user message.
+const MIN_LEDGER_BYTES: usize = 1024;
 
-/// Settings in force.
+/// Merged settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
     merged: Value,
@@ -52,10 +49,11 @@ impl Default for Settings {
 impl Settings {
     /// These settings with another layer over them.
     ///
-    /// Fails with [`EngineError::InvalidSettings`] at the first wrong value.
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn with(&self, layer: &Value) -> Result<Self, EngineError> {
         if !layer.is_object() {
-            return Err(invalid("settings", "an object"));
+            return Err(EngineError::invalid_setting("settings", "an object"));
         }
         let mut merged = self.merged.clone();
         merge(&mut merged, layer);
@@ -64,10 +62,10 @@ impl Settings {
         Ok(settings)
     }
 
-    /// These settings with those of a call over them: a layer, as [`layer_of_call`] makes it.
+    /// These settings with the layer of a call over them, as [`layer_of_call`] makes it.
     ///
     /// # Errors
-    /// When a setting is wrong.
+    /// [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn with_call(&self, layer: Option<&Value>) -> Result<Self, EngineError> {
         let Some(layer) = layer else {
             return Ok(self.clone());
@@ -76,7 +74,7 @@ impl Settings {
         Ok(Self { of_call: layer["compaction"].clone(), ..settings })
     }
 
-    /// Whether the call itself gave the tokens that the member `key` of the `compaction` object stands for.
+    /// Whether the call itself gave the member `key` of the `compaction` object.
     pub(crate) fn are_of_call(&self, key: &str) -> bool {
         self.of_call.get(key).is_some_and(Value::is_u64)
     }
@@ -91,14 +89,13 @@ impl Settings {
         self.overridden(None)
     }
 
-    /// The same for one model, with its entry of `compaction.modelOverrides`. What the call gave
-    /// itself counts more.
+    /// The same for one model, with its entry of `compaction.modelOverrides`. Values of the call take precedence.
     pub fn compaction_for(&self, provider: &str, model_id: &str) -> CompactionSettings {
         let name = format!("{provider}/{model_id}");
         self.overridden(self.merged["compaction"]["modelOverrides"].get(&name))
     }
 
-    /// The same for the model that a branch was last answered by or set to, if there is one.
+    /// The same for the model that answered last on a branch or was set there.
     pub fn compaction_at(&self, model: Option<&ModelName>) -> CompactionSettings {
         model.map_or_else(|| self.compaction(), |model| self.compaction_for(&model.provider, &model.model_id))
     }
@@ -118,13 +115,13 @@ impl Settings {
         }
     }
 
-    /// Tokens that a branch summary leaves free.
+    /// Reserved tokens of a branch summary.
     pub fn branch_reserve_tokens(&self) -> u64 {
         self.merged["branchSummary"]["reserveTokens"].as_u64().unwrap_or(16_384)
     }
 
-    /// The summarizers that are used where a call names none, in the order in which they are asked
-    /// (`compactd.summarizer`: a name or a list of names).
+    /// The summarizers for calls that name none, in the order in which they are asked (`compactd.summarizer`: a name
+    /// or a list of names).
     pub fn summarizers(&self) -> Vec<String> {
         match &self.merged["compactd"]["summarizer"] {
             Value::String(name) => vec![name.clone()],
@@ -133,7 +130,7 @@ impl Settings {
         }
     }
 
-    /// Whether lines of summaries name the entries that they come from (`compaction.citations`).
+    /// Whether summaries cite the entries that they are made from (`compaction.citations`).
     pub fn citations(&self) -> bool {
         self.merged["compaction"]["citations"] == true
     }
@@ -146,7 +143,7 @@ impl Settings {
         }
     }
 
-    /// How failed requests to models are made again (`retry`).
+    /// How failed requests to models are retried (`retry`).
     pub fn retries(&self) -> RetryPolicy {
         let retry = &self.merged["retry"];
         if retry["enabled"] == false {
@@ -160,10 +157,9 @@ impl Settings {
         }
     }
 
-    /// How long a whole operation may take, the host's hook and all requests included
-    /// (`compactd.deadlineMs`).
+    /// The deadline of a whole operation, including the host's hook and all requests (`compactd.deadlineMs`).
     pub fn deadline(&self) -> Duration {
-        // A day is for ever here, and no sum of it overflows a clock.
+        // A day is long enough, and adding it to a clock cannot overflow.
         let milliseconds = self.merged["compactd"]["deadlineMs"].as_u64().unwrap_or(600_000);
         Duration::from_millis(milliseconds).min(Duration::from_secs(24 * 60 * 60))
     }
@@ -177,17 +173,17 @@ impl Settings {
         }
     }
 
-    /// Bytes of a line of a session file that are held at most (`compactd.maxLineBytes`). A line is held
-    /// several times while it is served, so that there are never more than a sixteenth of `memory`, the
-    /// bytes that this process may use: without that room it would end, with all its sessions.
+    /// Maximum bytes of a line of a session file (`compactd.maxLineBytes`). Serving a line takes several copies of
+    /// it, so the limit is never above a sixteenth of `memory`, the bytes that this process may use. Without that
+    /// room the process could be killed with all its sessions.
     pub fn max_line_bytes(&self, memory: Option<u64>) -> usize {
         let set = self.merged["compactd"]["maxLineBytes"].as_u64().unwrap_or(MAX_LINE_BYTES);
         let room = memory.map_or(u64::MAX, |memory| (memory / 16).max(MIN_LINE_BYTES));
         usize::try_from(set.min(room)).unwrap_or(usize::MAX)
     }
 
-    /// Tool and argument names by which file operations are recognised
-    /// (`compactd.fileTools: {read, write, edit, pathArguments}`), each a list of further names.
+    /// Tool and argument names by which file operations are recognised (`compactd.fileTools: {read, write, edit,
+    /// pathArguments}`). Each member lists further names.
     pub fn file_tools(&self) -> FileTools {
         let mut tools = FileTools::default();
         let more = &self.merged["compactd"]["fileTools"];
@@ -203,7 +199,7 @@ impl Settings {
         tools
     }
 
-    /// How long a hook may take (`compactd.hooks.timeoutMs`).
+    /// The timeout of a hook (`compactd.hooks.timeoutMs`).
     pub fn hook_timeout(&self) -> Duration {
         Duration::from_millis(self.merged["compactd"]["hooks"]["timeoutMs"].as_u64().unwrap_or(30_000))
     }
@@ -213,17 +209,17 @@ impl Settings {
         RequestChoice::named(self.merged["compactd"]["summaryRequest"].as_str()).unwrap_or_default()
     }
 
-    /// How long the host's model may take for one summary (`compactd.summarize.timeoutMs`).
+    /// The timeout of the host's model for one summary (`compactd.summarize.timeoutMs`).
     pub fn summarize_timeout(&self) -> Duration {
         Duration::from_millis(self.merged["compactd"]["summarize"]["timeoutMs"].as_u64().unwrap_or(300_000))
     }
 
-    /// Tokens that the host's model can read (`compactd.summarize.contextWindow`).
+    /// The context window of the host's model in tokens (`compactd.summarize.contextWindow`).
     pub fn summarize_window(&self) -> u64 {
         self.merged["compactd"]["summarize"]["contextWindow"].as_u64().unwrap_or(128_000)
     }
 
-    /// Tokens that pinned entries may take together (`compactd.pins.maxTokens`).
+    /// Maximum tokens of all pinned entries (`compactd.pins.maxTokens`).
     pub fn pin_tokens(&self) -> u64 {
         self.merged["compactd"]["pins"]["maxTokens"].as_u64().unwrap_or(4_000)
     }
@@ -233,23 +229,22 @@ impl Settings {
         self.merged["compactd"]["prompts"][name].as_str()
     }
 
-    /// Bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
+    /// Maximum bytes of the ledger that a compaction stores (`compactd.ledger: {maxBytes}`).
     pub fn ledger_bytes(&self) -> usize {
         let bytes = self.merged["compactd"]["ledger"]["maxBytes"].as_u64();
-        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(LEAST_LEDGER_BYTES))
+        bytes.map_or(STORED_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX).max(MIN_LEDGER_BYTES))
     }
 
-    /// Tokens that may be added to a summary for facts that it lacks (`compactd.repair: {enabled,
-    /// maxTokens}`); `None` where none are added.
+    /// Maximum tokens of facts that are added to a summary (`compactd.repair: {enabled, maxTokens}`); `None` where
+    /// none are added.
     pub fn repair_tokens(&self) -> Option<u64> {
         let repair = &self.merged["compactd"]["repair"];
         (repair["enabled"] != false).then(|| repair["maxTokens"].as_u64().unwrap_or(3_000))
     }
 
-    /// What is taken out of what goes to a summarizer and of what comes back
-    /// (`compactd.redaction`).
+    /// How secrets are removed from requests and answers of summarizers (`compactd.redaction`).
     pub fn redaction(&self) -> RedactionSettings {
-        // Settings are checked before they are in force; redacting is the safe side.
+        // Merged settings were checked. The default, which redacts, is the safe side.
         RedactionSettings::read(&self.merged["compactd"]["redaction"]).unwrap_or_default()
     }
 
@@ -294,15 +289,7 @@ impl Settings {
         for prompt in PROMPTS {
             expect(root, &format!("compactd.prompts.{prompt}"), "a text", Value::is_string)?;
         }
-        self.check_redaction()
-    }
-
-    fn check_redaction(&self) -> Result<(), EngineError> {
-        let read = RedactionSettings::read(&self.merged["compactd"]["redaction"]);
-        read.map(|_| ()).map_err(|wrong| {
-            let path = format!("compactd.redaction.{}", wrong.path);
-            invalid(path.trim_end_matches('.'), &wrong.expected)
-        })
+        RedactionSettings::read(&self.merged["compactd"]["redaction"]).map(|_| ())
     }
 
     fn check_summarizers(&self) -> Result<(), EngineError> {
@@ -312,9 +299,10 @@ impl Settings {
         let known = summarizer_names(&self.merged);
         match is_list && !names.is_empty() && names.iter().all(|name| known.contains(&name.as_str())) {
             true => Ok(()),
-            false => {
-                Err(invalid("compactd.summarizer", &format!("a summarizer, or a list of them: {}", known.join(", "))))
-            }
+            false => Err(EngineError::invalid_setting(
+                "compactd.summarizer",
+                format!("a summarizer, or a list of them: {}", known.join(", ")),
+            )),
         }
     }
 
@@ -334,13 +322,13 @@ impl Settings {
     }
 }
 
-/// Names of the summarizers that can be chosen with these merged settings: those that need no model
-/// of their own, the providers, and the models that the settings define.
+/// Names of the summarizers that these merged settings offer: those without a model of their own, the providers, and
+/// the models that the settings define.
 pub fn summarizer_names(settings: &Value) -> Vec<&str> {
     ["extractive", "host"].into_iter().chain(configuration::model_names(settings)).collect()
 }
 
-/// Bytes that a line may have where nothing is set, and the least that can be set: a header fits it.
+/// Default and minimum of `compactd.maxLineBytes`. A session header fits the minimum.
 const MAX_LINE_BYTES: u64 = 256 << 20;
 const MIN_LINE_BYTES: u64 = 1 << 20;
 /// Names of the prompts that `compactd.prompts` may replace.
@@ -349,12 +337,8 @@ pub const PROMPTS: &[&str] =
 const WHOLE: &str = "a whole number of tokens, 0 or more";
 const PERCENT: &str = "a whole number of percent from 1 to 100, or null";
 
-fn invalid(path: &str, expected: &str) -> EngineError {
-    EngineError::InvalidSettings { path: path.to_owned(), expected: expected.to_owned(), file: None }
-}
-
-/// The settings that a call gives, as a layer: members of the `compaction` object, or settings in the shape of a
-/// settings file, or both. What is no member at the top of the settings is one of `compaction`.
+/// The settings of a call as a layer. A call gives members of the `compaction` object, settings in the shape of a
+/// settings file, or both. A name that is no top-level member belongs to `compaction`.
 pub fn layer_of_call(given: Value) -> Value {
     const TOP: [&str; 5] = ["compaction", "branchSummary", "retry", "compactd", "sessionDir"];
     let Value::Object(given) = given else {
@@ -363,26 +347,26 @@ pub fn layer_of_call(given: Value) -> Value {
     let (mut layer, compaction): (Map<String, Value>, Map<String, Value>) =
         given.into_iter().partition(|(name, _)| TOP.contains(&name.as_str()));
     let named = layer.entry("compaction").or_insert_with(|| json!({}));
-    // What is no object is refused as it was given.
+    // A value that is no object is rejected by the check.
     if named.is_object() {
         merge(named, &Value::Object(compaction));
     }
     Value::Object(layer)
 }
 
-/// Checks the value at a dotted path, if there is one.
+/// Checks the value at a dotted path, if it is set.
 fn expect(root: &Value, path: &str, expected: &str, is_right: fn(&Value) -> bool) -> Result<(), EngineError> {
     let value = path.split('.').try_fold(root, |value, key| value.get(key));
     match value {
-        Some(value) if !is_right(value) => Err(invalid(path, expected)),
+        Some(value) if !is_right(value) => Err(EngineError::invalid_setting(path, expected)),
         _ => Ok(()),
     }
 }
 
-/// Checks an entry of `compaction.modelOverrides`; names of models may hold dots.
+/// Checks an entry of `compaction.modelOverrides`. Names of models may contain dots.
 fn check_override(path: &str, values: &Value) -> Result<(), EngineError> {
     if !values.is_object() {
-        return Err(invalid(path, "an object"));
+        return Err(EngineError::invalid_setting(path, "an object"));
     }
     let checks = [
         ("reserveTokens", WHOLE, Value::is_u64 as fn(&Value) -> bool),
@@ -390,7 +374,7 @@ fn check_override(path: &str, values: &Value) -> Result<(), EngineError> {
         ("thresholdPercent", PERCENT, is_percent),
     ];
     let wrong = checks.iter().find(|(key, _, is_right)| values.get(key).is_some_and(|value| !is_right(value)));
-    wrong.map_or(Ok(()), |(key, expected, _)| Err(invalid(&format!("{path}.{key}"), expected)))
+    wrong.map_or(Ok(()), |(key, expected, _)| Err(EngineError::invalid_setting(format!("{path}.{key}"), *expected)))
 }
 
 fn is_percent(value: &Value) -> bool {

@@ -36,7 +36,7 @@ struct Recorder {
 
 #[async_trait]
 impl Host for Recorder {
-    fn tell(&self, event: Event) {
+    fn notify(&self, event: Event) {
         self.told.lock().unwrap().push(shown(&event));
     }
 
@@ -187,14 +187,16 @@ async fn what_panics_ends_and_frees_the_session() {
 #[tokio::test]
 async fn a_navigation_with_a_summary_goes_the_same_way() {
     let scene = Scene::new(Say::Nothing).await;
-    let request = NavigationRequest { summarize: true, ..NavigationRequest::to(scene.ids[1].clone()) };
+    let mut request = NavigationRequest::to(scene.ids[1].clone());
+    request.summarize = true;
     let navigation = scene.navigate(request).await.unwrap();
     assert_eq!(navigation.old_leaf_id, scene.ids.last().cloned());
     assert!(navigation.summary_entry.is_some());
     scene.check_told(&["navigation started", "appended branch_summary", "leaf changed", "navigated"]);
 
     let scene = Scene::new(Say::Cancel).await;
-    let request = NavigationRequest { waits: false, ..NavigationRequest::to(scene.ids[1].clone()) };
+    let mut request = NavigationRequest::to(scene.ids[1].clone());
+    request.waits = false;
     assert!(scene.navigate(request).await.unwrap().is_cancelled);
     scene.check_told(&["asked about 4 left entries", "navigation started", "navigation called off"]);
 }

@@ -95,7 +95,7 @@ impl ClientHost {
 
 #[async_trait]
 impl Host for ClientHost {
-    fn tell(&self, event: Event) {
+    fn notify(&self, event: Event) {
         match notification(event, self.preferences) {
             Ok(notification) => self.outbound.push(notification),
             Err(error) => tracing::error!(%error, "a notification could not be written"),

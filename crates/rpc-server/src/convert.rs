@@ -296,26 +296,25 @@ impl From<CompactionReason> for wire::CompactionReason {
 
 impl From<wire::CompactParams> for CompactionRequest {
     fn from(params: wire::CompactParams) -> Self {
-        Self {
-            custom_instructions: params.custom_instructions,
-            summary: params.summary.map(given_summary),
-            first_kept_entry_id: params.first_kept_entry_id.map(EntryId::new),
-            force: params.force,
-        }
+        let mut request = Self::default();
+        request.custom_instructions = params.custom_instructions;
+        request.summary = params.summary.map(given_summary);
+        request.first_kept_entry_id = params.first_kept_entry_id.map(EntryId::new);
+        request.force = params.force;
+        request
     }
 }
 
 impl From<wire::NavigateTreeParams> for NavigationRequest {
     fn from(params: wire::NavigateTreeParams) -> Self {
-        Self {
-            target_id: EntryId::new(params.target_id),
-            summarize: params.summarize,
-            custom_instructions: params.custom_instructions,
-            replace_instructions: params.replace_instructions,
-            label: params.label,
-            summary: params.summary.map(given_branch_summary),
-            waits: params.wait.unwrap_or(true),
-        }
+        let mut request = Self::to(EntryId::new(params.target_id));
+        request.summarize = params.summarize;
+        request.custom_instructions = params.custom_instructions;
+        request.replace_instructions = params.replace_instructions;
+        request.label = params.label;
+        request.summary = params.summary.map(given_branch_summary);
+        request.waits = params.wait.unwrap_or(true);
+        request
     }
 }
 

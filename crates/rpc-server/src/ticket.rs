@@ -113,7 +113,7 @@ impl Ticket {
 
     fn of_session(session: Arc<OpenSession>, scope: Scope) -> Self {
         let slot = Arc::clone(&session.slot);
-        if scope == Scope::Read && !session.must_refresh_to_read() {
+        if scope == Scope::Read && !session.is_read_only() {
             Self::Read(session, QueuedLock::enqueue(slot.read_owned()))
         } else {
             Self::Write(session, QueuedLock::enqueue(slot.write_owned()))

@@ -1,46 +1,44 @@
-//! What was ordered: by a person, by a program, or by the server itself.
+//! The order of a compaction: who asked for it, how much it keeps, and which threshold it has to reach.
 
 use compaction_core::entry::EntryId;
-use compaction_core::extractive;
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, Refusal};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::{OutputLimits, RequestKind};
-use compaction_core::settings::CompactionSettings;
+use compaction_core::settings::{CompactionSettings, EffectiveLimits};
 use compaction_core::summary::{ShownFiles, append_file_blocks};
-use compaction_core::system_state;
 use compaction_core::tokens::estimate_text;
-use compaction_core::trigger;
+use compaction_core::{extractive, system_state, trigger};
 
-use super::balance::{Balance, Measure};
-use super::fitted::Fitted;
+use super::plan::{Balance, Measure};
 use crate::error::EngineError;
 use crate::host::{Compaction, CompactionReason, GivenSummary};
 use crate::session::AgentModel;
 use crate::settings::Settings;
 
-/// Tokens that a summary may have whatever it replaces, if somebody asked for it: the headings of
-/// the format alone take some, and so little cannot make a context grow without end.
+/// Tokens that a requested summary may have even if it replaces fewer. The headings alone take some, and so few
+/// cannot make a context grow without end.
 const ALWAYS_ALLOWED_TOKENS: u64 = 256;
-/// Tokens that any summary has: its headings alone take more.
-const LEAST_SUMMARY_TOKENS: u64 = 24;
+/// Minimum tokens of any summary; its headings alone take more.
+const MIN_SUMMARY_TOKENS: u64 = 24;
 
-/// Tokens that a provider counts for an estimated one at most: text in Chinese comes to four.
-const MOST_PER_ESTIMATE: u64 = 5;
+/// Maximum tokens that a provider counts per estimated token. Chinese text comes to four.
+const MAX_TOKENS_PER_ESTIMATED: u64 = 5;
 
-/// How often a little less is tried to be kept before it is half as much each time.
+/// Number of attempts that keep a little less before each attempt keeps half.
 const SMALL_STEPS: usize = 4;
 
-/// What a caller wants of a compaction.
+/// A request to compact a session.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct CompactionRequest {
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub custom_instructions: Option<String>,
     /// A summary that the caller wrote.
     pub summary: Option<GivenSummary>,
-    /// The oldest entry that stays verbatim, in place of the one that the settings give.
+    /// The oldest entry that stays verbatim. It replaces the cut that the settings give.
     pub first_kept_entry_id: Option<EntryId>,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether a summary is accepted that is not smaller than what it replaces.
     pub force: bool,
 }
 
@@ -49,36 +47,35 @@ pub struct CompactionRequest {
 pub(crate) struct Order {
     /// The session.
     pub(crate) session_id: String,
-    /// Why.
+    /// The reason.
     pub(crate) reason: CompactionReason,
-    /// Whether the request that failed shall be made again afterwards.
+    /// Whether the failed request will be sent again afterwards.
     pub(crate) will_retry: bool,
-    /// Whether a summary is taken that is no smaller than what it replaces.
+    /// Whether a summary is accepted that is not smaller than what it replaces.
     pub(crate) force: bool,
-    /// What the summary should look at.
+    /// What the summary should focus on.
     pub(crate) custom_instructions: Option<String>,
     /// A summary that the caller wrote.
     pub(crate) summary: Option<GivenSummary>,
-    /// The settings, those of the call included.
+    /// The settings, including those of the call.
     pub(crate) settings: Settings,
-    /// How much to keep, as it fits the model of the session; `None` for what is set for the branch's
-    /// own model.
+    /// How much to keep, fitted to the model of the session; `None` to use the settings for the branch's own model.
     pub(crate) compaction: Option<CompactionSettings>,
-    /// The oldest entry that is kept, if the caller chose it.
+    /// The oldest kept entry, if the caller chose it.
     pub(crate) first_kept: Option<EntryId>,
-    /// More tokens than this are too many for the model of the session, where its window is known.
+    /// The maximum tokens for the model of the session, where its window is known.
     pub(crate) threshold: Option<u64>,
-    /// Tokens of the context by the provider's own count, where an error named them.
+    /// Tokens of the context as an error of the provider reported them.
     pub(crate) counted: Option<u64>,
-    /// The answer that overflowed, if one did.
+    /// The answer that overflowed.
     pub(crate) overflowed: Option<EntryId>,
 }
 
-/// The end of a context that no compaction makes smaller.
+/// The end of a context that no compaction can remove.
 pub(crate) struct Tail {
-    /// Its first entry; `None` where nothing can go before it.
+    /// Its first entry; `None` where nothing before it can be removed.
     pub(crate) first_kept: Option<EntryId>,
-    /// Estimated tokens that it may have.
+    /// Maximum estimated tokens of the end.
     pub(crate) room: u64,
     /// Tokens of the whole context.
     pub(crate) tokens: u64,
@@ -87,21 +84,21 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Whether the whole context fits once it is `saved` estimated tokens smaller.
+    /// Whether the whole context fits after saving `saved` estimated tokens.
     pub(crate) fn fits_without(&self, saved: u64) -> bool {
         self.measure.to_counted(self.measure.estimated.saturating_sub(saved)) <= self.threshold
     }
 }
 
 impl Order {
-    /// The order of a caller, for a session of `model`, if that is known.
+    /// The order for a caller's request, fitted to `model` if it is known.
     pub(crate) fn manual(
         session_id: &str,
         request: CompactionRequest,
         settings: Settings,
         model: Option<&AgentModel>,
     ) -> Self {
-        let fitted = Fitted::of(&settings, model);
+        let fitted = FittedSettings::of(&settings, model);
         Self {
             session_id: session_id.to_owned(),
             reason: CompactionReason::Manual,
@@ -118,16 +115,16 @@ impl Order {
         }
     }
 
-    /// Entries of the failed attempt that the next context shall not have; none where the answer is
-    /// there. Results may come while the summary is written, so that they are looked for each time.
+    /// Entries of the failed attempt, which the next context hides; empty where the answer has arrived. Results may
+    /// arrive while the summary is written, so this is looked up each time.
     pub(crate) fn hidden(&self, projection: &Projection) -> Vec<EntryId> {
         let failed = self.overflowed.as_ref().filter(|_| self.will_retry);
         failed.map(|answer| trigger::attempt(projection, answer)).unwrap_or_default()
     }
 
-    /// Prepares the compaction. Where a threshold has to be reached, less and less is kept until
-    /// what stays and the largest summary fit under it and more goes than a summary may weigh, or
-    /// nothing more can go: one compaction is enough then, however large the context is.
+    /// Prepares the compaction. To reach a threshold, it keeps less and less until the kept part and the largest
+    /// summary fit under it and the compaction removes more than a summary weighs, or until nothing more can be
+    /// removed. One compaction is then enough, however large the context is.
     pub(super) fn prepare(
         &self,
         projection: &Projection,
@@ -137,13 +134,13 @@ impl Order {
         let (tools, compaction) = (self.settings.file_tools(), self.compaction_of(projection));
         let Some(threshold) = self.target() else {
             return match self.threshold {
-                Some(threshold) => Fitted { compaction, threshold }.prepare(&self.settings, projection, leaf),
+                Some(threshold) => FittedSettings { compaction, threshold }.prepare(&self.settings, projection, leaf),
                 None => Preparation::of(projection, leaf, compaction, &tools),
             };
         };
         let measure = self.measure(projection);
-        // What a provider counts over the estimate may lie outside of the messages, and stays then. After a
-        // refusal that is taken for granted, where the context can be made small enough at all.
+        // Tokens that the provider counts beyond the estimate may be outside of the messages and then stay. After a
+        // refusal this is assumed, as long as the context can be made small enough at all.
         let counts: &[Count] = match self.reason {
             CompactionReason::Overflow => &[Count::Outside, Count::InMessages],
             _ => &[Count::InMessages],
@@ -159,7 +156,7 @@ impl Order {
         last.unwrap_or_else(|| Preparation::of(projection, leaf, compaction, &tools))
     }
 
-    /// The same by one way to count; with whether the threshold is reached.
+    /// Prepares by one way to count. Also returns whether the threshold is reached.
     fn prepare_by(
         &self,
         count: Count,
@@ -179,7 +176,7 @@ impl Order {
             let keep = compaction.keep_recent_tokens;
             compaction.keep_recent_tokens = match weighed {
                 Some(forecast) if forecast.tokens <= threshold && forecast.is_worth => return (preparation, true),
-                // A little too much is cured by a little less.
+                // A small excess needs a small reduction.
                 Some(forecast) if forecast.is_worth && small_steps.next().is_some() => {
                     let step = forecast.tokens.saturating_sub(threshold).max(keep / 8);
                     keep - step.min(keep.div_ceil(2))
@@ -192,17 +189,17 @@ impl Order {
         (preparation, false)
     }
 
-    /// What a context weighs, by the count of the provider that refused it where it named one.
+    /// Measures a context, by the count of the provider that refused it where it reported one.
     pub(super) fn measure(&self, projection: &Projection) -> Measure {
         let measure = Measure::of(projection);
-        // A count of many times the estimate is of something else than these messages.
-        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MOST_PER_ESTIMATE);
+        // A count of many times the estimate does not belong to these messages.
+        let is_plausible = |counted: &u64| *counted <= measure.estimated.saturating_mul(MAX_TOKENS_PER_ESTIMATED);
         let counted = self.counted.filter(is_plausible).unwrap_or(0).max(measure.counted);
         Measure { counted, ..measure }
     }
 
-    /// The end of a context that stays however little is kept: the last answer with the results of its
-    /// calls. `None` where no threshold has to be reached.
+    /// The end of a context that stays however little is kept: the last answer with the results of its calls. `None`
+    /// where no threshold has to be reached.
     pub(crate) fn tail(&self, projection: &Projection, leaf: Option<&EntryId>) -> Option<Tail> {
         let threshold = self.target()?;
         let shown = projection.hiding(&self.hidden(projection));
@@ -218,8 +215,8 @@ impl Order {
         Some(Tail { first_kept, room, tokens: measure.counted, threshold, measure })
     }
 
-    /// The threshold that the compaction has to reach, if it has to: what nobody asked for shall
-    /// suffice until the context has grown again.
+    /// The threshold that the compaction has to reach. An automatic compaction must suffice until the context has
+    /// grown again.
     fn target(&self) -> Option<u64> {
         self.threshold.filter(|_| self.reason != CompactionReason::Manual)
     }
@@ -229,7 +226,7 @@ impl Order {
         self.compaction.unwrap_or_else(|| self.settings.compaction_at(projection.model()))
     }
 
-    /// Fails if `summary` is not smaller than what it replaces (docs/summaries.md, "Rejected summaries").
+    /// Fails if `summary` is not smaller than the text that it replaces (docs/summaries.md, "Rejected summaries").
     pub(super) fn check_progress(&self, summary: &str, replaced_tokens: Option<u64>) -> Result<(), EngineError> {
         let summary_tokens = estimate_text(summary);
         match (self.largest_summary(replaced_tokens), replaced_tokens) {
@@ -240,14 +237,14 @@ impl Order {
         }
     }
 
-    /// Tokens of the largest summary that is taken, with all that is added to it; `None` where any is.
+    /// Tokens of the largest accepted summary, including everything that is added to it; `None` without a limit.
     pub(super) fn largest_summary(&self, replaced_tokens: Option<u64>) -> Option<u64> {
         let smaller = replaced_tokens.filter(|_| !self.force)?.saturating_sub(1);
         Some(if self.reason == CompactionReason::Manual { smaller.max(ALWAYS_ALLOWED_TOKENS) } else { smaller })
     }
 
-    /// Fails if a compaction that shall reach a threshold cannot, and would gain next to nothing, or
-    /// if any summary would be refused: no model is asked for that.
+    /// Fails, before any model is asked, if the threshold is out of reach and little would be gained, or if any
+    /// summary would be rejected.
     pub(super) fn check_worth(&self, balance: &Balance) -> Result<(), EngineError> {
         let (Some(replaced_tokens), Some(gain)) = (balance.replaced, balance.gain()) else {
             return Ok(());
@@ -263,16 +260,15 @@ impl Order {
                 unestimated_tokens,
             });
         }
-        let least = pinned_tokens.saturating_add(LEAST_SUMMARY_TOKENS);
+        let least = pinned_tokens.saturating_add(MIN_SUMMARY_TOKENS);
         match self.largest_summary(Some(replaced_tokens)).is_some_and(|largest| least > largest) {
             true => Err(EngineError::NoGain { replaced_tokens, pinned_tokens }),
             false => Ok(()),
         }
     }
 
-    /// The tokens that stay and the threshold, if they are too many for it, and `gain` is too little
-    /// to compact nevertheless. Where the threshold cannot be reached, the next compaction would be
-    /// due at once: one that nobody waits for has to take off a fifth then.
+    /// The tokens that stay and the threshold, if the threshold is out of reach and `gain` is too small. Out of reach
+    /// means that the next compaction would be due at once; an automatic compaction must then save at least a fifth.
     fn out_of_reach(&self, balance: &Balance, gain: u64) -> Option<(u64, u64)> {
         let threshold = self.target()?;
         let (staying, at_most) = (balance.staying(), balance.staying_at_most());
@@ -286,26 +282,26 @@ impl Order {
         }
     }
 
-    /// Whether the compaction that gave `result` has made room for another try.
+    /// Whether `result` made enough room to send the request again.
     pub(super) fn has_room_for(&self, result: &Compaction) -> bool {
         self.threshold.is_none_or(|threshold| result.tokens_after <= threshold)
     }
 }
 
-/// Where the tokens lie that a provider counts over the estimate.
+/// Where the tokens are that a provider counts beyond the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Count {
-    /// In the messages, which weigh more than estimated.
+    /// In the messages, which have more tokens than estimated.
     InMessages,
-    /// Outside of the session, as a prompt and tools do.
+    /// Outside of the session, such as a prompt and tools.
     Outside,
 }
 
-/// What a compaction may come to.
+/// The expected result of a compaction.
 struct Forecast {
-    /// Tokens of the context afterwards, with the largest summary, as the provider counts.
+    /// Tokens of the context after it, with the largest summary, as the provider counts.
     tokens: u64,
-    /// Whether more goes than a short summary weighs.
+    /// Whether it removes more than a short summary weighs.
     is_worth: bool,
 }
 
@@ -331,12 +327,92 @@ impl Forecast {
     }
 }
 
-/// Tokens that files and facts behind a summary take at least where there are so many: what the
-/// largest summary leaves of the reserve. They have more where the summary leaves more.
+/// Tokens reserved for the file lists and facts after a summary: what the largest summary leaves of the reserve. They
+/// get more where the summary leaves more.
 fn additions(preparation: &Preparation, settings: &Settings) -> u64 {
     let reserve_tokens = preparation.settings.reserve_tokens;
     let files = preparation.file_operations.lists();
     let blocks = estimate_text(&append_file_blocks("", &files.read_files, &files.modified_files));
     let blocks = blocks.min(ShownFiles::most_tokens(reserve_tokens));
     blocks.saturating_add(settings.repair_tokens().unwrap_or(0)).min(reserve_tokens / 5)
+}
+
+/// The settings, fitted to a known window (docs/triggers.md, "Threshold").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FittedSettings {
+    /// How much to keep.
+    pub(super) compaction: CompactionSettings,
+    /// The maximum tokens for the model.
+    pub(super) threshold: u64,
+}
+
+impl FittedSettings {
+    /// The settings, fitted to the model of a session; `None` where no window is known. Values that the call itself
+    /// gave stay unchanged.
+    pub(super) fn of(settings: &Settings, model: Option<&AgentModel>) -> Option<Self> {
+        let model = model.filter(|model| model.context_window > 0)?;
+        let wanted = settings.compaction_for(&model.provider, &model.id);
+        let limits = EffectiveLimits::for_window(model.context_window, &wanted);
+        let fit = |key, wanted, fitted| if settings.are_of_call(key) { wanted } else { fitted };
+        let compaction = CompactionSettings {
+            reserve_tokens: fit("reserveTokens", wanted.reserve_tokens, limits.reserve_tokens),
+            keep_recent_tokens: fit("keepRecentTokens", wanted.keep_recent_tokens, limits.keep_recent_tokens),
+            ..wanted
+        };
+        Some(Self { compaction, threshold: limits.threshold })
+    }
+
+    /// Prepares a compaction. If the provider counts more than what should be kept and the estimate does not, the
+    /// kept amount is scaled down: the settings mean tokens of the model, because they come from its window.
+    pub(super) fn prepare(
+        &self,
+        settings: &Settings,
+        projection: &Projection,
+        leaf: Option<&EntryId>,
+    ) -> Result<Preparation, Refusal> {
+        let tools = settings.file_tools();
+        let preparation = Preparation::of(projection, leaf, self.compaction, &tools);
+        let keep = self.compaction.keep_recent_tokens;
+        let measure = Measure::of(projection);
+        let is_short = matches!(preparation, Err(Refusal::NothingToCompact { .. })) && measure.counted > keep;
+        if !is_short || settings.are_of_call("keepRecentTokens") {
+            return preparation;
+        }
+        let less = CompactionSettings { keep_recent_tokens: measure.to_estimated(keep), ..self.compaction };
+        Preparation::of(projection, leaf, less, &tools).or(preparation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::settings::layer_of_call;
+
+    fn check(window: u64, of_call: Option<Value>, expected: Option<(u64, u64, u64)>) {
+        let of_model = json!({ "compaction": { "modelOverrides": { "p/m": { "keepRecentTokens": 15_000 } } } });
+        let layer = of_call.clone().map(layer_of_call);
+        let settings =
+            Settings::default().with(&of_model).and_then(|settings| settings.with_call(layer.as_ref())).unwrap();
+        let model = AgentModel {
+            provider: "p".to_owned(),
+            id: "m".to_owned(),
+            context_window: window,
+            max_output_tokens: None,
+        };
+        let found = FittedSettings::of(&settings, Some(&model))
+            .map(|fitted| (fitted.compaction.reserve_tokens, fitted.compaction.keep_recent_tokens, fitted.threshold));
+        assert_eq!(found, expected, "{window} {of_call:?}");
+    }
+
+    #[test]
+    fn settings_are_scaled_to_the_window_but_for_those_of_the_call() {
+        check(200_000, None, Some((16_384, 15_000, 183_616)));
+        check(8_000, None, Some((2_000, 3_300, 6_000)));
+        check(8_000, Some(json!({ "keepRecentTokens": 7_000 })), Some((2_000, 7_000, 6_000)));
+        check(8_000, Some(json!({ "reserveTokens": 9_000 })), Some((9_000, 3_300, 6_000)));
+        check(0, None, None);
+        assert_eq!(FittedSettings::of(&Settings::default(), None), None);
+    }
 }

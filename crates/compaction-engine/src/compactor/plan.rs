@@ -1,27 +1,31 @@
-//! Where a compaction cuts, and what it takes out of the context there.
+//! The plan of a compaction: where it cuts, what the cut removes and keeps in tokens, and a preview of it.
 
 use std::sync::Arc;
 
-use compaction_core::cut_point;
 use compaction_core::entry::EntryId;
 use compaction_core::file_operations::FileOperations;
-use compaction_core::message::Message;
+use compaction_core::ledger::Retention;
+use compaction_core::message::{Body, Message};
 use compaction_core::pins::Pins;
 use compaction_core::preparation::{Preparation, PreparedMessage, Refusal};
-use compaction_core::projection::Projection;
+use compaction_core::projection::{ProjectedEntry, Projection};
+use compaction_core::prompts::{OutputLimits, RequestKind, SummaryRequest};
+use compaction_core::{cut_point, extractive, system_state, tokens};
+use session_store::Session;
 
-use super::Order;
-use super::account::Part;
-use super::balance::Balance;
+use super::summary::{Part, jobs, prompt_texts};
+use super::{FittedSettings, Order};
 use crate::context::{chosen_cut, entry_not_found, pins_of, project};
 use crate::error::EngineError;
 use crate::host::GivenSummary;
-use crate::models::Conversation;
-use crate::operation::{self, SummaryOperation};
+use crate::models::{Conversation, ModelLimits};
+use crate::operation;
+use crate::operation::SummaryOperation;
 use crate::redaction::Redactions;
-use crate::session::SessionAccess;
+use crate::session::{OpenSession, SessionAccess};
+use crate::settings::Settings;
 
-/// What is to be summarised, or what the caller has summarised, and where the cut is.
+/// The plan of a compaction: what is summarised, by a summarizer or by the caller, and where the cut is.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) first_kept_entry_id: EntryId,
@@ -29,36 +33,36 @@ pub(super) struct Plan {
     /// Tokens of the context.
     pub(super) tokens_before: u64,
     pub(super) preparation: Preparation,
-    /// What goes and what stays, in tokens.
+    /// The removed and kept parts in tokens.
     pub(super) balance: Balance,
-    /// The messages that stay.
+    /// The kept messages.
     pub(super) kept: Vec<PreparedMessage>,
-    /// The conversation as its model sees it, where a model is to write the summary.
+    /// The context of the conversation's model, if a summarizer writes the summary.
     context: Option<Arc<Projection>>,
-    /// The window of its model in tokens, where that is known.
+    /// The window of that model in tokens, where known.
     window: Option<u64>,
 }
 
-/// A plan without secrets.
-pub(super) struct Told {
-    /// What goes.
+/// A plan from which secrets were removed.
+pub(super) struct RedactedPlan {
+    /// The removed part.
     pub(super) preparation: Arc<Preparation>,
-    /// What stays.
+    /// The kept part.
     kept: Vec<PreparedMessage>,
     balance: Balance,
-    /// Secrets that were taken out of what goes.
+    /// Secrets that were removed from the removed part.
     pub(super) redactions: Redactions,
 }
 
-impl Told {
-    /// What goes and what stays.
+impl RedactedPlan {
+    /// The removed and kept parts.
     pub(super) fn part<'a>(&'a self, order: &'a Order) -> Part<'a> {
         Part { preparation: &self.preparation, kept: &self.kept, balance: self.balance, order }
     }
 }
 
 impl Plan {
-    /// Plans the compaction that was ordered.
+    /// Plans the compaction of an order.
     pub(super) fn of(access: &SessionAccess<'_>, order: &Order) -> Result<Self, EngineError> {
         let whole = project(access.session(), access.open(), access.session().leaf_id())?;
         let hidden = order.hidden(&whole);
@@ -68,8 +72,8 @@ impl Plan {
         let preparation = match &order.first_kept {
             Some(first_kept) => prepare_at(access, order, &projection, first_kept)?,
             None => order.prepare(&projection, leaf, &pins).or_else(|refusal| match refusal {
-                // Messages that came while the last summary was written lie before its compaction,
-                // and may be too many all the same: the attempt that failed is what follows it.
+                // Messages that arrived while the last summary was written come before its compaction entry, and may
+                // still be too many. Only the failed attempt follows the entry.
                 Refusal::AlreadyCompacted { .. } if !hidden.is_empty() => order.prepare(&whole, leaf, &pins),
                 refusal => Err(refusal),
             }),
@@ -86,8 +90,7 @@ impl Plan {
         }
     }
 
-    /// Fails where the result of a call that is about to go came after the compaction was planned: a
-    /// model would never see it.
+    /// Fails if the result of a call that is removed arrived after the plan was made: no model would ever see it.
     pub(super) fn check_later_results(&self, access: &SessionAccess<'_>, order: &Order) -> Result<(), EngineError> {
         let leaf = access.session().leaf_id();
         if leaf == Some(&self.leaf_id) {
@@ -102,20 +105,19 @@ impl Plan {
         })
     }
 
-    /// What goes and what stays, as summarizers and facts may tell of it. It reads all messages, so that
-    /// it belongs on a thread for blocking work.
-    pub(super) fn told(&self, order: &Order) -> Told {
+    /// The plan without secrets, for summarizers and facts. It reads all messages and belongs on a worker thread.
+    pub(super) fn redacted(&self, order: &Order) -> RedactedPlan {
         let Some(redactor) = order.settings.redaction().redactor() else {
             let (preparation, kept) = (Arc::new(self.preparation.clone()), self.kept.clone());
-            return Told { preparation, kept, balance: self.balance, redactions: Redactions::new() };
+            return RedactedPlan { preparation, kept, balance: self.balance, redactions: Redactions::new() };
         };
         let (preparation, redactions) = redactor.preparation(&self.preparation);
         let mut kept = self.kept.clone();
         redactor.messages(&mut kept);
-        Told { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
+        RedactedPlan { preparation: Arc::new(preparation), kept, balance: self.balance, redactions }
     }
 
-    /// The conversation before the entry `end`, for whoever continues it.
+    /// The conversation before the entry `end`, for a model that continues it.
     pub(super) fn conversation(&self, end: &EntryId) -> Option<Arc<Conversation>> {
         let (context, first_kept) = (Arc::clone(self.context.as_ref()?), self.first_kept_entry_id.clone());
         Some(Arc::new(Conversation::new(context, end.clone(), first_kept, self.window)))
@@ -135,7 +137,7 @@ impl Plan {
         }
     }
 
-    /// Checks a summary that the caller wrote, and the cut that it chose, if it did.
+    /// Checks a summary that the caller wrote, and the cut that the caller chose.
     fn given(
         access: &SessionAccess<'_>,
         order: &Order,
@@ -151,7 +153,7 @@ impl Plan {
         Ok(Self::at_given_cut(order, (projection, pins), leaf, first_kept))
     }
 
-    /// The plan for a summary that somebody has written, with a cut of their own.
+    /// The plan for a given summary with its own cut.
     fn at_given_cut(
         order: &Order,
         (projection, pins): (&Projection, &Pins),
@@ -163,7 +165,7 @@ impl Plan {
         Self::prepared(order, given, projection, pins)
     }
 
-    /// Takes over the cut that a hook chose, once it is checked.
+    /// Checks the summary of a hook and applies its cut.
     pub(super) async fn accept(
         &mut self,
         operation: &SummaryOperation,
@@ -187,7 +189,7 @@ impl Plan {
     }
 }
 
-/// Prepares a compaction at the cut that the caller chose, for whoever writes the summary.
+/// Prepares a compaction at the cut that the caller chose.
 fn prepare_at(
     access: &SessionAccess<'_>,
     order: &Order,
@@ -206,8 +208,8 @@ fn prepare_at(
     chosen_cut(session, open, first_kept, prepared)
 }
 
-/// The messages of the context from `first_kept` on; all but the summary of the last compaction where
-/// that entry lies before them.
+/// The messages of the context from `first_kept` on. If that entry is before the context, all messages except the
+/// summary of the last compaction.
 pub(super) fn kept(projection: &Projection, first_kept: &EntryId) -> Vec<PreparedMessage> {
     let entries = projection.entries();
     let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
@@ -228,8 +230,8 @@ fn check_given(given: &GivenSummary) -> Result<(), EngineError> {
     operation::details(&FileOperations::default(), "{}", given.details.as_deref(), "summary.details").map(|_| ())
 }
 
-/// A cut that the caller chose must be on the branch and part no tool call from its result, also not
-/// from one that has yet to come, unless the answer that made the call is about to be hidden.
+/// Checks that a cut is on the branch and separates no tool call from its result, not even from one that has yet to
+/// arrive, unless the answer with the call is about to be hidden.
 fn check_first_kept(
     access: &SessionAccess<'_>,
     first_kept: &EntryId,
@@ -258,7 +260,7 @@ fn check_first_kept(
     }
 }
 
-/// An error about a caller's summary, as one about a hook's.
+/// Turns an error about a caller's summary into one about a hook's.
 pub(super) fn of_hook(error: EngineError) -> EngineError {
     match error {
         EngineError::InvalidArgument { path, expected } => {
@@ -269,5 +271,206 @@ pub(super) fn of_hook(error: EngineError) -> EngineError {
             format!("an entry of the session; {entry_id} is none"),
         ),
         error => error,
+    }
+}
+
+/// The size of a context, as its provider counts and as estimated.
+///
+/// The provider counts more if prompt and tools are outside of the session, or if the text has more tokens than
+/// estimated, such as Chinese. The two cases cannot be told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measure {
+    /// As the provider counts; at least the estimate.
+    pub(crate) counted: u64,
+    /// As estimated.
+    pub(crate) estimated: u64,
+}
+
+impl Measure {
+    /// Measures a context.
+    pub(crate) fn of(projection: &Projection) -> Self {
+        let estimated = tokens::estimate_context(projection);
+        Self { counted: tokens::context_tokens(projection).tokens.max(estimated), estimated }
+    }
+
+    /// The provider's count for `tokens` estimated tokens, rounded up.
+    pub(crate) fn to_counted(self, tokens: u64) -> u64 {
+        scale(tokens, self.counted, self.estimated, true)
+    }
+
+    /// The estimate for `tokens` tokens of the provider, rounded down.
+    pub(crate) fn to_estimated(self, tokens: u64) -> u64 {
+        scale(tokens, self.estimated, self.counted, false)
+    }
+
+    /// Tokens that the provider counts beyond the estimate.
+    pub(super) fn excess(self) -> u64 {
+        self.counted - self.estimated
+    }
+}
+
+/// `tokens * to / from`; `tokens` where either is zero.
+fn scale(tokens: u64, to: u64, from: u64, rounds_up: bool) -> u64 {
+    if to == from || from == 0 || to == 0 {
+        return tokens;
+    }
+    let (product, from) = (u128::from(tokens) * u128::from(to), u128::from(from));
+    let scaled = if rounds_up { product.div_ceil(from) } else { product / from };
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// The two sides of a cut, in estimated tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Balance {
+    /// The kept part: prompt and messages.
+    pub(super) kept: u64,
+    /// Pinned entries that are removed and appended to the summary.
+    pub(super) pinned: u64,
+    /// The removed part, including pinned entries and an earlier summary; `None` where the cut restores entries that
+    /// an earlier compaction had removed.
+    pub(super) replaced: Option<u64>,
+    /// The whole context.
+    pub(super) measure: Measure,
+}
+
+impl Balance {
+    /// Measures both sides of the cut before `first_kept`.
+    pub(super) fn of(projection: &Projection, first_kept: &EntryId, pins: &Pins, measure: Measure) -> Self {
+        let entries = projection.entries();
+        let position = entries.iter().position(|projected| projected.entry.id() == first_kept);
+        let (gone, kept) = entries.split_at(position.unwrap_or(usize::from(projection.compaction().is_some())));
+        // Prompt and tools stay even if their messages are removed: the compaction carries their state.
+        let prompt = system_state::replay(projection.messages(), 0).map_or(0, |message| message.tokens());
+        let pinned = || pins.evicted(Some(entries[gone.len()].depth)).map(|pinned| pinned.tokens).sum();
+        Self {
+            kept: prompt.saturating_add(conversation(kept)),
+            pinned: position.map_or(0, |_| pinned()),
+            replaced: position.map(|_| conversation(gone)),
+            measure,
+        }
+    }
+
+    /// The largest possible saving: the removed part without pinned entries.
+    pub(super) fn gain(&self) -> Option<u64> {
+        self.replaced.map(|replaced| replaced.saturating_sub(self.pinned))
+    }
+
+    /// The kept tokens as the provider counts, if all messages weigh more than estimated.
+    pub(super) fn staying(&self) -> u64 {
+        self.measure.to_counted(self.kept.saturating_add(self.pinned))
+    }
+
+    /// The kept tokens as the provider counts, if the excess over the estimate is outside of the messages and stays.
+    /// Never less than [`Balance::staying`].
+    pub(super) fn staying_at_most(&self) -> u64 {
+        self.measure.counted.saturating_sub(self.gain().unwrap_or(0))
+    }
+
+    /// Estimated tokens that remain under `threshold` beside a summary of `summary_tokens`.
+    pub(super) fn room_under(&self, threshold: u64, summary_tokens: u64) -> u64 {
+        let taken = self.kept.saturating_add(self.pinned).saturating_add(summary_tokens);
+        self.measure.to_estimated(threshold).saturating_sub(taken)
+    }
+}
+
+fn conversation(entries: &[ProjectedEntry]) -> u64 {
+    let messages = entries.iter().flat_map(|projected| &projected.messages);
+    let weights = messages.filter(|message| !matches!(message.body(), Body::System(_))).map(|message| message.tokens());
+    weights.fold(0, u64::saturating_add)
+}
+
+/// A preview of a compaction.
+#[derive(Debug)]
+pub struct Preview {
+    /// What would be compacted.
+    pub preparation: Preparation,
+    projection: Arc<Projection>,
+}
+
+impl Preview {
+    /// Previews a compaction of the branch that ends at `leaf`; changes nothing. The entries from `first_kept` on
+    /// would stay, where it is given. The inner error says why nothing would be compacted.
+    ///
+    /// # Errors
+    /// Those of the store, and those of an invalid cut.
+    pub fn of(
+        session: &Session,
+        open: &OpenSession,
+        leaf: Option<&EntryId>,
+        first_kept: Option<&EntryId>,
+        settings: &Settings,
+    ) -> Result<Result<Self, Refusal>, EngineError> {
+        let projection = project(session, open, leaf)?;
+        let fitted = FittedSettings::of(settings, open.auto_compaction.effective_model().as_ref());
+        let compaction = fitted.map_or_else(|| settings.compaction_at(projection.model()), |fitted| fitted.compaction);
+        let tools = settings.file_tools();
+        let preparation = match (first_kept, fitted) {
+            (Some(first_kept), _) => {
+                let prepared = Preparation::at(&projection, leaf, first_kept, compaction, &tools);
+                chosen_cut(session, open, first_kept, prepared)?
+            }
+            (None, Some(fitted)) => fitted.prepare(settings, &projection, leaf),
+            (None, None) => Preparation::of(&projection, leaf, compaction, &tools),
+        };
+        Ok(preparation.map(|preparation| Self { preparation, projection }))
+    }
+
+    /// The requests that a model with these limits would get, in order. If the conversation does not fit one request,
+    /// the later requests here lack the answers that they would update.
+    ///
+    /// # Errors
+    /// [`EngineError::SummarizerFailed`] where the window is too small for any request.
+    pub fn requests(
+        &self,
+        settings: &Settings,
+        focus: Option<&str>,
+        limits: ModelLimits,
+    ) -> Result<Vec<SummaryRequest>, EngineError> {
+        let mut requests = Vec::new();
+        for job in jobs(&self.preparation, focus, &Arc::new(prompt_texts(settings)), settings) {
+            let plan = job.plan(limits, None, None).map_err(|error| EngineError::SummarizerFailed {
+                cause: format!("failed to {error}"),
+                retryable: false,
+                attempts: 0,
+            })?;
+            let answer = |index| (index > 0).then_some("(the answer to the request before)");
+            requests.extend((0..plan.requests()).filter_map(|index| plan.request(index, answer(index))));
+        }
+        Ok(requests)
+    }
+
+    /// What any summary retains at least after its repair.
+    pub fn forecast(&self) -> Retention {
+        let reserve_tokens = self.preparation.settings.reserve_tokens;
+        let limits = OutputLimits { reserve_tokens, model_max_tokens: None };
+        let kept = kept(&self.projection, &self.preparation.first_kept_entry_id);
+        let (ledger, max_tokens) = (self.preparation.ledger(), limits.max_tokens(RequestKind::History));
+        extractive::forecast(&ledger, max_tokens, reserve_tokens, &kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_provider_counts_over_the_estimate_is_spread_over_the_messages() {
+        let check = |counted, estimated, tokens, expected: (u64, u64)| {
+            let measure = Measure { counted, estimated };
+            assert_eq!((measure.to_counted(tokens), measure.to_estimated(tokens)), expected);
+        };
+        check(7_010, 1_760, 1_000, (3_983, 251));
+        check(1_760, 1_760, 1_000, (1_000, 1_000));
+        check(0, 0, 1_000, (1_000, 1_000));
+        check(5, 0, 1_000, (1_000, 1_000));
+        check(u64::MAX, 1, u64::MAX, (u64::MAX, 1));
+    }
+
+    #[test]
+    fn pinned_entries_are_no_gain_and_take_room() {
+        let measure = Measure { counted: 4_000, estimated: 4_000 };
+        let balance = Balance { kept: 400, pinned: 3_500, replaced: Some(3_600), measure };
+        assert_eq!((balance.gain(), balance.staying(), balance.staying_at_most()), (Some(100), 3_900, 3_900));
+        assert_eq!((balance.room_under(4_000, 60), balance.room_under(3_000, 60)), (40, 0));
     }
 }

@@ -1,12 +1,12 @@
-//! The summary within a model's answer.
+//! Finds the summary within a model's answer.
 //!
-//! Models and programs put other things around it: thinking between tags, a fence of Markdown, words
-//! of greeting, codes for a terminal. What is taken away is known by its form alone, and where the
-//! form leaves a doubt, the text stays.
+//! Models and programs put other text around a summary: thinking between tags, a Markdown fence, a greeting, terminal
+//! codes. This module removes it by its form alone. Where the form is ambiguous, the text stays. `summary_of` reads
+//! the whole answer; `ThinkingFilter` hides thinking at the beginning of an answer while it arrives.
 
 use std::borrow::Cow;
 
-/// How thinking begins and ends, in lower case.
+/// The opening and closing tags of thinking, in lower case.
 const THINKING: [(&str, &str); 19] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -39,7 +39,7 @@ const WRAPPERS: [(&str, &str); 6] = [
     ("<|start_response|>", "<|end_response|>"),
 ];
 
-/// What a model writes at its end where the server does not know its template.
+/// End marks that a model writes if the server does not know its template.
 const END_MARKS: [&str; 8] = [
     "<|end|>",
     "<|return|>",
@@ -51,17 +51,17 @@ const END_MARKS: [&str; 8] = [
     "<|end_of_turn|>",
 ];
 
-/// Longer texts before the first heading are no greeting, in characters.
+/// Maximum characters of a greeting before the first heading.
 const MAX_PREAMBLE_CHARACTERS: usize = 400;
-/// Nor are texts with more lines.
+/// Maximum lines of a greeting.
 const MAX_PREAMBLE_LINES: usize = 4;
 
-/// Most blocks of thinking that are taken away, and most tags that are looked at for one: a text is
-/// read a bounded number of times, whatever it holds.
+/// Maximum number of blocks of thinking that are removed, and of tags that are tried for each block. A text is read a
+/// bounded number of times, whatever it contains.
 const MAX_BLOCKS: usize = 32;
 
-/// The summary in `answer`: without thinking, fences, greetings and codes for a terminal. It is empty
-/// where the answer holds nothing else, also where it ends before its thinking does.
+/// The summary in `answer`, without thinking, fences, greetings and terminal codes. It is empty where the answer
+/// contains nothing else or ends within its thinking.
 pub fn summary_of(answer: &str) -> String {
     let plain = plain(answer);
     let text = without_end_marks(without_thinking(&plain).trim()).to_owned();
@@ -69,20 +69,20 @@ pub fn summary_of(answer: &str) -> String {
     without_preamble(unfenced(text)).trim().to_owned()
 }
 
-/// The tags of thinking that `text`, in lower case, begins with: the length of the opening one, and
-/// the closing one.
+/// The tags of thinking at the beginning of `text`, in lower case: the length of the opening tag, and the closing
+/// tag.
 pub(super) fn opened_thinking(text: &str) -> Option<(usize, &'static str)> {
     let opened = THINKING.iter().filter(|(open, _)| text.starts_with(open));
     opened.max_by_key(|(open, _)| open.len()).map(|(open, close)| (open.len(), *close))
 }
 
-/// Whether more of `text`, in lower case, could make it begin with a tag of thinking.
+/// Whether `text`, in lower case, may be the beginning of an opening tag.
 pub(super) fn may_open_thinking(text: &str) -> bool {
     THINKING.iter().any(|(open, _)| open.len() > text.len() && open.starts_with(text))
 }
 
-/// The text as a terminal would leave it: without a byte order mark, codes of colours and cursors,
-/// and the frames of a spinner that a carriage return has overwritten.
+/// The text as a terminal would show it: without a byte order mark, colour and cursor codes, and spinner frames that
+/// a carriage return has overwritten.
 fn plain(text: &str) -> Cow<'_, str> {
     let text = text.trim_start_matches('\u{feff}');
     if !text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t')) {
@@ -103,12 +103,12 @@ fn plain(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// The text without thinking: blocks that begin it or a line of it, and whatever stands before a
-/// closing tag whose opening one was part of the prompt.
+/// The text without thinking: blocks at its beginning or at the beginning of a line, and the text before a closing
+/// tag whose opening tag was part of the prompt.
 fn without_thinking(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for _ in 0..MAX_BLOCKS {
-        // Lower case of ASCII alone, so that positions stay.
+        // Only ASCII is lowered, so that positions stay the same.
         let lower = text.to_ascii_lowercase();
         let start = lower.len() - lower.trim_start().len();
         text = if let Some((open, close)) = opened_thinking(&lower[start..]) {
@@ -127,14 +127,14 @@ fn without_thinking(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Where a closing tag without an opening one ends. It stands at the beginning or the end of its line
-/// and outside of code, the summary follows it, and none stands before it: a summary may speak of tags.
+/// The end of a closing tag without an opening tag. The tag is at the beginning or the end of its line and outside of
+/// code, and the summary follows it. A summary before it rules it out, because a summary may mention tags.
 fn end_of_unopened_thinking(lower: &str) -> Option<usize> {
     if !lower.contains(['/', '|', '>']) {
         return None;
     }
     let last_of = |close: &'static str| {
-        // The last one counts: a summary that follows it holds none.
+        // The last tag counts, because the summary after it contains none.
         let candidates = lower.rmatch_indices(close).take(MAX_BLOCKS);
         candidates.map(|(at, _)| (at, at + close.len())).find(|(at, end)| ends_thinking(&lower[..*at], &lower[*end..]))
     };
@@ -150,7 +150,7 @@ fn ends_thinking(before: &str, after: &str) -> bool {
     is_at_edge && is_answered() && !is_within_code(before)
 }
 
-/// A whole block of thinking whose tags begin a line and end one.
+/// A block of thinking whose tags begin and end a line.
 fn block_on_lines(lower: &str) -> Option<(usize, usize)> {
     let (mut start, mut is_code, mut looked_at) = (0, false, 0);
     for line in lower.split_inclusive('\n') {
@@ -170,7 +170,7 @@ fn block_on_lines(lower: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Whether a fence that was opened in `before` is still open.
+/// Whether `before` ends within a fence.
 fn is_within_code(before: &str) -> bool {
     before.lines().filter(|line| fence(line).is_some()).count() % 2 == 1
 }
@@ -186,7 +186,8 @@ fn without_end_marks(text: &str) -> &str {
 fn unwrapped(text: &str) -> &str {
     let lower = text.to_ascii_lowercase();
     let around = WRAPPERS.iter().find(|(open, close)| {
-        // An opening tag without a closing one is left by what was cut off; two are no wrapper.
+        // An opening tag without a closing tag is the rest of a text that was cut off. Two closing tags are no
+        // wrapper.
         lower.starts_with(open) && (lower.ends_with(close) || !lower.contains(close))
     });
     match around {
@@ -196,8 +197,8 @@ fn unwrapped(text: &str) -> &str {
     }
 }
 
-/// The text within a fence of Markdown that holds the first heading, or the text itself. What stands
-/// before that fence is a greeting, and so is what follows it, if that has no heading.
+/// The text within a Markdown fence that contains the first heading, or the text itself. The text before the fence is
+/// a greeting, and so is the text after it, if it has no heading.
 fn unfenced(text: &str) -> &str {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -219,8 +220,7 @@ fn unfenced(text: &str) -> &str {
     text
 }
 
-/// The text up to the fence that closes it: the last bare one, unless a heading follows it, or all
-/// others have their own.
+/// The text up to its closing fence: the last bare fence, unless a heading follows it or all fences are paired.
 fn until_closing_fence<'t>(within: &'t str, marker: &str) -> &'t str {
     let mut at = 0;
     let mut fences = Vec::new();
@@ -244,7 +244,7 @@ fn fence(line: &str) -> Option<(&str, &str)> {
     (length >= 3 && !line[length..].contains(first)).then(|| (&line[..length], line[length..].trim()))
 }
 
-/// The text from its first heading on, if a short text without lists stands before it.
+/// The text from its first heading on, if only a short text without lists precedes it.
 fn without_preamble(text: &str) -> &str {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -278,6 +278,82 @@ fn is_heading(line: &str) -> bool {
     (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
 }
 
+/// Maximum bytes that are held while a tag may still begin.
+const MAX_HELD: usize = 1024;
+
+/// Removes thinking from the beginning of a text that arrives in pieces.
+#[derive(Debug, Default)]
+pub(super) struct ThinkingFilter {
+    position: Position,
+    /// At the start: text that may become the opening tag. Within thinking: the last bytes, which may begin the
+    /// closing tag.
+    held: String,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Position {
+    #[default]
+    Start,
+    /// Until this closing tag.
+    Thinking(&'static str),
+    /// Right after the thinking, where blank lines follow.
+    AfterThinking,
+    Text,
+}
+
+impl ThinkingFilter {
+    /// The part of the next piece that is text.
+    pub(super) fn without(&mut self, piece: &str) -> String {
+        if self.position == Position::Text {
+            return piece.to_owned();
+        }
+        let mut rest = std::mem::take(&mut self.held) + piece;
+        if self.position == Position::Start {
+            let start = rest.len() - rest.trim_start().len();
+            let lower = rest[start..].to_ascii_lowercase();
+            if may_open_thinking(&lower) && rest.len() < MAX_HELD {
+                self.held = rest;
+                return String::new();
+            }
+            let Some((open, close)) = opened_thinking(&lower) else {
+                self.position = Position::Text;
+                return rest;
+            };
+            rest.drain(..start + open);
+            self.position = Position::Thinking(close);
+        }
+        if let Position::Thinking(close) = self.position {
+            let lower = rest.to_ascii_lowercase();
+            let Some(end) = lower.find(close) else {
+                self.held = rest[possible_tag(&lower, close)..].to_owned();
+                return String::new();
+            };
+            rest.drain(..end + close.len());
+            self.position = Position::AfterThinking;
+        }
+        let text = rest.trim_start().to_owned();
+        if !text.is_empty() {
+            self.position = Position::Text;
+        }
+        text
+    }
+
+    /// The held bytes at the end, if they are text after all.
+    pub(super) fn rest(&mut self) -> String {
+        match self.position {
+            Position::Start => std::mem::take(&mut self.held),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The position at the end of `text` where the closing tag may have begun.
+fn possible_tag(text: &str, close: &str) -> usize {
+    let lengths = (1..close.len()).rev().filter(|length| close.is_char_boundary(*length));
+    let start = lengths.map(|length| &close[..length]).find(|start| text.ends_with(start));
+    text.len() - start.map_or(0, str::len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,5 +376,36 @@ mod tests {
             summary_of(&text[2..]);
         }
         assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+    }
+
+    fn check(text: &str, expected: &str) {
+        for size in 1..=text.len() {
+            let mut thoughts = ThinkingFilter::default();
+            let mut pieces: Vec<String> = Vec::new();
+            for character in text.chars() {
+                match pieces.last_mut().filter(|piece| piece.len() < size) {
+                    Some(piece) => piece.push(character),
+                    None => pieces.push(character.to_string()),
+                }
+            }
+            let mut found: String = pieces.iter().map(|piece| thoughts.without(piece)).collect();
+            found.push_str(&thoughts.rest());
+            assert_eq!(found, expected, "{text:?} in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn only_thinking_at_the_beginning_is_none_of_the_text() {
+        check("## Goal", "## Goal");
+        check("<think>a < b </thin </think>\n\n## Goal\n<think>x</think>", "## Goal\n<think>x</think>");
+        check("\n <think></think>ü", "ü");
+        check("<think>never done", "");
+        check("<thinking>a</think></thinking>b", "b");
+        check("[THINK]a[/Think]b", "b");
+        check("◁think▷ü◁/think▷b", "b");
+        check("<thinks>", "<thinks>");
+        check(" <thi", " <thi");
+        check("  ", "  ");
+        check(&" ".repeat(MAX_HELD * 2), &" ".repeat(MAX_HELD * 2));
     }
 }

@@ -1,8 +1,8 @@
-//! Conversations that are continued for their summary, in place of a prompt that holds a transcript.
+//! Decides whether a conversation is continued for its summary, instead of a prompt that holds a transcript.
 //!
-//! A provider has the last request of a conversation in its cache for a while. A request that begins with
-//! the same costs a tenth to a half of the price, as far as it is the same; one that begins with anything
-//! else costs all of it. So the request is what its model was last sent, up to the cut, and an instruction.
+//! A provider caches the last request of a conversation for a while. A request with the same beginning costs a tenth
+//! to a half of the price for that beginning; any other request costs all of it. A continued request is therefore
+//! what the model was last sent, up to the cut, and an instruction.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -14,22 +14,22 @@ use compaction_core::projection::Projection;
 use compaction_core::prompts::{RequestKind, SummaryRequest};
 use compaction_core::text::least_tokens;
 
-use super::prices::Price;
+use super::known_models::Price;
 
-/// What the settings say of how models are asked (`compactd.summaryRequest`).
+/// How models are asked for a summary (`compactd.summaryRequest`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RequestChoice {
     /// By transcripts.
     Transcript,
-    /// By continuing the conversation, where that can be done.
+    /// By continuing the conversation, where possible.
     Continue,
-    /// By continuing it where the provider is likely to have it in its cache and that is cheaper.
+    /// By continuing it where the provider probably has it cached and that is cheaper.
     #[default]
     Auto,
 }
 
 impl RequestChoice {
-    /// The choice of this name; `None` if there is none.
+    /// The choice with this name.
     pub fn named(name: Option<&str>) -> Option<Self> {
         match name? {
             "transcript" => Some(Self::Transcript),
@@ -40,29 +40,24 @@ impl RequestChoice {
     }
 }
 
-/// The part of a conversation that a summary stands for, before it is read.
+/// The part of a conversation that a summary covers, before it is read.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     projection: Arc<Projection>,
     end: EntryId,
     /// The oldest entry that the compaction keeps.
     pub(crate) first_kept: EntryId,
-    /// The window of the conversation's model in tokens, where that is known.
-    window: Option<u64>,
+    /// The window of the conversation's model in tokens, where known.
+    pub(crate) window: Option<u64>,
 }
 
 impl Conversation {
-    /// What stands before the entry `end` of a context whose model has this window.
+    /// The conversation before the entry `end` of a context whose model has this window.
     pub fn new(projection: Arc<Projection>, end: EntryId, first_kept: EntryId, window: Option<u64>) -> Self {
         Self { projection, end, first_kept, window }
     }
 
-    /// The window of its model in tokens, where that is known.
-    pub(crate) fn window(&self) -> Option<u64> {
-        self.window
-    }
-
-    /// What its model was last sent of it. Reads the whole context, so that it belongs on a thread.
+    /// What its model was last sent. This reads the whole context and belongs on a worker thread.
     pub(crate) fn read(&self) -> Option<Prefix> {
         Prefix::of(&self.projection, &self.end)
     }
@@ -71,16 +66,16 @@ impl Conversation {
 /// A conversation and the message that asks for its summary.
 #[derive(Debug, Clone)]
 pub struct ContinuedRequest {
-    /// What stands before that message.
+    /// The conversation before the message.
     pub prefix: Arc<Prefix>,
-    /// The message, as the prompt of a request without a system prompt.
+    /// The message: the prompt of a request without a system prompt.
     pub request: SummaryRequest,
     /// The oldest entry that the compaction keeps.
     pub first_kept: EntryId,
 }
 
 impl ContinuedRequest {
-    /// The least tokens that any model makes of it.
+    /// The fewest tokens that any model counts for it.
     pub(crate) fn least_tokens(&self) -> u64 {
         let messages: u64 = self.prefix.messages.iter().map(|message| least_tokens(&message.display_text())).sum();
         let system = self.prefix.system.as_ref().map_or(0, |system| least_tokens(&system.text));
@@ -88,32 +83,34 @@ impl ContinuedRequest {
     }
 }
 
-/// Whose conversations a model can continue.
+/// The conversations that a model can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Continues {
-    /// The client's, which has them itself.
+    /// Those of the client, which holds them itself.
     OfClient,
     /// Those of one model.
     OfModel {
-        /// The provider's name in the answers of its conversations; `None` if none is known to be the same.
+        /// The provider's name in the answers of its conversations; `None` if unknown.
         provider: Option<String>,
         /// The model's name there.
         model: String,
-        /// Whether the settings say how it thinks.
+        /// Whether the settings control its thinking.
         sets_thinking: bool,
-        /// The name that pi's sessions have for the interface.
+        /// The interface's name in pi's sessions.
         interface: &'static str,
-        /// Where its provider keeps conversations.
+        /// How its provider caches conversations.
         cache: Cache,
     },
 }
 
-/// What of a request a provider keeps.
+/// What a provider caches of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cache {
-    /// Every beginning of it, so that the last request has refreshed all.
+    /// Every beginning, so that the last request has refreshed all of them.
     EveryBeginning,
-    /// The beginnings that were marked, each for so long as it was not used.
+    /// Only marked beginnings. Each expires on its own if it is not used.
     MarkedBeginnings,
 }
 
@@ -125,21 +122,22 @@ pub(crate) const CHAT: &str = "openai-completions";
 pub(crate) const RESPONSES: &str = "openai-responses";
 const INTERFACES: [&str; 3] = [MESSAGES, CHAT, RESPONSES];
 
-/// Milliseconds for which providers keep a request at least (five minutes), less a margin for the way.
+/// Minimum lifetime of a cached request in milliseconds: five minutes, less a margin for the transport.
 const CACHE_LIFETIME: i64 = 270_000;
-/// Models whose price is not known are taken to read their cache for this part of it.
+/// Assumed price of cached input, as a part of that of uncached input, for models without a known price.
 const CACHED_PART: f64 = 0.5;
 
-/// Why a conversation is not continued.
+/// The reason why a conversation is not continued.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Obstacle {
     /// The reason.
     pub reason: Reason,
-    /// The same for a person.
+    /// A sentence for a person.
     pub detail: String,
 }
 
-/// Reasons for which a conversation is not continued; the wire has them by the same names.
+/// Reasons why a conversation is not continued. The wire uses the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "described where they are told, in wire::NotContinuedReason")]
 pub enum Reason {
@@ -175,28 +173,28 @@ fn obstacle<T>(reason: Reason, detail: impl Display) -> Result<T, Obstacle> {
     Err(Obstacle::new(reason, detail))
 }
 
-/// What is known before a conversation is continued.
+/// The facts that decide whether a conversation is continued.
 #[derive(Debug)]
-pub(crate) struct Circumstances<'a> {
+pub(crate) struct ContinuationCheck<'a> {
     pub(crate) choice: RequestChoice,
-    /// What the summarizer can continue.
+    /// The conversations that the summarizer can continue.
     pub(crate) continues: Option<Continues>,
     pub(crate) prefix: &'a Prefix,
     /// The message that asks for the summary.
     pub(crate) instruction: &'a SummaryRequest,
-    /// Estimated tokens of the requests by transcripts; `None` if none fits.
+    /// Estimated tokens of requests by transcript; `None` if none fits.
     pub(crate) transcript_tokens: Option<u64>,
     /// The window in tokens.
     pub(crate) window: Option<u64>,
     pub(crate) price: Option<Price>,
-    /// Whether the provider had nothing in its cache when this was done before.
+    /// Whether the provider's cache was empty the last time.
     pub(crate) has_missed: bool,
     /// The time, in epoch milliseconds.
     pub(crate) now: i64,
 }
 
-impl Circumstances<'_> {
-    /// Whether the conversation is to be continued; fails with the first reason that speaks against it.
+impl ContinuationCheck<'_> {
+    /// Checks whether the conversation is continued. Fails with the first obstacle.
     pub(crate) fn check(&self) -> Result<(), Obstacle> {
         if self.choice == RequestChoice::Transcript {
             return obstacle(Reason::Settings, "compactd.summaryRequest is transcript");
@@ -220,7 +218,7 @@ impl Circumstances<'_> {
         }
     }
 
-    /// Nobody but the model that had the conversation may see it as it is, secrets included.
+    /// Only the model of the conversation may see it unredacted.
     fn check_model(&self, provider: Option<&str>, model: &str) -> Result<(), Obstacle> {
         let Some(provider) = provider else {
             return obstacle(
@@ -276,7 +274,7 @@ impl Circumstances<'_> {
         )
     }
 
-    /// Whether the provider likely has the conversation, and takes less for it than for a transcript.
+    /// Whether the provider probably has the conversation cached, and charges less for it than for a transcript.
     fn check_gain(&self) -> Result<(), Obstacle> {
         let answer = self.check_seen()?;
         self.check_interface(answer)?;
@@ -295,7 +293,7 @@ impl Circumstances<'_> {
         }
     }
 
-    /// What one interface of a provider keeps, another does not find. Names that are not known say nothing.
+    /// Interfaces of a provider do not share a cache. Unknown names are ignored.
     fn check_interface(&self, answer: &LastAnswer) -> Result<(), Obstacle> {
         let known = answer.api.as_deref().filter(|api| INTERFACES.contains(api));
         match (&self.continues, known) {
@@ -307,7 +305,7 @@ impl Circumstances<'_> {
         }
     }
 
-    /// Requests that think in another way find nothing where beginnings are marked.
+    /// Where beginnings are marked, a request with other thinking settings misses the cache.
     fn check_thinking(&self) -> Result<(), Obstacle> {
         match self.continues {
             Some(Continues::OfModel { sets_thinking, cache: Cache::MarkedBeginnings, .. })
@@ -328,12 +326,13 @@ impl Circumstances<'_> {
     fn check_cache(&self, answer: &LastAnswer) -> Result<(), Obstacle> {
         let is_of_client = self.continues == Some(Continues::OfClient);
         match answer.input {
-            // A client that says that it continues may not tell of its usage.
+            // A client that can continue its conversations may not report its usage.
             None if is_of_client => {}
             Some(input) if input.cached >= input.tokens / 2 && input.cached > 0 => {}
             _ => return obstacle(Reason::NoCache, "the last answer's usage shows no cache"),
         }
-        // Marked beginnings are kept one by one: the one at the cut was last used when what follows was asked for.
+        // Marked beginnings expire one by one. The one at the cut was last used by the request for the entry after
+        // it.
         let used = if self.is_marked(answer) { self.prefix.sent_at } else { answer.time };
         let age = used.map(|used| self.now.saturating_sub(used));
         match age.filter(|age| *age <= CACHE_LIFETIME) {
@@ -352,7 +351,7 @@ impl Circumstances<'_> {
         }
     }
 
-    /// What the request takes if the provider has all of the conversation.
+    /// The estimate of the request if the provider has all of the conversation cached.
     pub(crate) fn estimate(&self) -> Estimate {
         let instruction = self.instruction.estimated_tokens;
         let cost = self.price.map(|price| price.cached(self.prefix.tokens) + price.input(instruction));
@@ -368,8 +367,8 @@ impl Circumstances<'_> {
     }
 }
 
-/// Summarizers whose provider has kept nothing of a conversation that they continued. They continue no
-/// other by themselves, as long as the server lives.
+/// Summarizers whose provider had not cached a conversation that they continued. They do not continue conversations
+/// automatically again while the process lives.
 #[derive(Debug, Default)]
 pub struct MissedCaches(Mutex<BTreeSet<String>>);
 
@@ -383,33 +382,35 @@ impl MissedCaches {
     }
 }
 
-/// How a summary was asked for, and what either way takes.
+/// How a summary was requested, and what each way costs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RequestReport {
-    /// What it is about.
+    /// The kind of the summary.
     pub kind: RequestKind,
-    /// Whether the model that wrote it continued the conversation.
+    /// Whether the summary was written by continuing the conversation.
     pub is_continued: bool,
-    /// Why it was not continued, or why what came of that was not taken.
+    /// Why it was not continued, or why the answer was not used.
     pub obstacle: Option<Obstacle>,
-    /// What transcripts take; `None` if none fits.
+    /// The input of transcripts; `None` if none fits.
     pub transcript: Option<Estimate>,
-    /// What continuing takes, if the provider has all of it in its cache.
+    /// The input of continuing, if the provider has all of it cached.
     pub continued: Option<Estimate>,
-    /// The list price that the costs are by.
+    /// The list price behind the costs.
     pub(crate) price: Option<Price>,
-    /// Input tokens that came from a cache.
+    /// Cached input tokens.
     pub cached_tokens: Option<u64>,
-    /// What all requests cost, in US dollars.
+    /// The cost of all requests in US dollars.
     pub cost: Option<f64>,
 }
 
-/// What the input of requests takes.
+/// An estimate of the input of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Tokens.
     pub tokens: u64,
-    /// US dollars, where the price is known.
+    /// US dollars, where a price is known.
     pub cost: Option<f64>,
 }
 

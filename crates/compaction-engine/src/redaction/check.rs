@@ -1,52 +1,52 @@
-//! Telling secrets from what has their form.
+//! Distinguishes secrets from other texts of the same form.
 
 use std::ops::Range;
 
-/// What must hold of a match besides its form.
+/// The condition that a match must meet besides its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
-    /// Nothing.
+    /// No condition.
     None,
-    /// It is the block of a private key.
+    /// The match is the block of a private key.
     PrivateKey,
-    /// It is not a piece of a longer word, as forms occur within encoded data by chance, and was issued
-    /// by somebody, not made up for a document.
+    /// The match is no part of a longer word, as occurs by chance in encoded data, and is no made-up token of a
+    /// document.
     Issued,
-    /// It is a value and no placeholder for one.
+    /// The value is no placeholder.
     NoPlaceholder,
-    /// The same, and no word: it has digits, signs, or the case of encoded data.
+    /// The value is no placeholder and no word: it has digits, symbols, or the mixed case of encoded data.
     Credential,
-    /// It is a value with a digit or a sign, and neither a path nor a name in a program.
+    /// The value has a digit or a symbol and is neither a path nor an identifier of a program.
     Password,
-    /// The same, for a value behind a name that must not be a part of another word.
+    /// As `Password`, after a name that is no part of another word.
     NamedPassword,
-    /// The value of a variable in the style of environments, where words are passwords as well.
+    /// The value of an environment variable, where words are passwords as well.
     VariablePassword,
-    /// The same for what looks drawn by chance, with all signs.
+    /// The random value of an environment variable, with any symbols.
     VariableSecret,
     /// The value of an option of a command line.
     OptionPassword,
     /// The password of OpenSSL's options.
     OpenSslPassword,
-    /// It looks drawn by chance.
+    /// The value looks random.
     Random,
-    /// The same, for a value behind a name.
+    /// As `Random`, after the name of a secret.
     NamedSecret,
-    /// The same, for what somebody calls a secret in a sentence.
+    /// As `Random`, for a secret in a sentence.
     SaidSecret,
-    /// The same, for the value of an option of a command line.
+    /// As `Random`, for the value of a command-line option.
     OptionSecret,
-    /// A short value that a person made up.
+    /// A short value that a person chose.
     ShortSecret,
-    /// A user's name and a password, encoded as base64.
+    /// A user name and a password, encoded in base64.
     BasicAuth,
-    /// One of the pairs looks drawn by chance.
+    /// The value of one of the pairs looks random.
     Cookie,
-    /// It looks drawn by chance, and is no id of this program's own kind.
+    /// The value looks random and is no UUID.
     SessionCookie,
 }
 
-/// A match: the text, where the keyword stands in it, and where the secret does.
+/// A match: the text, the position of the keyword, and the range of the secret.
 #[derive(Debug, Clone)]
 pub(super) struct Found<'t> {
     pub(super) text: &'t str,
@@ -54,150 +54,33 @@ pub(super) struct Found<'t> {
     pub(super) secret: Range<usize>,
 }
 
-/// Bytes of the longest name that is looked at.
-const LONGEST_NAME: usize = 48;
+/// Maximum bytes of a name.
+const MAX_NAME: usize = 48;
 
-/// Bytes of the longest password that a person would choose.
-const LONGEST_PASSWORD: usize = 200;
+/// Maximum bytes of a password that a person would choose.
+const MAX_PASSWORD: usize = 200;
 
-/// Words that stand where a secret would, within longer ones too.
-const PLACEHOLDERS: [&str; 24] = [
-    "xxxx",
-    "****",
-    "....",
-    "0000000",
-    "1234567",
-    "your",
-    "example",
-    "placeholder",
-    "changeme",
-    "change-me",
-    "change_me",
-    "change-this",
-    "replace",
-    "insert_",
-    "redacted",
-    "dummy",
-    "sample",
-    "process.env",
-    "environ",
-    "getenv",
-    "secrets.",
-    "env.",
-    "todo",
-    "<",
-];
-/// Words that are no secret, but for digits and signs behind them.
-const WORDS: [&str; 40] = [
-    "password",
-    "passwd",
-    "passwort",
-    "passphrase",
-    "pass",
-    "pwd",
-    "secret",
-    "secrets",
-    "mysecret",
-    "token",
-    "mytoken",
-    "key",
-    "mykey",
-    "apikey",
-    "credentials",
-    "changeit",
-    "test",
-    "testing",
-    "testpassword",
-    "testpass",
-    "string",
-    "str",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "hidden",
-    "user",
-    "username",
-    "admin",
-    "root",
-    "foo",
-    "bar",
-    "foobar",
-    "text",
-    "value",
-    "required",
-    "optional",
-];
-/// What a name of a key says of it when it is a secret.
-const KEY_OWNERS: [&str; 47] = [
-    "api",
-    "access",
-    "auth",
-    "private",
-    "secret",
-    "signing",
-    "encryption",
-    "encrypt",
-    "decryption",
-    "master",
-    "account",
-    "storage",
-    "shared",
-    "sharedaccess",
-    "subscription",
-    "service",
-    "client",
-    "app",
-    "application",
-    "license",
-    "consumer",
-    "bot",
-    "deploy",
-    "webhook",
-    "session",
-    "jwt",
-    "hmac",
-    "admin",
-    "root",
-    "db",
-    "database",
-    "redis",
-    "ssh",
-    "function",
-    "functions",
-    "preshared",
-    "pre_shared",
-    "cookie",
-    "aes",
-    "host",
-    "write",
-    "ingest",
-    "rest",
-    "server",
-    "security",
-    "wp",
-    "logged_in",
-];
-/// What a name says of a token that is none: it tells where reading goes on, or is known to all.
-const OPEN_TOKENS: [&str; 12] = [
-    "next",
-    "page",
-    "nextpage",
-    "next_page",
-    "continuation",
-    "continue",
-    "cursor",
-    "sync",
-    "resume",
-    "public",
-    "pagination",
-    "id_of",
-];
+/// Placeholders for secrets, also within longer words.
+const PLACEHOLDERS: &str = "\
+    xxxx **** .... 0000000 1234567 your example placeholder changeme change-me change_me change-this replace insert_ \
+    redacted dummy sample process.env environ getenv secrets. env. todo <";
+/// Words that are no secret, even with digits and symbols around them.
+const WORDS: &str = "\
+    password passwd passwort passphrase pass pwd secret secrets mysecret token mytoken key mykey apikey credentials \
+    changeit test testing testpassword testpass string str none null nil true false undefined hidden user username \
+    admin root foo bar foobar text value required optional";
+/// Words before `key` in the name of a secret key.
+const KEY_OWNERS: &str = "\
+    api access auth private secret signing encryption encrypt decryption master account storage shared sharedaccess \
+    subscription service client app application license consumer bot deploy webhook session jwt hmac admin root db \
+    database redis ssh function functions preshared pre_shared cookie aes host write ingest rest server security wp \
+    logged_in";
+/// Words before `token` in names of tokens that are not secret, such as positions in a list.
+const OPEN_TOKENS: &str = "\
+    next page nextpage next_page continuation continue cursor sync resume public pagination id_of";
 
 impl Check {
-    /// Whether the match passes. Of one that is cut, more follows than was looked at so far.
+    /// Whether the match passes. A match that `is_cut` continues beyond the visible part.
     pub(super) fn passes(self, found: &Found<'_>, is_cut: bool) -> bool {
         let (secret, after) = (&found.text[found.secret.clone()], &found.text[found.secret.end..]);
         let is_value = || !is_placeholder(secret);
@@ -209,7 +92,7 @@ impl Check {
             Self::NoPlaceholder => is_value(),
             Self::Credential => is_value() && (is_unlike_words(secret) || is_encoded(secret)),
             Self::Password => is_password(),
-            Self::NamedPassword => secret.len() <= LONGEST_PASSWORD && names_password(found) && is_password(),
+            Self::NamedPassword => secret.len() <= MAX_PASSWORD && names_password(found) && is_password(),
             Self::VariablePassword => {
                 is_variable(found)
                     && is_value()
@@ -254,13 +137,13 @@ impl Check {
     }
 }
 
-/// Whether no letter, digit or underscore touches the piece.
+/// Whether no letter, digit or underscore touches the match.
 fn is_whole(found: &Found<'_>) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     !found.text[..found.secret.start].ends_with(is_word) && !found.text[found.secret.end..].starts_with(is_word)
 }
 
-/// Whether a token is one of a document: filled with one letter, or called an example.
+/// Whether a token is made up for a document: filled with one letter, or named an example.
 fn is_made_up(secret: &str) -> bool {
     let lower = secret.to_ascii_lowercase();
     ["xxxxxx", "......", "******", "0000000000", "example", "your"].iter().any(|word| lower.contains(word))
@@ -271,8 +154,8 @@ fn is_placeholder(secret: &str) -> bool {
     let text = secret.to_ascii_lowercase();
     let word = text.trim_matches(|character: char| !character.is_alphabetic());
     text.starts_with(['$', '%', '{', '<', '*', '[', '!'])
-        || PLACEHOLDERS.iter().any(|word| text.contains(word))
-        || WORDS.contains(&word)
+        || PLACEHOLDERS.split(' ').any(|word| text.contains(word))
+        || WORDS.split(' ').any(|known| known == word)
         || text.contains("${")
         || text.contains("{{")
 }
@@ -291,13 +174,13 @@ fn is_code(secret: &str, after: &str) -> bool {
         || (secret.contains('(') && secret.ends_with([')', ';', ',']))
 }
 
-/// Whether there is a letter, and a digit or a sign that words do not have.
+/// Whether there is a letter, and a digit or a symbol that words do not have.
 fn is_unlike_words(secret: &str) -> bool {
     let is_sign = |byte: u8| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'~');
     secret.contains(char::is_alphabetic) && count(secret, |byte| byte.is_ascii_digit() || is_sign(byte)) > 0
 }
 
-/// Whether letters are of both cases like those of encoded data, and not like those of names.
+/// Whether upper and lower case alternate as in encoded data, and not as in identifiers.
 fn is_encoded(secret: &str) -> bool {
     let cases: Vec<bool> =
         secret.chars().filter(|character| character.is_alphabetic()).map(char::is_uppercase).collect();
@@ -320,19 +203,19 @@ fn is_hyphenated(secret: &str) -> bool {
     secret.len() == 36 && secret.bytes().filter(|byte| *byte == b'-').count() == 4
 }
 
-/// The name that ends at the keyword, without it, in lower case.
+/// The part of the name before the keyword, in lower case.
 fn name_before(found: &Found<'_>) -> String {
     last_word(found, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).to_ascii_lowercase()
 }
 
-/// The bytes of one kind that end at the keyword, as far as names go.
+/// The bytes before the keyword that meet `is_part`, up to the length of a name.
 fn last_word<'t>(found: &Found<'t>, is_part: impl Fn(u8) -> bool) -> &'t str {
     let before = &found.text.as_bytes()[..found.keyword];
-    let length = before.iter().rev().take(LONGEST_NAME).take_while(|byte| is_part(**byte)).count();
+    let length = before.iter().rev().take(MAX_NAME).take_while(|byte| is_part(**byte)).count();
     &found.text[found.keyword - length..found.keyword]
 }
 
-/// Whether the keyword is a word or ends one: `bypass`, `compass` and `tests` are none.
+/// Whether the keyword is a whole word of the name. In `bypass` and `compass`, `pass` is not.
 fn is_word_of_name(found: &Found<'_>) -> bool {
     let before = found.text[..found.keyword].chars().next_back();
     let is_upper = found.text[found.keyword..].starts_with(char::is_uppercase);
@@ -345,7 +228,7 @@ fn is_word_of_name(found: &Found<'_>) -> bool {
 
 fn names_password(found: &Found<'_>) -> bool {
     let keyword = &found.text.as_bytes()[found.keyword..];
-    // Long names are telling within others too: `dbpassword`.
+    // Long keywords are significant within other words too: `dbpassword`.
     let is_long = keyword.len() >= 5
         && (keyword[..5].eq_ignore_ascii_case(b"passw") || keyword[..5].eq_ignore_ascii_case(b"passp"));
     let is_directory = name_before(found).ends_with("old") || name_before(found).is_empty();
@@ -361,7 +244,7 @@ fn names_secret(found: &Found<'_>) -> bool {
     if starts("key") {
         // `API Key: …` in prose.
         let spaced = found.text[..found.keyword].trim_end().to_ascii_lowercase();
-        return KEY_OWNERS.iter().any(|word| owner.ends_with(word))
+        return KEY_OWNERS.split(' ').any(|word| owner.ends_with(word))
             || (name.is_empty() && spaced.ends_with("api"))
             || (name.is_empty() && spaced.ends_with("secret"));
     }
@@ -371,10 +254,10 @@ fn names_secret(found: &Found<'_>) -> bool {
             || owner.ends_with("nonce")
             || owner.ends_with("in");
     }
-    !(starts("token") && OPEN_TOKENS.iter().any(|word| owner.ends_with(word)))
+    !(starts("token") && OPEN_TOKENS.split(' ').any(|word| owner.ends_with(word)))
 }
 
-/// Whether the keyword stands in a variable that is written in capitals, as environments have them.
+/// Whether the keyword is part of an environment variable: written in capitals and assigned.
 fn is_variable(found: &Found<'_>) -> bool {
     let name = &found.text[found.keyword..found.secret.start];
     let name = name.trim_end_matches(['=', '"', '\'', ' ', '\t']);
@@ -393,7 +276,7 @@ fn is_option(found: &Found<'_>) -> bool {
     name.starts_with('-') && !before.ends_with(|character: char| character.is_alphanumeric())
 }
 
-/// Whether base64 holds a text with a colon in it.
+/// Whether the base64 text decodes to a text with a colon.
 fn is_basic_auth(secret: &str) -> bool {
     let mut bytes = Vec::new();
     let (mut bits, mut count) = (0u32, 0);
@@ -424,7 +307,7 @@ fn count(text: &str, is_one: impl Fn(u8) -> bool) -> usize {
     text.bytes().filter(|byte| is_one(*byte)).count()
 }
 
-/// Bits of information that each byte holds, by how often each occurs.
+/// Entropy in bits per byte.
 fn entropy(secret: &str) -> f64 {
     let mut counts = [0u32; 256];
     for byte in secret.bytes() {

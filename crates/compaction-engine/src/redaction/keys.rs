@@ -1,26 +1,26 @@
-//! Private keys in blocks: PEM, PGP, SSH2 and PuTTY, as they stand in files, in listings with line
-//! numbers, in diffs and in source text, also where a listing has cut off one end.
+//! Blocks of private keys: PEM, PGP, SSH2 and PuTTY, in files, in listings with line numbers, in diffs and in source
+//! code, even if one end is cut off.
 
 use std::ops::Range;
 
-/// Characters that the shortest line of encoded data has, but for the last one of a block.
-const SHORTEST_LINE: usize = 16;
-/// Encoded characters below which a block is a mention of one.
-const SHORTEST_BLOCK: usize = 24;
-/// Bytes of the first line of a block before and after the telling words.
-const LONGEST_MARKER: usize = 80;
-/// Bytes of the longest line that tells of a block before its data.
-const LONGEST_HEADER: usize = 200;
-/// Bytes of the longest line of a block without beginning.
-const LONGEST_LINE: usize = 8 * 1024;
-/// Lines that a block without beginning has at most.
-const MOST_LINES: usize = 400;
+/// Minimum characters of a line of encoded data, except the last line of a block.
+const MIN_LINE: usize = 16;
+/// Minimum encoded characters of a block; a shorter text only mentions one.
+const MIN_BLOCK: usize = 24;
+/// Maximum bytes before and after the keyword in the first line of a block.
+const MAX_MARKER: usize = 80;
+/// Maximum bytes of a header line before the data.
+const MAX_HEADER: usize = 200;
+/// Maximum bytes of a line of a block without its beginning.
+const MAX_LINE: usize = 8 * 1024;
+/// Maximum lines of a block without its beginning.
+const MAX_LINES: usize = 400;
 
-/// The block that the words `private key` or `private-lines` at `keyword` belong to.
+/// The block around the words `private key` or `private-lines` at `keyword`.
 pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
-    let before = &text[text.ceil_char_boundary(keyword.saturating_sub(LONGEST_MARKER))..keyword];
+    let before = &text[text.ceil_char_boundary(keyword.saturating_sub(MAX_MARKER))..keyword];
     let before = before.rsplit('\n').next().unwrap_or_default();
-    let line = &text[keyword..text.floor_char_boundary(keyword + LONGEST_MARKER)];
+    let line = &text[keyword..text.floor_char_boundary(keyword + MAX_MARKER)];
     let line_end = keyword + line.find('\n').unwrap_or(line.len());
     if text[keyword..].get(..13).is_some_and(|word| word.eq_ignore_ascii_case("private-lines")) {
         let body = Body::read(text, line_end);
@@ -41,21 +41,21 @@ pub(super) fn block(text: &str, keyword: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Encoded data behind the first line of a block.
+/// The encoded data after the first line of a block.
 #[derive(Debug, Default)]
 struct Body {
     start: usize,
     end: usize,
-    /// Encoded characters.
+    /// Number of encoded characters.
     length: usize,
 }
 
 impl Body {
     fn is_key(&self) -> bool {
-        self.length >= SHORTEST_BLOCK
+        self.length >= MIN_BLOCK
     }
 
-    /// Reads data and the last line of the block, if it is there.
+    /// Reads the data, and the last line of the block if it is there.
     fn read(text: &str, from: usize) -> Self {
         let mut body = Self::default();
         let mut at = from;
@@ -73,7 +73,7 @@ impl Body {
                 continue;
             }
             let run = run_length(rest);
-            let is_line = run >= SHORTEST_LINE && !rest[run..].starts_with(['-', '_', '.', ':']);
+            let is_line = run >= MIN_LINE && !rest[run..].starts_with(['-', '_', '.', ':']);
             let goes_on = is_line || body.length > 0 && run > 0 && ends_block(text, at, run);
             if !goes_on {
                 return body;
@@ -88,8 +88,8 @@ impl Body {
     }
 }
 
-/// Whether a short run of encoded characters is the last line of a block: the block ends behind it, or it
-/// looks like no word.
+/// Whether a short run of encoded characters is the last line of a block: the block ends after it, or it looks like
+/// no word.
 fn ends_block(text: &str, at: usize, run: usize) -> bool {
     let after = skip_decoration(text, at + run);
     let word = &text[at..at + run];
@@ -99,7 +99,7 @@ fn ends_block(text: &str, at: usize, run: usize) -> bool {
     last_line(&text[after..]).is_some() || stands_alone && is_no_word
 }
 
-/// The length of a block's last line at the start of `text`, if it stands there.
+/// The length of a block's last line at the start of `text`.
 fn last_line(text: &str) -> Option<usize> {
     if text.get(..12).is_some_and(|start| start.eq_ignore_ascii_case("private-mac:")) {
         let value = 12 + text[12..].bytes().take_while(|byte| *byte == b' ').count();
@@ -110,7 +110,7 @@ fn last_line(text: &str) -> Option<usize> {
     if dashes < 4 || !word.starts_with("END") {
         return None;
     }
-    let text = &text[..text.floor_char_boundary(LONGEST_MARKER)];
+    let text = &text[..text.floor_char_boundary(MAX_MARKER)];
     let line = text.find('\n').unwrap_or(text.len());
     let start = (dashes + text[dashes..].len() - text[dashes..].trim_start_matches(' ').len()).min(line);
     let closing = text[start..line].find("--").map_or(line, |at| start + at);
@@ -120,7 +120,7 @@ fn last_line(text: &str) -> Option<usize> {
 /// The length of a line like `Proc-Type: 4,ENCRYPTED` at the start of `text`.
 fn header_line(text: &str) -> Option<usize> {
     let name = text.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'-').count();
-    let line = || text[..text.floor_char_boundary(LONGEST_HEADER)].find('\n');
+    let line = || text[..text.floor_char_boundary(MAX_HEADER)].find('\n');
     if name > 2 && text[name..].starts_with(": ") { line() } else { None }
 }
 
@@ -133,7 +133,7 @@ fn is_encoded(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// Passes white space, quotes, the signs of listings, diffs and programs, and line numbers.
+/// Skips white space, quotes, line numbers, and the symbols of listings, diffs and programs.
 fn skip_decoration(text: &str, mut at: usize) -> usize {
     let is_sign = |character: char| {
         character.is_whitespace()
@@ -158,19 +158,19 @@ fn skip_decoration(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// Where the data begins whose last line ends before `end`, if it is a key's.
+/// The beginning of the key data whose last line ends before `end`.
 fn lines_before(text: &str, end: usize) -> Option<usize> {
     let mut start = None;
     let (mut length, mut line_end) = (0, end);
-    for _ in 0..MOST_LINES {
-        let reach = text.ceil_char_boundary(line_end.saturating_sub(LONGEST_LINE));
+    for _ in 0..MAX_LINES {
+        let reach = text.ceil_char_boundary(line_end.saturating_sub(MAX_LINE));
         let line_start = text[reach..line_end].rfind('\n').map_or(reach, |at| reach + at + 1);
         let data = skip_decoration(&text[..line_end], line_start);
         let run = run_length(&text[data..line_end]);
-        let is_last = length == 0 && (1..SHORTEST_LINE).contains(&run);
+        let is_last = length == 0 && (1..MIN_LINE).contains(&run);
         let is_whole = skip_decoration(&text[..line_end], data + run) == line_end;
         let is_blank = data == line_end;
-        if !(is_blank || is_whole && (run >= SHORTEST_LINE || is_last || text[data..].starts_with('='))) {
+        if !(is_blank || is_whole && (run >= MIN_LINE || is_last || text[data..].starts_with('='))) {
             break;
         }
         if !is_blank {
@@ -182,5 +182,5 @@ fn lines_before(text: &str, end: usize) -> Option<usize> {
         }
         line_end = line_start - 1;
     }
-    start.filter(|_| length >= SHORTEST_BLOCK)
+    start.filter(|_| length >= MIN_BLOCK)
 }

@@ -1,14 +1,14 @@
-//! The yardstick: made-up secrets in the forms that they have in the field, and what looks like one.
+//! Samples for tests: made-up secrets in the forms that occur in practice, and texts that look like secrets.
 //!
-//! A sample marks what is drawn when the tests run, so that no file of this repository holds
-//! anything that has the form of a secret: `«hex:40»` is a secret of 40 hexadecimal digits, `«=text»`
-//! a secret that is written out, `«!text»` a text that is none and would make a scanner think so.
+//! A sample marks the parts that are drawn when the tests run, so that no file of this repository contains the form
+//! of a secret: `«hex:40»` is a secret of 40 hexadecimal digits, `«=text»` a secret that is written out, `«!text»` a
+//! text that is no secret and would mislead a scanner.
 
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-/// A text of the yardstick.
+/// A sample.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     /// What kind of text it is.

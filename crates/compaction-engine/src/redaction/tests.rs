@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::*;
+use super::samples::{Sample, escaped};
+use super::{Redactor, samples, *};
 
 /// Characters that look drawn by chance, the same in every run. Secrets are put together here, so
 /// that no scanner of this repository takes them for real.
@@ -201,19 +202,21 @@ fn rules_can_be_left_out_and_added() {
 #[test]
 fn wrong_settings_are_named_by_their_path() {
     let check = |settings: Value, path: &str| {
-        assert_eq!(RedactionSettings::read(&settings).unwrap_err().path, path, "{settings}");
+        let error = RedactionSettings::read(&settings).unwrap_err();
+        let expected = format!("setting compactd.redaction{path}: expected ");
+        assert!(error.to_string().starts_with(&expected), "{settings}: {error}");
     };
     check(json!([]), "");
-    check(json!({ "enabled": 1 }), "enabled");
-    check(json!({ "rules": 1 }), "rules");
-    check(json!({ "rules": { "disable": "jwt" } }), "rules.disable");
-    check(json!({ "rules": { "disable": ["jwt", "nobody"] } }), "rules.disable.1");
-    check(json!({ "rules": { "extra": {} } }), "rules.extra");
-    check(json!({ "rules": { "extra": [1] } }), "rules.extra.0.name");
-    check(json!({ "rules": { "extra": [{ "name": "A b", "pattern": "x" }] } }), "rules.extra.0.name");
-    check(json!({ "rules": { "extra": [{ "name": "a" }] } }), "rules.extra.0.pattern");
-    check(json!({ "rules": { "extra": [{ "name": "a", "pattern": "(" }] } }), "rules.extra.0.pattern");
-    check(json!({ "rules": { "extra": [{ "name": "a", "pattern": "(\\w{1000}){1000}" }] } }), "rules.extra.0.pattern");
+    check(json!({ "enabled": 1 }), ".enabled");
+    check(json!({ "rules": 1 }), ".rules");
+    check(json!({ "rules": { "disable": "jwt" } }), ".rules.disable");
+    check(json!({ "rules": { "disable": ["jwt", "nobody"] } }), ".rules.disable.1");
+    check(json!({ "rules": { "extra": {} } }), ".rules.extra");
+    check(json!({ "rules": { "extra": [1] } }), ".rules.extra.0.name");
+    check(json!({ "rules": { "extra": [{ "name": "A b", "pattern": "x" }] } }), ".rules.extra.0.name");
+    check(json!({ "rules": { "extra": [{ "name": "a" }] } }), ".rules.extra.0.pattern");
+    check(json!({ "rules": { "extra": [{ "name": "a", "pattern": "(" }] } }), ".rules.extra.0.pattern");
+    check(json!({ "rules": { "extra": [{ "name": "a", "pattern": "(\\w{1000}){1000}" }] } }), ".rules.extra.0.pattern");
 }
 
 proptest! {
@@ -233,4 +236,76 @@ proptest! {
         prop_assert_eq!(&twice.text, &once.text);
         prop_assert!(twice.counts.is_empty());
     }
+}
+
+/// Texts are looked at as they are, and as JSON that was escaped up to so often.
+const MOST_ESCAPES: usize = 3;
+
+/// Samples that still tell a part of a secret after redaction, with that part.
+fn missed(samples: &[Sample], escapes: usize) -> Vec<String> {
+    let look = |sample: &Sample| {
+        let text = format!("before\n{}\nafter", sample.text);
+        let redacted = Redactor::shared().redact(&escaped(&text, escapes)).text.into_owned();
+        let left = sample.left_in(&redacted, escapes);
+        left.first().map(|part| format!("{}: {part:?} is left of {:?}: {redacted:?}", sample.form, sample.text))
+    };
+    samples.iter().filter_map(look).collect()
+}
+
+/// At least 95 of 100 have to be found, however often they were escaped.
+fn check_found(samples: &[Sample]) {
+    for escapes in 0..=MOST_ESCAPES {
+        let missed = missed(samples, escapes);
+        let told = format!("{} of {} are missed, escaped {escapes} times", missed.len(), samples.len());
+        assert!(missed.len() * 20 <= samples.len(), "{told}:\n{}", missed.join("\n"));
+    }
+}
+
+#[test]
+fn secrets_are_found_however_often_they_are_escaped() {
+    let samples = samples::secrets();
+    assert!(samples.len() >= 200);
+    check_found(&samples);
+}
+
+#[test]
+fn secrets_that_were_written_later_are_found() {
+    check_found(&samples::later_secrets());
+}
+
+#[test]
+fn what_only_looks_like_a_secret_stays() {
+    let samples: Vec<Sample> = samples::harmless().into_iter().chain(samples::later_harmless()).collect();
+    assert!(samples.len() >= 240);
+    let mut wrong = Vec::new();
+    for escapes in 0..=MOST_ESCAPES {
+        for sample in &samples {
+            let text = escaped(&format!("before\n{}\nafter", sample.text), escapes);
+            let redacted = Redactor::shared().redact(&text);
+            if redacted.text != text {
+                wrong.push(format!(
+                    "{}, escaped {escapes} times: {:?}: {}",
+                    sample.form, redacted.counts, redacted.text
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn check(text: &str, plain: &str, part: &str, escaped: &str) {
+    let found = Plain::of(text);
+    assert_eq!(found.text, plain);
+    let start = plain.find(part).unwrap();
+    assert_eq!(&text[found.to_escaped(&(start..start + part.len()))], escaped);
+}
+
+#[test]
+fn escapes_are_read_and_found_again() {
+    check("a b", "a b", "b", "b");
+    check(r"a\nb", "a\nb", "b", "b");
+    check(r#"{\"k\":\"v\\\"w\"}"#, r#"{"k":"v"w"}"#, "v\"w", r#"v\\\"w"#);
+    check(r"a\\\\nb\u0026c", "a\nb&c", "b&c", r"b\u0026c");
+    check(r"C:\dir\x \ud83d\ude00 \u00zz end\", r"C:\dir\x \ud83d\ude00 \u00zz end\", "end\\", "end\\");
+    check("ü\\tß", "ü\tß", "ß", "ß");
 }

@@ -1,55 +1,437 @@
-//! Redaction of texts that are going to be cut, each of them once.
+//! Redaction of conversations, of texts that are written piece by piece, and of texts that will be cut.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction_core::conversation::Redact;
+use compaction_core::entry::FileLists;
+use compaction_core::file_operations::FileOperations;
+use compaction_core::json::{Json, raw_value};
+use compaction_core::message::Message;
+use compaction_core::preparation::{Preparation, PreparedMessage};
 
-use super::Redactor;
+use super::{Redactions, Redactor, add_counts};
 
-/// Redacts the texts of one summary, remembers what came out, and counts.
+/// Maximum number of threads for one conversation.
+const MAX_THREADS: usize = 4;
+
+/// Minimum bytes for which starting a thread pays off.
+const SHARE_BYTES: usize = 1 << 16;
+
+impl Redactor {
+    /// The preparation without secrets, for summarizers, and the number of removed secrets. Entries and numbers stay
+    /// the same.
+    pub fn preparation(&self, preparation: &Preparation) -> (Preparation, Redactions) {
+        let mut safe = preparation.clone();
+        let mut counts = self.messages(&mut safe.messages_to_summarize);
+        add_counts(&mut counts, &self.messages(&mut safe.turn_prefix_messages));
+        if let Some(summary) = &mut safe.previous_summary {
+            let redacted = self.redact(summary);
+            add_counts(&mut counts, &redacted.counts);
+            *summary = redacted.text.into_owned();
+        }
+        // Details that an earlier version stored may contain secrets.
+        let details = safe.previous_details.as_ref().and_then(|details| self.json(details.get()));
+        if let Some((details, _)) = details.and_then(|(json, counts)| Some((raw_value(json).ok()?, counts))) {
+            safe.previous_details = Some(details);
+        }
+        safe.file_operations = self.file_operations(safe.file_operations);
+        (safe, counts)
+    }
+
+    /// Removes secrets from messages; returns their number.
+    pub fn messages(&self, messages: &mut [PreparedMessage]) -> Redactions {
+        let bytes: usize = messages.iter().map(bytes_of).sum();
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+        self.shared_out(messages, bytes.div_ceil(threads).max(SHARE_BYTES))
+    }
+
+    /// As [`Redactor::messages`], with a thread for each `share` of bytes.
+    fn shared_out(&self, messages: &mut [PreparedMessage], share: usize) -> Redactions {
+        let mut first = 0;
+        let mut is_within = |message: &PreparedMessage| {
+            first += bytes_of(message);
+            first <= share
+        };
+        let count = messages.iter().take_while(|message| is_within(message)).count().max(1);
+        if count >= messages.len() {
+            return self.one_by_one(messages);
+        }
+        let (here, there) = messages.split_at_mut(count);
+        let there = Mutex::new(there);
+        let rest = || self.shared_out(&mut there.lock().unwrap_or_else(PoisonError::into_inner), share);
+        std::thread::scope(|scope| {
+            let other = std::thread::Builder::new().spawn_scoped(scope, rest);
+            let mut counts = self.one_by_one(here);
+            let found = match other {
+                Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // The system may refuse another thread.
+                Err(_) => rest(),
+            };
+            add_counts(&mut counts, &found);
+            counts
+        })
+    }
+
+    fn one_by_one(&self, messages: &mut [PreparedMessage]) -> Redactions {
+        let mut counts = Redactions::new();
+        for prepared in messages {
+            if let Some((message, found)) = self.message(&prepared.message) {
+                prepared.message = Arc::new(message);
+                add_counts(&mut counts, &found);
+            }
+        }
+        counts
+    }
+
+    /// The file operations without secrets. If a path contains a secret, their order is lost.
+    pub fn file_operations(&self, operations: FileOperations) -> FileOperations {
+        let mut lists = operations.lists();
+        let FileLists { read_files, modified_files, .. } = &mut lists;
+        let mut has_secrets = false;
+        for path in read_files.iter_mut().chain(modified_files) {
+            if let Cow::Owned(redacted) = self.redact(path).text {
+                *path = redacted;
+                has_secrets = true;
+            }
+        }
+        if !has_secrets {
+            return operations;
+        }
+        let mut safe = FileOperations::default();
+        safe.add_lists(&lists);
+        safe
+    }
+
+    /// The message without secrets; `None` if it contains none.
+    fn message(&self, message: &Message) -> Option<(Message, Redactions)> {
+        let (json, counts) = self.json(message.raw().get())?;
+        Some((Message::from_raw(raw_value(json).ok()?), counts))
+    }
+
+    /// JSON without secrets; `None` if it contains none. Each text is redacted alone, because a mark must not reach
+    /// from one text into the next. Then the whole is redacted, for values that only their neighbours reveal.
+    fn json(&self, json: &str) -> Option<(String, Redactions)> {
+        let found = self.redact(json);
+        if found.counts.is_empty() {
+            return None;
+        }
+        let mut tree = Json::parse(json).ok()?.into_owned();
+        self.texts(None, &mut tree);
+        let texts = tree.to_compact();
+        let all = self.redact(&texts).text;
+        let whole = Json::parse(&all).is_ok().then(|| all.into_owned());
+        Some((whole.unwrap_or(texts), found.counts))
+    }
+
+    /// Redacts the texts in `json`, the value of the member `name`.
+    fn texts(&self, name: Option<&str>, json: &mut Json<'static>) {
+        match json {
+            Json::String(text) => {
+                if let Some(redacted) = self.member(name, text) {
+                    *text = Cow::Owned(redacted);
+                }
+            }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.texts(None, item)),
+            Json::Object(members) => {
+                members.iter_mut().for_each(|(name, value)| self.texts(Some(&name.clone()), value))
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Deep(_) => {}
+        }
+    }
+
+    /// The text of a member without secrets, which its name may reveal; `None` if it contains none.
+    fn member(&self, name: Option<&str>, text: &str) -> Option<String> {
+        if let Some(name) = name {
+            let (before, after) = (format!("{name}=\""), "\"");
+            let named = format!("{before}{text}{after}");
+            let redacted = self.redact(&named).text;
+            if let Some(text) = redacted.strip_prefix(&before).and_then(|text| text.strip_suffix(after)) {
+                return (redacted != named).then(|| text.to_owned());
+            }
+        }
+        match self.redact(text).text {
+            Cow::Owned(redacted) => Some(redacted),
+            Cow::Borrowed(_) => None,
+        }
+    }
+}
+
+fn bytes_of(prepared: &PreparedMessage) -> usize {
+    prepared.message.raw().get().len()
+}
+
+/// Number of lines that are held back, because a secret may be on the line after its name.
+const HELD_LINES: usize = 2;
+/// Texts without a line break are released by words from this number of bytes on.
+const LONG_LINE: usize = 4096;
+/// Bytes of such a text that are held back.
+const HELD_BYTES: usize = 1024;
+/// Bytes of released text that are kept, because it may contain the name of the next secret.
+const CONTEXT: usize = 1024;
+
+/// Redacts a text that arrives in pieces. A piece is released once no secret can continue after it.
+#[derive(Debug)]
+pub(crate) struct RedactedStream {
+    redactor: Arc<Redactor>,
+    /// The end of the released text, and the text that is held back.
+    text: String,
+    /// Released bytes of `text`.
+    released: usize,
+    /// The length of `text` at which it is scanned again.
+    next_scan: usize,
+}
+
+impl RedactedStream {
+    /// An empty text.
+    pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
+        Self { redactor, text: String::new(), released: 0, next_scan: 0 }
+    }
+
+    /// Adds a piece.
+    pub(crate) fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+    }
+
+    /// Starts the next text.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        (self.released, self.next_scan) = (0, 0);
+    }
+
+    /// Takes the text that can be released, without secrets; at the end, all that is left.
+    pub(crate) fn take(&mut self, is_end: bool) -> String {
+        if !is_end && self.text.len() < self.next_scan {
+            return String::new();
+        }
+        let mut until = if is_end { self.text.len() } else { self.settled() };
+        if until <= self.released {
+            return String::new();
+        }
+        let found = self.redactor.find(&self.text);
+        if !is_end {
+            let goes_on = |range: &std::ops::Range<usize>| range.start < until && range.end > until.saturating_sub(1);
+            if let Some((_, range)) = found.iter().find(|(_, range)| goes_on(range)) {
+                until = self.text[..range.start].rfind('\n').map_or(range.start, |at| at + 1).max(self.released);
+            }
+        }
+        if until <= self.released {
+            // A long secret is not scanned again with each of its words.
+            self.next_scan = self.text.len() + self.text.len() / 4;
+            return String::new();
+        }
+        let mut out = String::new();
+        let mut done = self.released;
+        for (rule, range) in found.iter().filter(|(_, range)| range.end > self.released && range.start < until) {
+            out.push_str(&self.text[done..range.start.max(done)]);
+            out.push_str(&self.redactor.mark(*rule));
+            done = range.end;
+        }
+        out.push_str(self.text.get(done..until).unwrap_or_default());
+        self.forget(until);
+        self.redactor.redact(&out).text.into_owned()
+    }
+
+    /// The end of the complete lines that enough further lines follow.
+    fn settled(&self) -> usize {
+        let pending = &self.text[self.released..];
+        match pending.rmatch_indices('\n').nth(HELD_LINES) {
+            Some((at, _)) => self.released + at + 1,
+            None if pending.len() > LONG_LINE && !pending.contains('\n') => {
+                let end = self.text.floor_char_boundary(self.text.len() - HELD_BYTES);
+                self.text[..end].rfind(' ').unwrap_or(0)
+            }
+            None => 0,
+        }
+    }
+
+    fn forget(&mut self, until: usize) {
+        let start = self.text.floor_char_boundary(until.saturating_sub(CONTEXT));
+        self.text.drain(..start);
+        self.released = until - start;
+        self.next_scan = 0;
+    }
+}
+
+/// Redacts the texts of one summary, caches the results, and counts the secrets.
 #[derive(Debug)]
 pub(crate) struct RedactedTexts {
     redactor: Arc<Redactor>,
-    known: Mutex<Known>,
+    cache: Mutex<Cache>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    /// Texts with secrets, and without them; `None` for those that hold none.
+struct Cache {
+    /// Texts and their redacted form; `None` for a text without secrets.
     texts: HashMap<String, Option<String>>,
-    counts: BTreeMap<String, u32>,
+    counts: Redactions,
 }
 
 impl RedactedTexts {
-    /// Nothing is known yet.
+    /// An empty cache.
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
-        Self { redactor, known: Mutex::default() }
+        Self { redactor, cache: Mutex::default() }
     }
 
-    /// How many secrets were found since this was last asked, by rule.
-    pub(crate) fn take_counts(&self) -> BTreeMap<String, u32> {
+    /// Takes the number of secrets since the last call, by rule.
+    pub(crate) fn take_counts(&self) -> Redactions {
         std::mem::take(&mut self.lock().counts)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Redact for RedactedTexts {
     fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut known = self.lock();
-        if let Some(redacted) = known.texts.get(text) {
+        let mut cache = self.lock();
+        if let Some(redacted) = cache.texts.get(text) {
             return redacted.clone().map_or(Cow::Borrowed(text), Cow::Owned);
         }
         let redacted = self.redactor.redact(text);
-        for (rule, count) in redacted.counts {
-            *known.counts.entry(rule).or_default() += count;
-        }
+        add_counts(&mut cache.counts, &redacted.counts);
         let changed = if let Cow::Owned(changed) = &redacted.text { Some(changed.clone()) } else { None };
-        known.texts.insert(text.to_owned(), changed);
+        cache.texts.insert(text.to_owned(), changed);
         redacted.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::entry::EntryId;
+    use serde_json::json;
+
+    use super::*;
+    use crate::redaction::samples;
+    use crate::redaction::samples::Sample;
+
+    #[test]
+    fn several_threads_find_what_one_finds() {
+        let texts = |n: usize| format!("nothing here {n}, and\nDB_PASSWORD=tr0ub4dor+3{n}");
+        let prepared = |n: usize| {
+            let json = json!({ "role": "user", "content": texts(n) }).to_string();
+            let message = Arc::new(Message::from_json(&json).unwrap());
+            PreparedMessage { entry_id: EntryId::new(format!("{n}")), message }
+        };
+        let redactor = Redactor::shared();
+        let mut alone: Vec<_> = (0..40).map(prepared).collect();
+        let found = redactor.one_by_one(&mut alone);
+        assert_eq!(found, Redactions::from([("password".to_owned(), 40)]));
+        for share in [1, 500, 1500, 1 << 20] {
+            let mut shared: Vec<_> = (0..40).map(prepared).collect();
+            assert_eq!(redactor.shared_out(&mut shared, share), found);
+            let raw = |messages: &[PreparedMessage]| -> Vec<String> {
+                messages.iter().map(|prepared| prepared.message.raw().get().to_owned()).collect()
+            };
+            assert_eq!(raw(&shared), raw(&alone));
+        }
+        assert_eq!(redactor.messages(&mut []), Redactions::new());
+    }
+
+    /// The message as a member of each kind of conversation that holds `text`.
+    fn messages(text: &str) -> Vec<(&'static str, serde_json::Value)> {
+        let block = json!([{ "type": "text", "text": text }]);
+        let call = |arguments: serde_json::Value| json!({ "role": "assistant", "content": [{ "type": "toolCall", "id": "c", "name": "write", "arguments": arguments }] });
+        vec![
+            ("user text", json!({ "role": "user", "content": text })),
+            ("assistant text", json!({ "role": "assistant", "content": block })),
+            ("arguments", call(json!({ "path": "a", "content": text }))),
+            (
+                "arguments in JSON",
+                call(json!({ "body": json!({ "inner": json!({ "text": text }).to_string() }).to_string() })),
+            ),
+            ("tool result", json!({ "role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": block })),
+            ("bash", json!({ "role": "bashExecution", "command": text, "output": text, "exitCode": 0 })),
+            ("summary", json!({ "role": "compactionSummary", "summary": text, "tokensBefore": 1 })),
+        ]
+    }
+
+    #[test]
+    fn messages_of_all_kinds_tell_no_secret() {
+        let samples: Vec<Sample> = samples::secrets().into_iter().chain(samples::later_secrets()).collect();
+        let mut missed = Vec::new();
+        let mut looked = 0;
+        for sample in &samples {
+            for (place, message) in messages(&sample.text) {
+                let raw = raw_value(message.to_string()).unwrap();
+                let mut prepared =
+                    [PreparedMessage { entry_id: EntryId::new("e"), message: Arc::new(Message::from_raw(raw)) }];
+                Redactor::shared().messages(&mut prepared);
+                let plain = prepared[0].message.raw().get();
+                looked += 1;
+                let left = (0..4).find_map(|escapes| sample.left_in(plain, escapes).into_iter().next());
+                missed.extend(left.map(|left| format!("{place}: {left:?} is left: {plain}")));
+            }
+        }
+        assert!(missed.len() * 20 <= looked, "{} of {looked}:\n{}", missed.len(), missed.join("\n"));
+    }
+
+    #[test]
+    fn harmless_messages_stay_as_they_are() {
+        for sample in samples::harmless().into_iter().chain(samples::later_harmless()) {
+            for (place, message) in messages(&sample.text) {
+                let message = Message::from_raw(raw_value(message.to_string()).unwrap());
+                assert!(Redactor::shared().message(&message).is_none(), "{place}: {}", sample.text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_tells_of_its_value_by_its_name() {
+        let redact = |json: &str| Redactor::shared().json(json).map(|(json, _)| json);
+        let password = format!("hunter{}xyz", 2);
+        let redacted = r#"{"password":"[redacted:password]"}"#;
+        assert_eq!(redact(&format!(r#"{{"password":"{password}"}}"#)).as_deref(), Some(redacted));
+        let pair = redact(&format!(r#"{{"name":"DB_PASSWORD","value":"{password}"}}"#)).unwrap();
+        assert!(!pair.contains(&password), "{pair}");
+        assert_eq!(redact(r#"{"password":"string"}"#), None);
+    }
+
+    /// What is told of `text`, written in pieces of so many characters.
+    fn told(text: &str, size: usize) -> String {
+        let mut stream = RedactedStream::new(Redactor::shared());
+        let characters: Vec<char> = text.chars().collect();
+        let mut told = String::new();
+        for piece in characters.chunks(size) {
+            stream.push(&piece.iter().collect::<String>());
+            told.push_str(&stream.take(false));
+        }
+        told + &stream.take(true)
+    }
+
+    #[test]
+    fn pieces_tell_no_secret() {
+        let samples: Vec<_> = samples::secrets().into_iter().chain(samples::later_secrets()).collect();
+        for size in [1, 7, 64] {
+            let missed: Vec<_> = samples
+                .iter()
+                .map(|sample| (sample, told(&format!("before\n{}\nafter\n\nand\nmore\nlines\n", sample.text), size)))
+                .filter_map(|(sample, told)| sample.left_in(&told, 0).first().map(|left| format!("{left:?}: {told:?}")))
+                .collect();
+            assert!(missed.len() * 20 <= samples.len(), "{}:\n{}", missed.len(), missed.join("\n"));
+        }
+    }
+
+    #[test]
+    fn all_else_is_told_as_it_came() {
+        for sample in samples::harmless() {
+            let text = format!("before\n{}\nafter\n\nand\nmore\nlines", sample.text);
+            assert_eq!(told(&text, 5), text);
+        }
+        let long = "word ".repeat(5000);
+        assert_eq!(told(&long, 100), long);
+    }
+
+    #[test]
+    fn lines_are_told_before_the_end() {
+        let mut stream = RedactedStream::new(Redactor::shared());
+        stream.push("one\ntwo\nthree\nfo");
+        assert_eq!(stream.take(false), "one\n");
+        stream.push("ur\n");
+        assert_eq!(stream.take(false), "two\n");
+        assert_eq!(stream.take(true), "three\nfour\n");
     }
 }

@@ -1,26 +1,29 @@
-//! The layers that settings come from, and their changes while the server runs.
+//! The layers that settings come from, and their changes while the process runs.
 //!
-//! Files are looked at when a call needs settings, not watched: a call then sees what was saved
-//! before it, and nothing happens between calls. A file that gets a wrong value is told of in the
-//! log and leaves the settings as they are, since a server that runs must neither end nor silently
-//! fall back to defaults; `initialize` and `updateSettings` fail instead, as somebody waits for the
-//! answer.
+//! Files are checked when a call needs settings; they are not watched. A call therefore sees what was saved before
+//! it, and nothing changes between calls. A file that gets a wrong value is reported in the log and leaves the
+//! settings as they were, because a running server must neither exit nor silently fall back to defaults. `initialize`
+//! and `updateSettings` fail instead, because a caller waits for their answer.
+//!
+//! Opening a foreign project must not run its programs, send text or keys to its addresses, pay for its choice of a
+//! model, write sessions to its paths, weaken durability, or use its prompts. The settings file of a project
+//! therefore sets only how much is kept and which tools touch files. `compactd.trustProject` in any other layer lets
+//! it set everything.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
-
 use session_store::read_regular_file;
 
-use super::{Settings, invalid, merge, project};
+use super::{Settings, merge};
 use crate::error::EngineError;
 
-/// Bytes that a settings file may have.
+/// Maximum bytes of a settings file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Settings in force, and what they are merged from.
+/// The current settings and the layers that they are merged from.
 #[derive(Debug)]
 pub struct SettingsLayers {
     files: Vec<PathBuf>,
@@ -31,20 +34,20 @@ pub struct SettingsLayers {
 
 #[derive(Debug)]
 struct State {
-    /// What the files were when they were read.
+    /// The state of the files when they were read.
     stamps: Vec<Option<Stamp>>,
     /// The objects in the files, the project's last.
     layers: Vec<Option<Value>>,
-    /// What `updateSettings` has brought, merged.
+    /// The merged layers of `updateSettings`.
     updates: Value,
     settings: Arc<Settings>,
     /// Files that could not be read.
     unreadable: Vec<String>,
-    /// What the files in force may not set.
+    /// The report of ignored members of the project's file.
     ignored: Option<String>,
 }
 
-/// What tells one state of a file from another.
+/// Identifies a state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     length: u64,
@@ -53,9 +56,12 @@ struct Stamp {
 }
 
 impl SettingsLayers {
-    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and lays `given` over them. Of the
-    /// second counts what a project may set. Fails with [`EngineError::InvalidSettings`] at the first wrong value; a file
-    /// that is broken, too large or no regular file counts as empty.
+    /// Reads `<agent_dir>/settings.json` and `<cwd>/.pi/settings.json` and puts `given` over them. From the second
+    /// file only the members that a project may set count. A file that is broken, too large or not a regular file
+    /// counts as empty.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] at the first wrong value.
     pub fn open(agent_dir: Option<&Path>, cwd: &Path, given: Option<Value>) -> Result<Self, EngineError> {
         let of_agent = agent_dir.map(|directory| directory.join("settings.json"));
         let files: Vec<PathBuf> = of_agent.into_iter().chain([cwd.join(".pi").join("settings.json")]).collect();
@@ -76,8 +82,7 @@ impl SettingsLayers {
         Self { files: Vec::new(), given: Some(given), state }
     }
 
-    /// The settings in force, with what the files hold now. Costs a look at each of them; they are
-    /// read when they have changed.
+    /// The current settings. Checks each file and reads it again if it has changed.
     pub fn current(&self) -> Arc<Settings> {
         let mut state = self.lock();
         let stamps = stamps(&self.files);
@@ -88,13 +93,15 @@ impl SettingsLayers {
         Arc::clone(&state.settings)
     }
 
-    /// Lays `layer` over all layers there are, earlier updates included. Fails with
-    /// [`EngineError::InvalidSettings`], and changes nothing then.
+    /// Puts `layer` over all layers, including earlier updates.
+    ///
+    /// # Errors
+    /// [`EngineError::InvalidSettings`] at the first wrong value; nothing changes then.
     pub fn update(&self, layer: &Value) -> Result<Arc<Settings>, EngineError> {
         self.current();
         let mut state = self.lock();
         if !layer.is_object() {
-            return Err(invalid("settings", "an object"));
+            return Err(EngineError::invalid_setting("settings", "an object"));
         }
         let mut updates = state.updates.clone();
         merge(&mut updates, layer);
@@ -105,13 +112,13 @@ impl SettingsLayers {
         Ok(Arc::clone(&state.settings))
     }
 
-    /// Texts that tell of files that could not be used.
+    /// Reports of files that could not be used.
     pub fn diagnostics(&self) -> Vec<String> {
         let state = self.lock();
         state.unreadable.iter().chain(&state.ignored).cloned().collect()
     }
 
-    /// The layers that settings are merged from, each with its file, if it has one.
+    /// The layers of the settings, each with its file, if it has one.
     pub fn layers(&self) -> Vec<(Option<PathBuf>, Value)> {
         let state = self.lock();
         let files = self.files.iter().zip(&state.layers);
@@ -137,7 +144,7 @@ impl SettingsLayers {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is made at once, so that it is whole even after a panic.
+        // Every change of the state is one assignment, so the state is valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -167,7 +174,7 @@ fn read_all(files: &[PathBuf]) -> (Vec<Option<Value>>, Vec<String>) {
     (layers, diagnostics)
 }
 
-/// The settings of all layers, and what tells of members of the project's file that do not count.
+/// The merged settings, and a report of ignored members of the project's file.
 fn merged(
     files: &[PathBuf],
     layers: &[Option<Value>],
@@ -176,9 +183,9 @@ fn merged(
 ) -> Result<(Settings, Option<String>), EngineError> {
     let mut layers: Vec<Option<Value>> = layers.to_vec();
     let of_agent = layers.split_last().and_then(|(_, before)| before.first()?.as_ref());
-    let is_trusted = project::is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
+    let is_trusted = is_trusted([of_agent, given, Some(updates)].into_iter().flatten());
     let own = layers.last_mut().and_then(Option::as_mut).zip(files.last()).filter(|_| !is_trusted);
-    let ignored = own.and_then(|(layer, path)| project::restrict(layer, path));
+    let ignored = own.and_then(|(layer, path)| restrict(layer, path));
     let mut settings = Settings::default();
     for (path, layer) in files.iter().zip(layers) {
         if let Some(layer) = layer {
@@ -200,6 +207,51 @@ fn read_object(path: &Path) -> Result<Option<Value>, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Members that a project cannot set. Unknown members are for other readers of the file.
+const NOT_OF_A_PROJECT: [&str; 2] = ["sessionDir", "retry"];
+
+/// The members of `compactd` that a project can set. A new member is not allowed until it is added here.
+const OF_A_PROJECT: [&str; 1] = ["fileTools"];
+
+/// Maximum number of ignored members that are named, and maximum characters of a name, which the project chooses.
+const MAX_NAMES: usize = 12;
+const NAME_CHARACTERS: usize = 40;
+
+/// Whether these layers trust the project. The last layer that sets it counts.
+pub(super) fn is_trusted<'a>(layers: impl Iterator<Item = &'a Value>) -> bool {
+    layers.filter_map(|layer| layer.get("compactd")?.get("trustProject")?.as_bool()).last().unwrap_or(false)
+}
+
+/// Removes from the layer of the file at `path` what a project cannot set, and reports what was removed.
+pub(super) fn restrict(layer: &mut Value, path: &Path) -> Option<String> {
+    let mut taken = Vec::new();
+    let mut take = |object: Option<&mut Value>, prefix: &str, is_allowed: fn(&str) -> bool| {
+        if let Some(object) = object.and_then(Value::as_object_mut) {
+            object.retain(|name, _| {
+                let is_kept = is_allowed(name);
+                taken.extend((!is_kept).then(|| format!("{prefix}{}", shown(name))));
+                is_kept
+            });
+        }
+    };
+    take(Some(&mut *layer), "", |name| !NOT_OF_A_PROJECT.contains(&name));
+    take(layer.get_mut("compactd"), "compactd.", |name| OF_A_PROJECT.contains(&name));
+    (!taken.is_empty()).then(|| ignored_members(&taken, path))
+}
+
+fn ignored_members(taken: &[String], path: &Path) -> String {
+    let mut names = taken[..taken.len().min(MAX_NAMES)].join(", ");
+    if taken.len() > MAX_NAMES {
+        names += &format!(" and {} more", taken.len() - MAX_NAMES);
+    }
+    let way = "a project sets that only where the agent's or the client's settings have compactd.trustProject";
+    format!("ignored in {}: {names}; {way}", path.display())
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(NAME_CHARACTERS).flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]

@@ -11,14 +11,14 @@ use compaction_core::entry::{Entry, EntryId};
 use compaction_core::projection::Projection;
 use compaction_core::prompts::{RequestKind, SummaryRequest};
 use compaction_engine::models::{ContinuedRequest, Continues, Conversation, Reason, RequestReport};
-use compaction_engine::summarizers::{Modelled, Summarizer, SummaryJob, SummaryText};
+use compaction_engine::summarizers::{ModelSummarizer, Summarizer, SummaryJob, SummaryText};
 use compaction_engine::{EngineError, Settings};
 use serde_json::{Value, json};
 use session_store::{Durability, FileStore, OpenOptions, SessionStore};
 
 use super::cases::{answer_json, error_json, scripts};
 use super::engine::{SUMMARY, job};
-use super::harness::{context as request_context, model, occasion, run};
+use super::harness::{context as request_context, job_context, model, run};
 use super::server::{Asked, Script, Server};
 
 /// The context of a session with these messages, whose entries are named by their positions.
@@ -209,8 +209,8 @@ fn ask(choice: &str, messages: &[Value], window: Option<u64>, answers: Vec<Scrip
         json!({ "provider": "openai", "baseUrl": server.address(), "model": "m", "conversationProvider": "local" });
     let layer = json!({ "retry": { "baseDelayMs": 1 }, "compactd": { "summaryRequest": choice } });
     let settings = Settings::default().with(&layer).unwrap();
-    let modelled = Modelled::new("tested", model("tested", &summarizer), &settings);
-    let written = run(modelled.summarize(job_of(messages, window), &occasion()));
+    let modelled = ModelSummarizer::new("tested", model("tested", &summarizer), &settings);
+    let written = run(modelled.summarize(job_of(messages, window), &job_context()));
     let asked = (0..tries).map(|_| server.asked()).collect();
     assert!(server.is_silent());
     Outcome { written, asked }
@@ -351,11 +351,11 @@ fn what_a_cache_did_not_have_is_not_tried_again() {
     let server = Server::start_several(vec![answer(SUMMARY, "stop", 0)]);
     let summarizer =
         json!({ "provider": "openai", "baseUrl": server.address(), "model": "m", "conversationProvider": "local" });
-    let modelled = Modelled::new("tested", model("tested", &summarizer), &Settings::default());
-    let (occasion, messages) = (occasion(), running(&long));
+    let modelled = ModelSummarizer::new("tested", model("tested", &summarizer), &Settings::default());
+    let (job_context, messages) = (job_context(), running(&long));
     let written = run(async {
-        let first = modelled.summarize(job_of(&messages, None), &occasion).await.unwrap();
-        let second = modelled.summarize(job_of(&messages, None), &occasion).await.unwrap();
+        let first = modelled.summarize(job_of(&messages, None), &job_context).await.unwrap();
+        let second = modelled.summarize(job_of(&messages, None), &job_context).await.unwrap();
         [first, second].map(|written| written.request.unwrap())
     });
     assert!(written[0].is_continued);
@@ -372,10 +372,10 @@ fn secrets_come_back_in_no_summary() {
     let summarizer =
         json!({ "provider": "openai", "baseUrl": server.address(), "model": "m", "conversationProvider": "local" });
     let settings = Settings::default().with(&json!({ "compactd": { "summaryRequest": "continue" } })).unwrap();
-    let modelled = Modelled::new("tested", model("tested", &summarizer), &settings);
+    let modelled = ModelSummarizer::new("tested", model("tested", &summarizer), &settings);
     let messages = running(&format!("Use {secret} for it."));
     let job = SummaryJob { custom_instructions: Some(format!("look at {secret}")), ..job_of(&messages, None) };
-    let written = run(modelled.summarize(job, &occasion())).unwrap();
+    let written = run(modelled.summarize(job, &job_context())).unwrap();
     assert!(!written.text.contains(&secret) && written.text.contains("[redacted:"), "{}", written.text);
     let body = server.asked().body;
     let sent = body["messages"].as_array().unwrap();

@@ -10,10 +10,10 @@ use compaction_core::preparation::PreparedMessage;
 use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind};
 use compaction_engine::EngineError;
 use compaction_engine::Settings;
-use compaction_engine::summarizers::{Modelled, Summarizer, SummaryJob, SummaryText};
+use compaction_engine::summarizers::{ModelSummarizer, Summarizer, SummaryJob, SummaryText};
 use serde_json::{Value, json};
 
-use super::harness::{model, occasion, run};
+use super::harness::{job_context, model, run};
 use super::server::{Script, Server};
 
 pub(super) const SUMMARY: &str = "## Goal\n- Peace\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n\n### Done\n- [x] All\n\n\
@@ -35,7 +35,7 @@ pub(super) fn job(text: &str) -> SummaryJob {
         limits: OutputLimits { reserve_tokens: 10_000, model_max_tokens: None },
         local_tokens: 0,
         thinking: Default::default(),
-        collected: None,
+        ledgers: None,
         conversation: None,
     }
 }
@@ -44,8 +44,8 @@ pub(super) fn job(text: &str) -> SummaryJob {
 fn write(summarizer: &Value, text: &str) -> Result<SummaryText, EngineError> {
     let retry = json!({ "retry": { "baseDelayMs": 1 } });
     let settings = Settings::default().with(&retry).unwrap();
-    let modelled = Modelled::new("tested", model("tested", summarizer), &settings);
-    run(modelled.summarize(job(text), &occasion()))
+    let modelled = ModelSummarizer::new("tested", model("tested", summarizer), &settings);
+    run(modelled.summarize(job(text), &job_context()))
 }
 
 fn answer(text: &str, reason: &str, written: Option<u64>) -> Script {

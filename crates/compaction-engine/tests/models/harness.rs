@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use compaction_core::prompts::{RequestKind, SummaryRequest};
 use compaction_engine::host::{Host, NoHost, OperationKind};
-use compaction_engine::models::configuration::ModelConfiguration;
-use compaction_engine::models::providers::{Environment, PrintedKeys, model_of};
 use compaction_engine::models::{Answer, Model, ModelError, RequestContext};
-use compaction_engine::summarizers::Occasion;
+use compaction_engine::models::{Environment, ModelConfiguration, PrintedKeys, model_of};
+use compaction_engine::summarizers::JobContext;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -62,10 +61,10 @@ pub(super) fn context() -> RequestContext {
     RequestContext { session_id: "session".to_owned(), operation_id: "operation".to_owned() }
 }
 
-/// An occasion without a host.
-pub(super) fn occasion() -> Occasion {
+/// An job_context without a host.
+pub(super) fn job_context() -> JobContext {
     let host: Arc<dyn Host> = Arc::new(NoHost);
-    Occasion::new(&host, OperationKind::Compaction, context(), 1, Instant::now() + Duration::from_secs(600))
+    JobContext::new(&host, OperationKind::Compaction, context(), 1, Instant::now() + Duration::from_secs(600))
 }
 
 /// Runs a future on a runtime like the server's.

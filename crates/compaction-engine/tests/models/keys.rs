@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use compaction_engine::models::providers::PrintedKeys;
+use compaction_engine::models::PrintedKeys;
 use compaction_engine::models::{FailureKind, ModelError};
 use compaction_engine::settings::SettingsLayers;
 use serde_json::{Value, json};

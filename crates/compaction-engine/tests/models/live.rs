@@ -5,9 +5,8 @@
 use std::io::Write;
 
 use compaction_core::prompts::{RequestKind, SummaryRequest};
-use compaction_engine::models::configuration::ModelConfiguration;
-use compaction_engine::models::providers::{Environment, model_of};
 use compaction_engine::models::{Answer, FailureKind, ModelError, StopReason};
+use compaction_engine::models::{Environment, ModelConfiguration, model_of};
 use serde_json::{Value, json};
 
 use super::harness::ask;

@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use compaction_core::prompts::SummaryRequest;
 use compaction_engine::Settings;
 use compaction_engine::models::{Answer, Model, ModelError, ModelLimits, OnDelta, RequestContext, StopReason};
-use compaction_engine::summarizers::{Modelled, Summarizer};
+use compaction_engine::summarizers::{ModelSummarizer, Summarizer};
 use serde_json::json;
 
 use super::engine::{SUMMARY, job};
-use super::harness::{occasion, run};
+use super::harness::{job_context, run};
 
 /// Answers without headings first, at length.
 #[derive(Debug)]
@@ -63,10 +63,10 @@ async fn longest_hold(work: impl Future<Output = ()>) -> (Duration, Duration) {
 fn repaired() -> (Duration, Duration) {
     let settings = Settings::default().with(&json!({ "compactd": { "redaction": { "enabled": true } } })).unwrap();
     let model = Arc::new(Forgetful { prompts: Mutex::default() });
-    let modelled = Modelled::new("tested", Arc::clone(&model) as Arc<dyn Model>, &settings);
+    let modelled = ModelSummarizer::new("tested", Arc::clone(&model) as Arc<dyn Model>, &settings);
     let text = "We talked about the weather in some detail, and then of peace. ".repeat(4000);
     let times = run(longest_hold(async {
-        let written = modelled.summarize(job(&text), &occasion()).await.unwrap();
+        let written = modelled.summarize(job(&text), &job_context()).await.unwrap();
         assert_eq!((written.text.as_str(), written.attempts), (SUMMARY, 2));
     }));
     assert!(model.prompts.lock().unwrap()[1].contains("Nothing of use was said here."));

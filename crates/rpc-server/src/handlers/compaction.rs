@@ -197,7 +197,7 @@ fn undo_in_turn(
     let undo = plan(access, compaction_id.as_ref())?;
     access.append_all_with(|session| session.undo(&undo))?;
     let leaf_id = access.leaf_id();
-    access.tell(Event::LeafChanged {
+    access.notify(Event::LeafChanged {
         session_id: access.open().id.clone(),
         leaf_id: leaf_id.clone(),
         old_leaf_id: Some(undo.leaf_id.clone()),
@@ -240,12 +240,9 @@ pub(crate) async fn compact_messages(
     let cwd = call.server.configuration()?.cwd.display().to_string();
     let owned = blocking(move || MessageSession::of(messages, format, previous.as_ref(), cwd)).await?;
     let MessageSession { session, instructions, ids, sources } = owned;
-    let request = CompactionRequest {
-        custom_instructions: params.instructions,
-        summary: None,
-        first_kept_entry_id: None,
-        force: params.force,
-    };
+    let mut request = CompactionRequest::default();
+    request.custom_instructions = params.instructions;
+    request.force = params.force;
     let open = Arc::new(OpenSession::private(session));
     open.auto_compaction.set(params.model.map(AgentModel::from));
     let compaction = run(&call, &open, request, &settings, chain).await?;

@@ -84,7 +84,7 @@ async fn search_all(call: &CallContext, query: &SearchQuery, limit: usize) -> Re
     let mut open = call.server.sessions.all();
     open.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     // A session that is open for reading alone may be older than its file.
-    open.retain(|open| open.locator.is_none() || !open.must_refresh_to_read());
+    open.retain(|open| open.locator.is_none() || !open.is_read_only());
     let mut parts = Vec::new();
     let mut skipped = HashSet::new();
     for open in open {

@@ -63,7 +63,7 @@ fn send_entries_after(access: &SessionAccess<'_>, since: &EntryId) -> Result<(),
         entries.extend(page);
     }
     for entry in entries {
-        access.tell(Event::EntryAppended { session_id: open.id.clone(), entry });
+        access.notify(Event::EntryAppended { session_id: open.id.clone(), entry });
     }
     Ok(())
 }

@@ -1,18 +1,16 @@
-//! What the settings say of a model behind a server.
+//! The settings of a model behind a server, and the address of its method.
 
 use hyper::header::HeaderName;
 use serde_json::{Map, Value};
 
-use super::super::secret::Secret;
-use super::members::Members;
-use super::target::{GLOBAL, Target, place_name, target};
 use super::{
-    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Provider, Timeouts, program,
-    variable,
+    Api, BaseUrl, HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource, Members, Provider, Timeouts,
+    program, variable,
 };
 use crate::error::EngineError;
+use crate::models::keys::Secret;
 
-/// Reads all of it.
+/// Reads the configuration of a model behind a server.
 pub(super) fn http(provider: Provider, members: &Members<'_>) -> Result<HttpConfiguration, EngineError> {
     let api = api(provider, members)?;
     let model = model(provider, members)?;
@@ -73,7 +71,7 @@ fn base_url(provider: Provider, members: &Members<'_>) -> Result<BaseUrl, Engine
         }
         Provider::Vertex => match place_name(members, "region")?.unwrap_or(GLOBAL) {
             GLOBAL => "https://aiplatform.googleapis.com".to_owned(),
-            // The two regions that are many have servers of their own.
+            // The two multi-regions have their own servers.
             region @ ("us" | "eu") => format!("https://aiplatform.{region}.rep.googleapis.com"),
             region => format!("https://{region}-aiplatform.googleapis.com"),
         },
@@ -95,8 +93,7 @@ fn is_own_server(provider: Provider, base_url: &BaseUrl) -> bool {
         || provider == Provider::Vertex && host.ends_with("-aiplatform.googleapis.com")
 }
 
-/// The name that answers of the same server carry in sessions: the settings give it, or the server is the
-/// provider's own.
+/// The provider's name in the answers of this server: from the settings, or known for the provider's own server.
 fn conversation_provider(
     provider: Provider,
     base_url: &BaseUrl,
@@ -114,7 +111,7 @@ fn conversation_provider(
     Ok(own.filter(|_| is_own_server(provider, base_url)).map(str::to_owned))
 }
 
-/// The model's name. Where it becomes a part of the address, it has to look like one.
+/// The model's name. Where the address contains it, only some characters are allowed.
 fn model<'a>(provider: Provider, members: &Members<'a>) -> Result<&'a str, EngineError> {
     const NAME: &str = "the name of a model";
     let model = members.text("model", NAME)?.ok_or_else(|| members.wrong("model", NAME))?;
@@ -126,7 +123,7 @@ fn model<'a>(provider: Provider, members: &Members<'a>) -> Result<&'a str, Engin
     }
 }
 
-/// The variable, or the program, that gives the key.
+/// The environment variable or the program of the key.
 fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, EngineError> {
     const NAME: &str = "the name of an environment variable, or null";
     if members.value("apiKeyCommand").is_some() {
@@ -154,7 +151,7 @@ fn key_source(provider: Provider, members: &Members<'_>) -> Result<KeySource, En
     source.ok_or_else(|| members.wrong("apiKeyEnv", NAME))
 }
 
-/// The header that carries the key. What a program prints for Azure is a token of Entra.
+/// The header of the key. A program prints an Entra token for Azure.
 fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Result<KeyHeader, EngineError> {
     let (own, default) = match provider {
         Provider::Anthropic => (KeyHeader::Plain("x-api-key"), KeyHeader::Plain("x-api-key")),
@@ -166,7 +163,7 @@ fn key_header(provider: Provider, key: &KeySource, members: &Members<'_>) -> Res
     Ok(members.word("auth", &[("key", own), ("bearer", KeyHeader::Bearer)])?.unwrap_or(default))
 }
 
-/// Headers that the protocol itself sets: another value would break it.
+/// Headers that the protocol sets. Another value would break it.
 const OWN_HEADERS: [&str; 6] =
     ["host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"];
 
@@ -202,8 +199,8 @@ fn timeouts(members: &Members<'_>) -> Result<Timeouts, EngineError> {
     })
 }
 
-/// A summary is written without tools (docs/field-reports.md, "Requests and summaries"), and what is read
-/// is a stream of the model that the settings name.
+/// Members that a request sets itself. A summary is written without tools (docs/field-reports.md, "Requests and
+/// summaries"), and the answer is one stream of the configured model.
 const OWN_MEMBERS: [&str; 8] =
     ["tools", "tool_choice", "toolConfig", "functions", "function_call", "stream", "model", "n"];
 
@@ -215,7 +212,7 @@ fn extra_body(members: &Members<'_>) -> Result<Map<String, Value>, EngineError> 
     }
 }
 
-/// OpenAI's own server and Azure want `max_completion_tokens`; most others know the older name alone.
+/// OpenAI's own server and Azure need `max_completion_tokens`; most others know only the older name.
 fn max_tokens_parameter(
     provider: Provider,
     members: &Members<'_>,
@@ -225,4 +222,92 @@ fn max_tokens_parameter(
     let is_newer = provider == Provider::Azure || base_url.host() == "api.openai.com";
     let of_host = if is_newer { "max_completion_tokens" } else { "max_tokens" };
     Ok(members.word("maxTokensParameter", &NAMES)?.unwrap_or(of_host))
+}
+
+/// The name of Vertex AI's global location.
+pub(super) const GLOBAL: &str = "global";
+
+/// Path and query under the base address.
+pub(super) struct Target {
+    /// The path.
+    pub(super) path: String,
+    /// The query, in addition to that of the base address.
+    pub(super) query: Option<String>,
+}
+
+/// The address of the method for `api` at `provider`.
+pub(super) fn target(
+    provider: Provider,
+    api: Api,
+    base_url: &BaseUrl,
+    model: &str,
+    members: &Members<'_>,
+) -> Result<Target, EngineError> {
+    let plain = |path: &str| Ok(Target { path: path.to_owned(), query: None });
+    match (provider, api) {
+        (Provider::Azure, _) => azure(api, base_url, model, members),
+        (Provider::Vertex, _) => vertex(model, members),
+        (Provider::Bedrock, Api::Messages) => plain("/anthropic/v1/messages"),
+        (_, Api::Converse) => plain(&format!("/model/{}/converse-stream", encoded(model))),
+        // The base addresses of gateways often contain the version.
+        (_, Api::Messages | Api::VertexMessages) if base_url.ends_with("/v1") => plain("/messages"),
+        (_, Api::Messages | Api::VertexMessages) => plain("/v1/messages"),
+        (_, Api::Chat) => plain("/chat/completions"),
+        (_, Api::Responses) => plain("/responses"),
+        (_, Api::Gemini) => {
+            let folder = if model.contains('/') { "" } else { "models/" };
+            let path = format!("/{folder}{model}:streamGenerateContent");
+            Ok(Target { path, query: Some("alt=sse".to_owned()) })
+        }
+    }
+}
+
+/// Azure's methods. Without a dated version, the body names the deployment; with one, the path does.
+fn azure(api: Api, base_url: &BaseUrl, model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
+    let method = if api == Api::Responses { "/responses" } else { "/chat/completions" };
+    let root = if base_url.ends_with("/openai") { "" } else { "/openai" };
+    let Some(version) = members.text("apiVersion", VERSION)? else {
+        let path = match base_url.ends_with("/openai/v1") {
+            true => method.to_owned(),
+            false => format!("{root}/v1{method}"),
+        };
+        return Ok(Target { path, query: None });
+    };
+    if !version.chars().all(|character| character.is_ascii_alphanumeric() || "-.".contains(character)) {
+        return Err(members.wrong("apiVersion", VERSION));
+    }
+    let path = match api {
+        Api::Responses => format!("{root}{method}"),
+        _ if base_url.ends_with(&format!("/deployments/{model}")) => method.to_owned(),
+        _ => format!("{root}/deployments/{}{method}", encoded(model)),
+    };
+    Ok(Target { path, query: Some(format!("api-version={version}")) })
+}
+
+const VERSION: &str = "a version of Azure's interface, such as 2024-10-21";
+
+fn vertex(model: &str, members: &Members<'_>) -> Result<Target, EngineError> {
+    let project = place_name(members, "project")?;
+    let project = project.ok_or_else(|| members.wrong("project", "the id of a project of Google Cloud"))?;
+    let region = place_name(members, "region")?.unwrap_or(GLOBAL);
+    let path = format!(
+        "/v1/projects/{project}/locations/{region}/publishers/anthropic/models/{}:streamRawPredict",
+        model.replace('/', "%2F")
+    );
+    Ok(Target { path, query: None })
+}
+
+/// The name of a region or project, which the address contains.
+pub(super) fn place_name<'a>(members: &Members<'a>, key: &str) -> Result<Option<&'a str>, EngineError> {
+    const NAME: &str = "a name of letters, digits and hyphens";
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-:.".contains(character);
+    match members.text(key, NAME)? {
+        Some(name) if !name.chars().all(is_plain) => Err(members.wrong(key, NAME)),
+        name => Ok(name),
+    }
+}
+
+/// A model's name as one path segment. Bedrock's names contain colons and slashes.
+fn encoded(model: &str) -> String {
+    model.replace(':', "%3A").replace('/', "%2F").replace('@', "%40")
 }

@@ -154,3 +154,22 @@ fn texts_of_headers_are_shown_by_nothing() {
     assert_eq!(http.headers.len(), 2);
     assert!(!format!("{http:?}").contains("sentinel"));
 }
+
+#[test]
+fn addresses_are_web_addresses_without_a_user() {
+    for wrong in ["", "localhost", "localhost:1", "ftp://host/", "http://", "http://a:b@host/", "https://h/#x", "/v1"] {
+        assert_eq!(BaseUrl::parse(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn paths_are_joined_with_one_slash() {
+    for (base, joined) in [
+        ("http://host", "http://host/chat?a=1"),
+        ("http://host:8080/", "http://host:8080/chat?a=1"),
+        ("https://[::1]/v1/", "https://[::1]/v1/chat?a=1"),
+        ("https://host/v1?v=2", "https://host/v1/chat?v=2&a=1"),
+    ] {
+        assert_eq!(BaseUrl::parse(base).unwrap().join("/chat", Some("a=1")).unwrap().to_string(), joined);
+    }
+}

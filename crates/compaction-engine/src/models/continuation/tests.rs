@@ -70,7 +70,7 @@ fn check(change: impl Fn(&mut Case), auto: Option<Reason>, asked_for: Option<Rea
             max_tokens: 13_107,
             estimated_tokens: 800,
         };
-        let circumstances = Circumstances {
+        let check = ContinuationCheck {
             choice: case.choice,
             continues: case.continues,
             prefix: &case.prefix,
@@ -81,7 +81,7 @@ fn check(change: impl Fn(&mut Case), auto: Option<Reason>, asked_for: Option<Rea
             has_missed: case.has_missed,
             now: NOW,
         };
-        let found = circumstances.check().err();
+        let found = check.check().err();
         assert_eq!(found.as_ref().map(|obstacle| obstacle.reason), expected, "{choice:?} {found:?}");
     }
 }

@@ -1,54 +1,54 @@
-//! What is changed in a request that a server refuses because of one of its members.
+//! Changes to a request whose members a server rejects.
 //!
-//! Servers that speak a provider's language do not know all of its members, and know some by other
-//! names. Which one is refused stands in the text of the refusal alone.
+//! Servers that offer a provider's interface may not know all of its members, or know them by other names. Only the
+//! text of the refusal says which member is rejected.
 
 use serde_json::{Map, Value, json};
 
-/// What of a request can be changed.
+/// The possible changes to a request.
 #[derive(Debug)]
 pub(super) struct Changeable {
-    /// Members that may be left out: each by its name, and the words by which a text means it.
+    /// Optional members: each by its name, and the words for it in refusals.
     pub(super) optional: &'static [(&'static str, &'static [&'static str])],
-    /// The object that holds the limit of the answer, and the names that it may have there.
+    /// The limit of the answer.
     pub(super) limit: Limit,
-    /// Whether the system prompt can go into the first message.
+    /// Moves the system prompt into the first message; `false` if that is impossible.
     pub(super) merge_system: fn(&mut Value) -> bool,
 }
 
-/// Where the limit of an answer stands.
+/// The member that limits the answer.
 #[derive(Debug)]
 pub(super) struct Limit {
-    /// The object within the body, or the body itself.
+    /// The object that contains it; `None` for the body itself.
     pub(super) within: Option<&'static str>,
-    /// Its names.
+    /// Its possible names.
     pub(super) names: &'static [&'static str],
-    /// Further words by which a text means it.
+    /// Further words for it in refusals.
     pub(super) words: &'static [&'static str],
-    /// Whether a request can do without.
+    /// Whether a request may omit it.
     pub(super) is_optional: bool,
 }
 
-/// A change that a server asked for.
+/// A change that a server needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
-    /// This member is left out.
+    /// Omit this member.
     Without(&'static str),
-    /// The limit of the answer has this name.
+    /// Rename the limit of the answer.
     Named(&'static str),
-    /// It is at most this.
+    /// Lower the limit of the answer.
     AtMost(u64),
-    /// There is none.
+    /// Omit the limit of the answer.
     Unlimited,
-    /// The system prompt is the beginning of the first message.
+    /// Put the system prompt before the first message.
     SystemInMessage,
 }
 
-/// Smaller numbers in a text are no limits of answers.
+/// Smaller numbers in a refusal are no limits of answers.
 const SMALLEST_LIMIT: u64 = 256;
 
 impl Change {
-    /// Makes the change in a body.
+    /// Applies the change to a body.
     pub(super) fn apply(&self, body: &mut Value, changeable: &Changeable) {
         match self {
             Self::Without(name) => drop(body.as_object_mut().and_then(|body| body.remove(*name))),
@@ -93,8 +93,8 @@ impl Limit {
     }
 }
 
-/// The change that answers a refusal: `text` is its body, `body` what was sent, `given` the members
-/// that the settings gave, and `made` what was changed before. Each kind of change is made once.
+/// The change that a refusal suggests. `text` is the refusal, `body` the request, `given` the members of the
+/// settings, and `made` the earlier changes. Each kind of change is made once.
 pub(super) fn change(
     text: &str,
     body: &Value,
@@ -120,7 +120,7 @@ pub(super) fn change(
     })
 }
 
-/// Words that say that a model takes no system prompt.
+/// Words of refusals of a system prompt.
 const SYSTEM_WORDS: [&[&str]; 6] = [
     &["system", "role", "support"],
     &["system role"],
@@ -130,7 +130,7 @@ const SYSTEM_WORDS: [&[&str]; 6] = [
     &["developer instruction", "not"],
 ];
 
-/// Words of servers whose limit is one from below.
+/// Words of refusals of a value that is too small.
 const TOO_SMALL: [&str; 4] = ["at least", "greater than", "must be positive", "too small"];
 
 fn change_of_limit(text: &str, body: &Value, limit: &Limit, is_new: &dyn Fn(&Change) -> bool) -> Option<Change> {
@@ -141,14 +141,14 @@ fn change_of_limit(text: &str, body: &Value, limit: &Limit, is_new: &dyn Fn(&Cha
     }
     let other = limit.names.iter().find(|other| **other != name).map(|other| Change::Named(other));
     let other = other.filter(is_new);
-    // A text that names the other name asks for it.
+    // A refusal that mentions the other name suggests it.
     if let Some(Change::Named(other_name)) = &other
         && names(text, other_name)
     {
         return other;
     }
     let lower = largest_below(text, asked).map(Change::AtMost).filter(is_new);
-    // A value that is too small is wrong by any name.
+    // Renaming does not help a value that is too small.
     if lower.is_none() && TOO_SMALL.iter().any(|word| text.contains(word)) {
         return None;
     }
@@ -156,7 +156,7 @@ fn change_of_limit(text: &str, body: &Value, limit: &Limit, is_new: &dyn Fn(&Cha
     lower.or(other).or_else(unlimited)
 }
 
-/// Whether a text names a member: as a word of its own, since `max_tokens` is a part of other names.
+/// Whether a text mentions a member as a whole word, because `max_tokens` is a part of other names.
 fn names(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let is_inner = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -164,13 +164,12 @@ fn names(text: &str, word: &str) -> bool {
     })
 }
 
-/// The largest number in a text that is less than `limit` and stands on its own; one less where the text
-/// calls it exclusive.
+/// The largest number in a text below `limit`; one less where the text calls it exclusive.
 fn largest_below(text: &str, limit: u64) -> Option<u64> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | ',');
     let words = text.split(|character: char| !is_part(character));
     let numbers = words.filter_map(|word| {
-        // A sign of the sentence may follow, a separator of thousands stand within.
+        // Punctuation may follow, and commas may separate thousands.
         let word = word.trim_end_matches(['.', ',']);
         let is_number = word.starts_with(|first: char| first.is_ascii_digit())
             && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
@@ -182,7 +181,20 @@ fn largest_below(text: &str, limit: u64) -> Option<u64> {
     numbers.map(|number| if exclusive(number) { number - 1 } else { number }).max()
 }
 
-/// For languages whose system prompt is a member that cannot go elsewhere.
+/// Puts the system prompt before the first message and removes the member that held it. Both texts are named by JSON
+/// pointers. Returns `false`, with the body unchanged, where one of them is missing.
+pub(super) fn prepend_system(body: &mut Value, member: &str, system: &str, prompt: &str) -> bool {
+    let texts = body.pointer(system).and_then(Value::as_str).zip(body.pointer(prompt).and_then(Value::as_str));
+    let Some(merged) = texts.map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
+        return false;
+    };
+    if let Some(prompt) = body.pointer_mut(prompt) {
+        *prompt = Value::String(merged);
+    }
+    body.as_object_mut().is_some_and(|body| body.remove(member).is_some())
+}
+
+/// For interfaces whose system prompt cannot be moved.
 pub(super) fn keep_system(_: &mut Value) -> bool {
     false
 }

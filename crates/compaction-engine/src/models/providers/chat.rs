@@ -1,27 +1,26 @@
-//! OpenAI's chat completions, streamed, as a great many servers speak them: Ollama, llama.cpp,
-//! vLLM, OpenRouter.
+//! OpenAI's chat completions, streamed, which many servers offer: Ollama, llama.cpp, vLLM, OpenRouter.
 
-mod conversation;
-
+use compaction_core::conversation::Prefix;
+use compaction_core::json::encode_string;
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::super::ContinuedRequest;
-use super::super::continuation::CHAT;
-use super::super::model::StopReason;
 use super::changes::{Changeable, Limit};
+use super::conversation::{Part, TextResults, data_url, joined, list, object_or_empty, system_text, with_text_results};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{RequestBody, Wire, is_filled, number};
+use super::{RequestBody, Wire, conversation, is_filled, number};
+use crate::models::continuation::CHAT;
+use crate::models::{ContinuedRequest, StopReason};
 
-/// The chat completions of one model.
+/// Chat completions of one model.
 #[derive(Debug)]
 pub(super) struct Chat {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
     /// The model.
     pub(super) model: String,
-    /// The member that bounds the answer.
+    /// The member that limits the answer.
     pub(super) max_tokens_parameter: &'static str,
 }
 
@@ -58,8 +57,8 @@ impl Wire for Chat {
         let mut members = self.body(&request.request);
         members.as_object_mut()?.remove("messages");
         let prefix = &request.prefix;
-        let mut texts = vec![("messages", conversation::messages(prefix, &request.request.prompt).into())];
-        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
+        let mut texts = vec![("messages", messages(prefix, &request.request.prompt).into())];
+        texts.extend(tool_list(prefix).map(|tools| ("tools", tools.into())));
         Some(RequestBody { members, texts })
     }
 
@@ -84,11 +83,11 @@ impl Wire for Chat {
             (Value::Null, message) => read_message(message, draft)?,
             (delta, _) => read_message(delta, draft)?,
         }
-        // Gemini's server that speaks this language has had the second name.
+        // Gemini's compatible server has used the second name.
         let reason = choice["finish_reason"].as_str().or_else(|| choice["finishReason"].as_str());
         match reason.filter(|reason| !reason.is_empty()) {
             Some(reason) => draft.stop(stop_reason(reason)),
-            // An answer in one piece is whole.
+            // An answer in one piece is complete.
             None if whole.is_object() && choice["delta"].is_null() => draft.stop(StopReason::Stop),
             None => {}
         }
@@ -98,8 +97,7 @@ impl Wire for Chat {
     }
 }
 
-/// Thinking comes in members of its own (`reasoning`, `reasoning_content`) and in parts of other
-/// types, which are no text.
+/// Reads the text. Thinking is in other members (`reasoning`, `reasoning_content`) or in parts of other types.
 fn read_message(message: &Value, draft: &mut Draft) -> Result<(), Failure> {
     let parts = message["content"].as_array().into_iter().flatten();
     let texts = parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
@@ -151,4 +149,107 @@ fn merge_system(body: &mut Value) -> bool {
     let merged = format!("{system}\n\n{prompt}");
     body["messages"] = json!([{ "role": "user", "content": merged }]);
     true
+}
+
+/// Members in which servers send and accept thinking.
+const THINKING_MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+/// The messages of chat completions.
+struct Messages;
+
+impl TextResults for Messages {
+    fn user(&self, parts: &[Part<'_>]) -> Option<String> {
+        let content = match parts {
+            [] => return None,
+            [Part::Text(text)] => encode_string(text),
+            parts => list(&parts.iter().filter_map(content).collect::<Vec<_>>()),
+        };
+        Some(format!(r#"{{"role":"user","content":{content}}}"#))
+    }
+
+    fn answer(&self, parts: &[Part<'_>], out: &mut Vec<String>) {
+        out.extend(by_model(parts));
+    }
+
+    fn result(&self, call_id: &str, text: &str) -> String {
+        format!(r#"{{"role":"tool","content":{},"tool_call_id":{}}}"#, encode_string(text), encode_string(call_id))
+    }
+}
+
+/// The prompt, the conversation, and then the instruction.
+fn messages(prefix: &Prefix, instruction: &str) -> String {
+    let mut out = Vec::new();
+    let system = system_text(prefix);
+    if !system.is_empty() {
+        out.push(format!(r#"{{"role":"system","content":{}}}"#, encode_string(system)));
+    }
+    with_text_results(prefix, &Messages, &mut out);
+    out.push(format!(r#"{{"role":"user","content":{}}}"#, encode_string(instruction)));
+    list(&out)
+}
+
+/// The tools.
+fn tool_list(prefix: &Prefix) -> Option<String> {
+    conversation::tool_list(prefix, |tool| {
+        let parameters = object_or_empty(tool.parameters);
+        format!(
+            r#"{{"type":"function","function":{{"name":{},"description":{},"parameters":{parameters}}}}}"#,
+            tool.name, tool.description
+        )
+    })
+}
+
+fn content(part: &Part<'_>) -> Option<String> {
+    match part {
+        Part::Text(text) => Some(format!(r#"{{"type":"text","text":{}}}"#, encode_string(text))),
+        Part::Image { mime_type, data } => {
+            Some(format!(r#"{{"type":"image_url","image_url":{{"url":{}}}}}"#, data_url(mime_type, data)))
+        }
+        _ => None,
+    }
+}
+
+fn by_model(parts: &[Part<'_>]) -> Option<String> {
+    let text = joined(parts, "");
+    let calls: Vec<String> = parts.iter().filter_map(call).collect();
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let content = if text.is_empty() { "null".to_owned() } else { encode_string(&text) };
+    let mut message = format!(r#"{{"role":"assistant","content":{content}"#);
+    if let Some((member, thinking)) = thinking(parts) {
+        message.push_str(&format!(r#","{member}":{}"#, encode_string(&thinking)));
+    }
+    if !calls.is_empty() {
+        message.push_str(&format!(r#","tool_calls":{}"#, list(&calls)));
+    }
+    message.push('}');
+    Some(message)
+}
+
+fn call(part: &Part<'_>) -> Option<String> {
+    let Part::Call { id, name, arguments } = part else {
+        return None;
+    };
+    Some(format!(
+        r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
+        encode_string(id),
+        encode_string(name),
+        encode_string(arguments)
+    ))
+}
+
+/// Thinking returns in the member in which it arrived. The session stores the member's name as the signature.
+fn thinking(parts: &[Part<'_>]) -> Option<(&'static str, String)> {
+    let thoughts: Vec<_> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Thinking { text, signature, .. } => Some((text.as_ref(), signature.as_deref())),
+            _ => None,
+        })
+        .collect();
+    let (_, signature) = thoughts.first()?;
+    let member = THINKING_MEMBERS.into_iter().find(|member| *signature == Some(*member))?;
+    let texts: Vec<&str> = thoughts.iter().map(|(text, _)| *text).collect();
+    Some((member, texts.join("\n")))
 }

@@ -1,30 +1,33 @@
 //! A model behind a program.
 //!
-//! The program reads the system prompt, a blank line and the prompt from its standard input, and
-//! writes the summary to its standard output. It finds
-//! `COMPACTD_KIND` (`history`, `turnPrefix`, `branch`) and `COMPACTD_MAX_TOKENS` in its environment,
-//! beside what compactd itself inherited. Status 0 means that the summary is whole; 75 (`EX_TEMPFAIL`)
-//! that it may work a little later. Every other status is what its standard error says, or, where that
-//! is empty, the end of its output: a rate limit, a prompt that is too long, a refusal of the key; else
-//! another try will not help. These last lines go into the error, without what the environment holds of
-//! keys. It runs in a process group of its own, and whatever of that group is left is killed when the
-//! program ends, or when the summary is no longer wanted.
+//! The program reads the system prompt, a blank line and the prompt from its standard input, and writes the summary
+//! to its standard output. Its environment is that of this process, with `COMPACTD_KIND` (`history`, `turnPrefix`,
+//! `branch`) and `COMPACTD_MAX_TOKENS`. Status 0 means that the summary is complete; 75 (`EX_TEMPFAIL`) means that a
+//! later try may work. For any other status, the kind of failure comes from standard error or, where that is empty,
+//! from the end of the output: a rate limit, a prompt that is too long, a rejected key. Unknown failures are not
+//! retried. The last lines go into the error, without keys from the environment.
+//!
+//! The program runs in a new process group. The whole group is killed when the program ends or when the summary is no
+//! longer wanted.
 
-pub(super) mod process;
-
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use compaction_core::overflow::{ErrorClass, classify};
 use compaction_core::prompts::SummaryRequest;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
 
-use super::super::RequestContext;
-use super::super::configuration::CommandConfiguration;
-use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, StopReason};
-use super::super::secret::Scrubber;
 use super::Environment;
-use super::thoughts::Thoughts;
-use process::{Ended, Finished};
+use super::failure::one_line;
+use crate::models::answer_text::ThinkingFilter;
+use crate::models::configuration::CommandConfiguration;
+use crate::models::keys::Scrubber;
+use crate::models::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext, StopReason};
+use crate::redaction::Redactor;
 
 /// A model behind a program.
 #[derive(Debug)]
@@ -35,11 +38,11 @@ pub(super) struct CommandModel {
     scrubber: Scrubber,
 }
 
-/// Status of programs that failed for now (sysexits.h).
+/// The status of a temporary failure (sysexits.h).
 const EX_TEMPFAIL: i32 = 75;
 
 impl CommandModel {
-    /// The model that `configuration` describes; starts nothing.
+    /// The model that `configuration` describes. This function starts nothing.
     pub(super) fn new(
         name: &str,
         limits: ModelLimits,
@@ -52,22 +55,22 @@ impl CommandModel {
 
     fn answer(finished: Finished) -> Result<Answer, (FailureKind, String)> {
         let Finished { ended, output, errors } = finished;
-        // Some programs tell of errors where the summary should stand. What else stands there is none.
+        // Some programs write errors to the place of the summary. Other output is no error.
         let is_silent = errors.is_empty() && ended != Ended::Status(0);
-        let told = is_silent.then(|| process::end_of(&output)).filter(|told| kind_of(told).is_some());
-        let errors = told.unwrap_or(errors);
-        let said = if errors.is_empty() { String::new() } else { format!(": {errors}") };
+        let reported = is_silent.then(|| end_of(&output)).filter(|text| kind_of(text).is_some());
+        let errors = reported.unwrap_or(errors);
+        let detail = if errors.is_empty() { String::new() } else { format!(": {errors}") };
         match ended {
             Ended::Status(0) => {}
             Ended::Status(EX_TEMPFAIL) => {
                 let kind = kind_of(&errors).filter(|kind| kind.is_retryable()).unwrap_or(FailureKind::Server);
-                return Err((kind, format!("it ended with status {EX_TEMPFAIL}, failing for now{said}")));
+                return Err((kind, format!("it ended with status {EX_TEMPFAIL}, failing for now{detail}")));
             }
             Ended::Status(status) => {
                 let kind = kind_of(&errors).unwrap_or(FailureKind::Refused);
-                return Err((kind, format!("it ended with status {status}{said}")));
+                return Err((kind, format!("it ended with status {status}{detail}")));
             }
-            Ended::Killed(what) => return Err((FailureKind::Refused, format!("it was ended by {what}{said}"))),
+            Ended::Killed(what) => return Err((FailureKind::Refused, format!("it was ended by {what}{detail}"))),
         }
         let text = String::from_utf8(output)
             .map_err(|error| (FailureKind::Refused, format!("its output is not UTF-8: {}", error.utf8_error())))?;
@@ -75,7 +78,7 @@ impl CommandModel {
     }
 }
 
-/// What the last words of a program mean, if they tell.
+/// The kind of failure that the last output of a program suggests.
 fn kind_of(errors: &str) -> Option<FailureKind> {
     match classify(None, errors) {
         ErrorClass::Overflow => Some(FailureKind::Overflow),
@@ -87,16 +90,15 @@ fn kind_of(errors: &str) -> Option<FailureKind> {
     }
 }
 
-/// What a program writes while it runs, as a person may see it: without codes for a terminal, and
-/// without thinking at its beginning.
+/// Makes the output of a running program readable: removes terminal codes, and thinking at the beginning.
 #[derive(Default)]
 struct Shown {
-    /// The beginning of a code that goes on in the next piece.
+    /// The beginning of a code that continues in the next piece.
     held: String,
-    thoughts: Thoughts,
+    thoughts: ThinkingFilter,
 }
 
-/// Longer codes are none.
+/// Maximum bytes of a terminal code.
 const MAX_CODE_BYTES: usize = 256;
 
 impl Shown {
@@ -135,11 +137,240 @@ impl Model for CommandModel {
                 on_delta(&text);
             }
         };
-        let running = process::run(&self.configuration, &variables, input.as_bytes(), &on_output);
+        let running = run(&self.configuration, &variables, input.as_bytes(), &on_output);
         let outcome = running.await.map_err(|error| (FailureKind::Refused, error)).and_then(Self::answer);
         outcome.map_err(|(kind, text)| {
             let cause = format!("{}: {}: {text}", self.name, self.configuration.program);
             ModelError { cause: self.scrubber.scrub(&cause), kind, retry_after: None }
         })
     }
+}
+
+/// Maximum bytes of a program's output.
+const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes at the end of standard error that are kept.
+const MAX_ERROR_BYTES: usize = 4096;
+/// Maximum characters of standard error in an error.
+const MAX_ERROR_CHARACTERS: usize = 600;
+/// How long the pipes may stay open after the program has ended and its group was killed. Only a process that left
+/// the group still holds them.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// The result of a program.
+#[derive(Debug)]
+pub(in crate::models) struct Finished {
+    /// How it ended.
+    pub(in crate::models) ended: Ended,
+    /// Its standard output.
+    pub(in crate::models) output: Vec<u8>,
+    /// The last lines of its standard error, joined to one line.
+    pub(in crate::models) errors: String,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::models) enum Ended {
+    /// With a status.
+    Status(i32),
+    /// By a signal, in the words of the system.
+    Killed(String),
+}
+
+/// Runs the program with `input` on its standard input. `on_delta` gets its standard output. Fails if it cannot be
+/// started or writes too much. Dropping the future kills the program and its group.
+pub(in crate::models) async fn run(
+    configuration: &CommandConfiguration,
+    variables: &[(&str, String)],
+    input: &[u8],
+    on_delta: OnDelta<'_>,
+) -> Result<Finished, String> {
+    let mut group = Group::spawn(configuration, variables).map_err(|error| format!("failed to start: {error}"))?;
+    let (input_pipe, output_pipe, error_pipe) =
+        (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
+    let (mut output, mut errors) = (Output::default(), Vec::new());
+    let mut talking = Box::pin(async {
+        // A program may write before it reads, or not read at all, so all three pipes are served at once.
+        let ((), written, ()) = tokio::join!(
+            feed(input_pipe, input),
+            output.read(output_pipe, on_delta),
+            keep_end(error_pipe, &mut errors)
+        );
+        written
+    });
+    let ended = tokio::select! {
+        written = &mut talking => {
+            written?;
+            group.ended().await?
+        }
+        ended = group.ended() => {
+            let ended = ended?;
+            match timeout(DRAIN_TIME, &mut talking).await {
+                Ok(written) => written?,
+                Err(_) => return Err("its output was left open by a process that it started".to_owned()),
+            }
+            ended
+        }
+    };
+    drop(talking);
+    let errors = end_of(&errors);
+    Ok(Finished { ended, output: output.bytes, errors })
+}
+
+/// The program and the processes that it starts. They are killed together.
+struct Group {
+    child: Child,
+    /// The leader of the group, as long as the group may have members.
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+    /// Kills the group when this process ends for any reason.
+    #[cfg(unix)]
+    watcher: Option<Child>,
+}
+
+impl Group {
+    fn spawn(configuration: &CommandConfiguration, variables: &[(&str, String)]) -> std::io::Result<Self> {
+        let mut command = Command::new(&configuration.program);
+        command.args(&configuration.arguments).envs(configuration.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(variables.iter().map(|(name, value)| (*name, value.as_str())));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        #[cfg(unix)]
+        let leader = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        Ok(Self {
+            child,
+            #[cfg(unix)]
+            // Without a shell, the group survives only if this process is killed.
+            watcher: leader.and_then(|leader| watcher(leader).ok()),
+            #[cfg(unix)]
+            leader,
+        })
+    }
+
+    /// Waits for the program's end and kills the rest of its group.
+    async fn ended(&mut self) -> Result<Ended, String> {
+        let status = self.child.wait().await.map_err(|error| format!("failed to wait for it: {error}"))?;
+        self.kill();
+        Ok(ended(status))
+    }
+
+    #[cfg(unix)]
+    fn kill(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            // The id may be reused once the group is gone, so the watcher ends first.
+            drop(self.watcher.take());
+            // This fails if no process is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn kill(&mut self) {
+        // Without process groups, only the program itself can be killed.
+        let _ = self.child.start_kill();
+    }
+}
+
+/// A shell that kills the group of `leader` when its input ends, which happens when this process is gone. A signal at
+/// the parent's death would need unsafe code and would reach only the program.
+#[cfg(unix)]
+fn watcher(leader: rustix::process::Pid) -> std::io::Result<Child> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "read -r line; kill -s KILL -- \"-$1\"", "watcher", &leader.as_raw_nonzero().to_string()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).process_group(0);
+    command.spawn()
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The runtime reaps the dead program, so that no zombie stays.
+        self.kill();
+    }
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            return Ended::Killed(format!("signal {signal}"));
+        }
+    }
+    status.code().map_or_else(|| Ended::Killed(status.to_string()), Ended::Status)
+}
+
+/// Writes the prompt. A program may close the pipe before it has read everything.
+async fn feed(pipe: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.write_all(input).await;
+    }
+}
+
+#[derive(Default)]
+struct Output {
+    bytes: Vec<u8>,
+    /// Number of bytes that were sent on.
+    sent: usize,
+}
+
+impl Output {
+    async fn read(&mut self, pipe: Option<impl AsyncRead + Unpin>, on_delta: OnDelta<'_>) -> Result<(), String> {
+        let Some(mut pipe) = pipe else {
+            return Ok(());
+        };
+        while pipe.read_buf(&mut self.bytes).await.map_err(|error| format!("failed to read its output: {error}"))? > 0 {
+            if self.bytes.len() > MAX_OUTPUT_BYTES {
+                return Err(format!("it wrote more than {MAX_OUTPUT_BYTES} bytes"));
+            }
+            self.send(on_delta);
+        }
+        Ok(())
+    }
+
+    /// Sends on complete characters, because a read may end within one.
+    fn send(&mut self, on_delta: OnDelta<'_>) {
+        let new = &self.bytes[self.sent..];
+        let whole = match std::str::from_utf8(new) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&new[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        if !whole.is_empty() {
+            on_delta(whole);
+            self.sent += whole.len();
+        }
+    }
+}
+
+/// Reads to the end and keeps the last bytes from the beginning of a word on, because the rest of a key could not be
+/// recognised.
+async fn keep_end(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+    let Some(mut pipe) = pipe else {
+        return;
+    };
+    let mut is_cut = false;
+    while let Ok(1..) = pipe.read_buf(kept).await {
+        if kept.len() > 2 * MAX_ERROR_BYTES {
+            kept.drain(..kept.len() - MAX_ERROR_BYTES);
+            is_cut = true;
+        }
+    }
+    if is_cut {
+        let word = kept.iter().position(u8::is_ascii_whitespace);
+        kept.drain(..word.unwrap_or(kept.len()));
+    }
+}
+
+/// The end of an output on one line, shortened.
+fn end_of(output: &[u8]) -> String {
+    let from = output.len().saturating_sub(MAX_ERROR_BYTES);
+    one_line(&last_lines(&output[from..]), MAX_ERROR_CHARACTERS)
+}
+
+/// The last three non-empty lines. Redaction comes first, because a secret may begin in an earlier line.
+fn last_lines(errors: &[u8]) -> String {
+    let text = String::from_utf8_lossy(errors);
+    let text = Redactor::shared().redact(&text).text;
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(3)..].join("; ")
 }

@@ -1,8 +1,8 @@
-//! Messages of a conversation, as the languages of providers send them.
+//! The messages of a conversation, for requests that continue it.
 //!
-//! They are written as text, with the members of tools' arguments and schemas in the order in which they
-//! are stored: a provider finds its cache by what it makes of this text. The shapes are those that pi sends,
-//! whose session format this is; other hosts are likely to send the same.
+//! They are written as text, with the members of arguments and schemas in their stored order, because a provider's
+//! cache depends on the exact text. The shapes are those of pi, whose session format this is; other hosts probably
+//! send the same.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use compaction_core::conversation::Prefix;
 use compaction_core::json::{Json, encode_string};
 use compaction_core::message::Message;
 
-/// What is told of a result that holds images alone.
+/// The text of a tool result that holds only images.
 pub(super) const ONLY_IMAGES: &str = "(see attached image)";
-/// What stands before the images of results, where results are texts.
+/// The text before the images of tool results, where results are plain texts.
 const IMAGES_OF_RESULTS: &str = "Attached image(s) from tool result:";
 
-/// A message that a model is sent.
-pub(super) enum Said<'m> {
-    /// Of the person.
+/// A message of the conversation.
+pub(super) enum PrefixMessage<'m> {
+    /// A user message.
     User(Vec<Part<'m>>),
-    /// Of the model.
+    /// An answer of the model.
     Answer(Vec<Part<'m>>),
-    /// Of a tool.
+    /// A tool result.
     Result {
         /// The call that it answers.
         call_id: Cow<'m, str>,
@@ -45,11 +45,11 @@ pub(super) enum Part<'m> {
     },
     /// Thinking.
     Thinking {
-        /// What may be read of it.
+        /// The readable text.
         text: Cow<'m, str>,
-        /// The provider's own form of it.
+        /// The provider's signature.
         signature: Option<Cow<'m, str>>,
-        /// Whether the signature alone is what was thought.
+        /// Whether only the signature holds the thinking.
         is_redacted: bool,
     },
     /// A call of a tool.
@@ -63,20 +63,20 @@ pub(super) enum Part<'m> {
     },
 }
 
-/// The messages of a conversation. Those of unknown roles and parts of unknown types are left out.
-pub(super) fn said(prefix: &Prefix) -> impl Iterator<Item = Said<'_>> {
+/// The messages of a conversation, without unknown roles and unknown types of parts.
+pub(super) fn prefix_messages(prefix: &Prefix) -> impl Iterator<Item = PrefixMessage<'_>> {
     prefix.messages.iter().filter_map(|message| read(message))
 }
 
-fn read(message: &Message) -> Option<Said<'_>> {
+fn read(message: &Message) -> Option<PrefixMessage<'_>> {
     let mut json = Json::parse(message.raw().get()).ok()?;
     let parts = parts(json.take("content"));
     match message.role() {
-        "user" => Some(Said::User(parts)),
-        "assistant" => Some(Said::Answer(parts)),
+        "user" => Some(PrefixMessage::User(parts)),
+        "assistant" => Some(PrefixMessage::Answer(parts)),
         "toolResult" => {
             let is_error = json.get("isError").and_then(Json::as_bool).unwrap_or(false);
-            Some(Said::Result { call_id: text(&mut json, "toolCallId").unwrap_or_default(), parts, is_error })
+            Some(PrefixMessage::Result { call_id: text(&mut json, "toolCallId").unwrap_or_default(), parts, is_error })
         }
         _ => None,
     }
@@ -115,7 +115,7 @@ fn text<'m>(json: &mut Json<'m>, key: &str) -> Option<Cow<'m, str>> {
     }
 }
 
-/// An object as compact JSON; an empty one for everything else.
+/// An object as compact JSON; an empty object for any other value.
 pub(super) fn object_or_empty(json: Option<&Json<'_>>) -> String {
     match json {
         Some(json @ (Json::Object(_) | Json::Deep(_))) => json.to_compact(),
@@ -123,9 +123,9 @@ pub(super) fn object_or_empty(json: Option<&Json<'_>>) -> String {
     }
 }
 
-/// A language in which results of tools are texts.
+/// An interface in which tool results are plain texts.
 pub(super) trait TextResults {
-    /// A message of the user; `None` if there is nothing to say.
+    /// A user message; `None` if it would be empty.
     fn user(&self, parts: &[Part<'_>]) -> Option<String>;
 
     /// The messages of an answer.
@@ -135,18 +135,18 @@ pub(super) trait TextResults {
     fn result(&self, call_id: &str, text: &str) -> String;
 }
 
-/// The messages of a conversation in such a language. Results stand right behind their calls, so that their
-/// images come in a message of the user's behind all results of an answer.
+/// The messages of a conversation for such an interface. Results directly follow their calls, so the images of an
+/// answer's results go into a user message after all of them.
 pub(super) fn with_text_results(prefix: &Prefix, language: &impl TextResults, out: &mut Vec<String>) {
     let mut images = Vec::new();
-    for said in said(prefix) {
-        if !matches!(said, Said::Result { .. }) {
+    for message in prefix_messages(prefix) {
+        if !matches!(message, PrefixMessage::Result { .. }) {
             out.extend(images_of_results(&mut images, language));
         }
-        match said {
-            Said::User(parts) => out.extend(language.user(&parts)),
-            Said::Answer(parts) => language.answer(&parts, out),
-            Said::Result { call_id, parts, .. } => {
+        match message {
+            PrefixMessage::User(parts) => out.extend(language.user(&parts)),
+            PrefixMessage::Answer(parts) => language.answer(&parts, out),
+            PrefixMessage::Result { call_id, parts, .. } => {
                 let text = joined(&parts, "\n");
                 let text = if text.is_empty() && has_image(&parts) { ONLY_IMAGES } else { &text };
                 out.push(language.result(&call_id, text));
@@ -179,20 +179,20 @@ pub(super) fn has_image(parts: &[Part<'_>]) -> bool {
     parts.iter().any(|part| matches!(part, Part::Image { .. }))
 }
 
-/// An image as an address that holds it, as a JSON string.
+/// An image as a data URL, as a JSON string.
 pub(super) fn data_url(mime_type: &str, data: &str) -> String {
     encode_string(&format!("data:{mime_type};base64,{data}"))
 }
 
-/// A tool of the conversation: name and description as JSON strings, and the schema of its arguments.
+/// A tool of the conversation: its name and description as JSON strings, and the schema of its arguments.
 pub(super) struct Tool<'m> {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) parameters: Option<&'m Json<'static>>,
 }
 
-/// The tools of a conversation as a JSON list, each as `write` writes it; those without a name are left out.
-/// `None` if there are none.
+/// The tools of a conversation as a JSON list, each written by `write`, without tools that have no name; `None` if
+/// there are none.
 pub(super) fn tool_list(prefix: &Prefix, write: impl Fn(&Tool<'_>) -> String) -> Option<String> {
     let tools = prefix.system.iter().flat_map(|system| &system.tools);
     let tools = tools.filter_map(|tool| {
@@ -212,7 +212,7 @@ pub(super) fn list(items: &[String]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// The prompt of a conversation; empty if there is none.
+/// The system prompt of a conversation; empty if there is none.
 pub(super) fn system_text(prefix: &Prefix) -> &str {
     prefix.system.as_ref().map_or("", |system| system.text.as_str())
 }

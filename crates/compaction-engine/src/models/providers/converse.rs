@@ -1,18 +1,18 @@
-//! `ConverseStream` of Amazon Bedrock, which all of its models speak.
+//! `ConverseStream` of Amazon Bedrock, which all of its models support.
 
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::super::model::StopReason;
-use super::changes::{Changeable, Limit};
+use super::changes::{Changeable, Limit, prepend_system};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{Wire, number};
+use super::{Wire, number};
+use crate::models::StopReason;
 
-/// The conversations with one model.
+/// Conversations with one model.
 #[derive(Debug)]
 pub(super) struct Converse {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
 }
 
@@ -94,11 +94,5 @@ fn add_usage(given: &Value, usage: &mut Usage) {
 }
 
 fn merge_system(body: &mut Value) -> bool {
-    let system = body["system"][0]["text"].as_str();
-    let prompt = body["messages"][0]["content"][0]["text"].as_str();
-    let Some(merged) = system.zip(prompt).map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
-        return false;
-    };
-    body["messages"][0]["content"][0]["text"] = Value::String(merged);
-    body.as_object_mut().is_some_and(|body| body.remove("system").is_some())
+    prepend_system(body, "system", "/system/0/text", "/messages/0/content/0/text")
 }

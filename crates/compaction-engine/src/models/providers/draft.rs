@@ -1,17 +1,17 @@
-//! An answer while it comes in.
+//! An answer while it arrives.
 
 use serde_json::{Value, json};
 
-use super::super::model::{Answer, FailureKind, StopReason};
 use super::failure::Failure;
-use super::thoughts::Thoughts;
+use crate::models::answer_text::ThinkingFilter;
+use crate::models::{Answer, FailureKind, StopReason};
 
-/// What is told of an answer without an end.
+/// The error of an answer without an end.
 pub(super) const BROKEN_OFF: &str = "the answer broke off before its end";
-/// Most bytes of an answer's text: many times what any summary has.
+/// Maximum bytes of an answer's text, many times those of any summary.
 const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Words for an end that is the server's doing, not the model's: it had no capacity, or was shut down.
+/// Stop reasons that the server caused, not the model: it had no capacity, or was shut down.
 const SERVER_ENDS: [(&str, FailureKind); 8] = [
     ("insufficient_system_resource", FailureKind::Overloaded),
     ("abort", FailureKind::Server),
@@ -23,49 +23,49 @@ const SERVER_ENDS: [(&str, FailureKind); 8] = [
     ("timeout", FailureKind::TimedOut),
 ];
 
-/// What has come of an answer.
+/// The received part of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     text: String,
-    thoughts: Thoughts,
+    thoughts: ThinkingFilter,
     stop: Option<StopReason>,
     calls_tool: bool,
     is_done: bool,
     is_touched: bool,
-    /// Numbers of the parts that are comments on the way to the answer.
+    /// Indexes of the parts that are comments on the way to the answer.
     comments: Vec<u64>,
-    /// What it cost, as far as it is known.
+    /// Its usage, as far as it is known.
     pub(super) usage: Usage,
 }
 
-/// What an answer cost, in tokens. Session files count input without what a cache gave or took.
+/// The usage of an answer in tokens. As in session files, input excludes cached tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// Read from the prompt.
+    /// Uncached input.
     pub(super) input: Option<u64>,
-    /// Written, thinking included.
+    /// Output, including thinking.
     pub(super) output: Option<u64>,
-    /// Read from a cache.
+    /// Input from a cache.
     pub(super) cache_read: u64,
-    /// Written to a cache.
+    /// Input that was written to a cache.
     pub(super) cache_write: u64,
-    /// All together, where the provider says it.
+    /// The total, where the provider reports it.
     pub(super) total: Option<u64>,
 }
 
 impl Draft {
-    /// Reads an event into it.
+    /// Reads an event by `read`.
     pub(super) fn touched(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
         self.is_touched = true;
         read(self)
     }
 
-    /// Whether no event has come, not even the last one.
+    /// Whether no event has arrived.
     pub(super) fn is_untouched(&self) -> bool {
         !self.is_touched && !self.is_done
     }
 
-    /// Adds a piece of the text. Thinking in tags at its beginning is left out.
+    /// Adds a piece of the text. Tagged thinking at the beginning of the answer is left out.
     pub(super) fn push(&mut self, piece: &str) -> Result<(), Failure> {
         if self.text.len() + piece.len() > MAX_TEXT_BYTES {
             let text = format!("the answer has more than {MAX_TEXT_BYTES} bytes");
@@ -80,56 +80,55 @@ impl Draft {
         &self.text
     }
 
-    /// What comes under this number is no part of the answer.
+    /// Ignores the part with this index.
     pub(super) fn leave_out(&mut self, number: u64) {
         self.comments.push(number);
     }
 
-    /// Whether what comes under this number is no part of the answer.
+    /// Whether the part with this index is ignored.
     pub(super) fn leaves_out(&self, number: Option<u64>) -> bool {
         number.is_some_and(|number| self.comments.contains(&number))
     }
 
-    /// The model calls a tool, whatever reason it gives for its end.
+    /// Notes that the model calls a tool, regardless of its stop reason.
     pub(super) fn call_tool(&mut self) {
         self.calls_tool = true;
     }
 
-    /// The model has ended for this reason. Some servers say it more than once; what is not the plain
-    /// end stands.
+    /// Sets the stop reason. Some servers send it more than once; a reason other than the plain end takes precedence.
     pub(super) fn stop(&mut self, reason: StopReason) {
         if matches!(self.stop, None | Some(StopReason::Stop)) {
             self.stop = Some(reason);
         }
     }
 
-    /// Nothing that matters follows.
+    /// Notes that nothing relevant follows.
     pub(super) fn finish(&mut self) {
         self.is_done = true;
     }
 
-    /// Whether nothing that matters follows.
+    /// Whether nothing relevant follows.
     pub(super) fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// Whether the model has said why it ended: without that, the text may be a part of one.
+    /// Whether there is a stop reason. Without it, the text may be incomplete.
     pub(super) fn has_stopped(&self) -> bool {
         self.stop.is_some()
     }
 
-    /// Whether the model itself has ended the text. An error that follows is none of the answer.
+    /// Whether the model itself has ended the text. Later errors do not concern the answer.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.stop, Some(StopReason::Stop | StopReason::Length))
     }
 
-    /// Nothing follows: what was held back as the beginning of a tag is text.
+    /// Ends the text: bytes that were held back as the beginning of a tag are text.
     pub(super) fn close(&mut self) {
         self.text.push_str(&self.thoughts.rest());
     }
 
-    /// The answer. An event that ends every answer is as good as a reason, if there is a text. Fails
-    /// if neither has come, or if the server, not the model, has ended it.
+    /// The answer. The final event replaces a stop reason, if there is text. Fails if both are missing, or if the
+    /// server, not the model, ended the answer.
     pub(super) fn into_answer(self) -> Result<Answer, Failure> {
         let broken = |text: &str| Err(Failure::new(FailureKind::Connection, text));
         let reason = match self.stop {
@@ -152,7 +151,7 @@ impl Draft {
 }
 
 impl Usage {
-    /// The usage as session files have it; `None` if the provider told none.
+    /// The usage in the form of session files; `None` if the provider reported none.
     fn to_json(self) -> Option<Value> {
         if self.input.is_none() && self.output.is_none() {
             return None;

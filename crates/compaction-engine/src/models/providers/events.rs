@@ -1,7 +1,5 @@
-//! The parts of an answer out of its body: server-sent events, frames of Amazon, or JSON as it is,
-//! which some servers and gateways send although a stream was asked for.
-
-mod frames;
+//! Reads events from the body of an answer: server-sent events, Amazon's frames, or plain JSON, which some servers
+//! send although a stream was requested.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,30 +16,28 @@ use super::draft::BROKEN_OFF;
 use super::failure::Failure;
 use super::http::{Exchange, HttpError};
 use crate::models::FailureKind;
-use frames::Frames;
 
-/// Most bytes of one event. The largest in earnest is the last of a `responses` stream, which holds
-/// the whole answer once more.
+/// Maximum bytes of one event. The largest is the last of a `responses` stream, which repeats the whole answer.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
-/// Most bytes of an answer that is one JSON text.
+/// Maximum bytes of an answer that is one JSON text.
 const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, HttpError>> + Send>>;
 
-/// The body of an answer, as far as its first byte tells what it is.
+/// The body of an answer, by its first bytes.
 pub(super) enum Body {
-    /// Something to read events from.
+    /// A source of events.
     Events(Box<Events>),
-    /// Something else: a page, or a text. Its first bytes and the rest.
+    /// A page or a text: its first bytes, and the exchange with the rest.
     Other(Vec<u8>, Box<Exchange>),
 }
 
-/// A part of an answer.
+/// An event of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
-    /// What the provider tells.
+    /// The provider's data.
     Data(Value),
     /// The event without data that ends every answer.
     Done,
@@ -50,16 +46,16 @@ pub(super) enum Event {
 /// The events of one answer.
 pub(super) struct Events {
     source: Source,
-    /// Since when events are read without letting others work.
+    /// Since when events are read without a pause.
     busy_since: Instant,
 }
 
 enum Source {
     Sse {
         events: SseByteStream<Chunks>,
-        /// Bytes since the last event: the parser itself would read on for ever.
+        /// Bytes since the last event, because the parser has no limit.
         pending: Arc<AtomicUsize>,
-        /// Whether the body has ended: an event after that may be one that was cut off.
+        /// Whether the body has ended. An event after that may have been cut off.
         is_at_end: Arc<AtomicBool>,
     },
     Frames(Box<Frames>),
@@ -67,7 +63,7 @@ enum Source {
 }
 
 impl Body {
-    /// Reads until the kind of the body is known. White space before it keeps a connection alive.
+    /// Reads until the kind of the body is known. Servers send white space before it to keep the connection alive.
     pub(super) async fn open(mut exchange: Exchange) -> Result<Self, Failure> {
         let content_type = exchange.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
@@ -93,24 +89,24 @@ impl Body {
     }
 }
 
-/// The bytes behind a byte order mark and white space.
+/// The bytes after a byte order mark and white space.
 fn without_space(bytes: &[u8]) -> &[u8] {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    // What may still become the mark is none of the answer yet.
+    // These bytes may still become the mark.
     if bytes.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(bytes) {
         return bytes;
     }
     bytes.trim_ascii_start()
 }
 
-/// Whether a stream of events begins like this, whatever its content type says.
+/// Whether this is the beginning of a stream of events, regardless of its content type.
 fn is_event_field(first: &[u8]) -> bool {
     ["data:", "event", ":", "id:", "retry"].iter().any(|field| first.starts_with(field.as_bytes()))
 }
 
-/// How long events are read before others have their turn: what has come already is never waited for.
+/// How long events are read before other tasks run. Events that have already arrived are never waited for.
 const TURN: Duration = Duration::from_millis(5);
-/// How long the others have it.
+/// How long other tasks run.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl Events {
@@ -118,7 +114,7 @@ impl Events {
         Self { source, busy_since: Instant::now() }
     }
 
-    /// The server-sent events of a body of which `first` has been read.
+    /// The server-sent events of a body. `first` holds the bytes that were read already.
     fn sse(first: Vec<u8>, exchange: Exchange) -> Self {
         let (pending, is_at_end) = (Arc::new(AtomicUsize::new(first.len())), Arc::new(AtomicBool::new(false)));
         let state = Some((exchange, Arc::clone(&pending), Arc::clone(&is_at_end)));
@@ -129,7 +125,7 @@ impl Events {
                     Some((Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES }), None))
                 }
                 Ok(Some(chunk)) => Some((Ok(chunk), Some((exchange, counted, is_at_end)))),
-                // Servers leave out the line that ends their last event.
+                // Servers omit the line that ends their last event.
                 Ok(None) => {
                     is_at_end.store(true, Ordering::Relaxed);
                     Some((Ok(Bytes::from_static(b"\n\n")), None))
@@ -142,7 +138,7 @@ impl Events {
         Self::of(Source::Sse { events, pending, is_at_end })
     }
 
-    /// The JSON texts of a body: one, a list of several, or one on each line.
+    /// The JSON values of a body: one, a list, or one on each line.
     async fn json(first: Vec<u8>, mut exchange: Exchange) -> Result<Self, Failure> {
         let mut body = first;
         while let Some(chunk) = exchange.chunk().await? {
@@ -167,7 +163,7 @@ impl Events {
         Ok(Self::of(Source::Json(values.into_iter())))
     }
 
-    /// The next event; `None` at the end of the answer. An event that the end cuts off is none.
+    /// The next event; `None` at the end of the answer. An event that was cut off is ignored.
     pub(super) async fn next(&mut self) -> Result<Option<Event>, Failure> {
         take_turn(&mut self.busy_since).await;
         match &mut self.source {
@@ -189,17 +185,17 @@ impl Events {
     }
 }
 
-/// Lets others work after a while.
+/// Lets other tasks run after a while.
 async fn take_turn(busy_since: &mut Instant) {
     if busy_since.elapsed() >= TURN {
-        // To yield is not enough: the connection wakes this task at once, and the loop then looks for input and
-        // signals once in 61 turns.
+        // Yielding is not enough: the connection wakes this task at once, and the loop checks input and signals only
+        // once in 61 polls.
         tokio::time::sleep(PAUSE).await;
         *busy_since = Instant::now();
     }
 }
 
-/// What an event says; nothing if it has no data. Some gateways wrap the comments of others.
+/// The data of an event; `None` if it has none. Some gateways wrap the comments of others.
 fn of_sse(event: Sse) -> Result<Option<Event>, Failure> {
     let data = event.data.unwrap_or_default();
     let data = data.trim();
@@ -227,5 +223,139 @@ fn cause(error: Error) -> HttpError {
             Err(other) => HttpError::Broken(other.to_string()),
         },
         other => HttpError::Broken(format!("the stream of events cannot be read: {other}")),
+    }
+}
+
+/// Bytes of the lengths and checksum before the headers, and of the checksum after the payload.
+const PRELUDE: usize = 12;
+const CHECKSUM: usize = 4;
+
+/// Amazon's frames of events (`application/vnd.amazon.eventstream`): lengths, headers, payload. The checksums are not
+/// verified, because the connection has its own.
+struct Frames {
+    exchange: Exchange,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were read.
+    read: usize,
+}
+
+impl Frames {
+    /// The frames of `exchange`.
+    fn new(exchange: Exchange) -> Self {
+        Self { exchange, buffer: Vec::new(), read: 0 }
+    }
+
+    /// The next event as `{<type>: payload}`, an exception as `{"exception": <type>, "message": …}`; `None` at the
+    /// end. A frame that was cut off is ignored.
+    async fn next(&mut self) -> Result<Option<Value>, HttpError> {
+        loop {
+            if let Some(length) = self.whole_frame()? {
+                let frame = &self.buffer[self.read..self.read + length];
+                self.read += length;
+                return event(frame).map(Some).ok_or_else(malformed);
+            }
+            self.buffer.drain(..std::mem::take(&mut self.read));
+            match self.exchange.chunk().await? {
+                Some(chunk) => self.buffer.extend_from_slice(&chunk),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Bytes of the first frame, once it is complete.
+    fn whole_frame(&self) -> Result<Option<usize>, HttpError> {
+        let unread = &self.buffer[self.read..];
+        let Some(length) = number(unread, 0) else {
+            return Ok(None);
+        };
+        if length > MAX_EVENT_BYTES {
+            return Err(HttpError::TooLarge { limit: MAX_EVENT_BYTES });
+        }
+        if length < PRELUDE + CHECKSUM {
+            return Err(malformed());
+        }
+        Ok((unread.len() >= length).then_some(length))
+    }
+}
+
+fn malformed() -> HttpError {
+    HttpError::Broken("a frame of the answer is malformed".to_owned())
+}
+
+/// The big-endian number at `at`.
+fn number(bytes: &[u8], at: usize) -> Option<usize> {
+    let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+    usize::try_from(u32::from_be_bytes(bytes)).ok()
+}
+
+fn event(frame: &[u8]) -> Option<Value> {
+    let headers_end = PRELUDE + number(frame, 4)?;
+    let headers = headers(frame.get(PRELUDE..headers_end)?)?;
+    let payload = frame.get(headers_end..frame.len() - CHECKSUM)?;
+    let of = |name: &str| headers.iter().find(|(header, _)| *header == name).map(|(_, text)| *text);
+    let payload = match payload.trim_ascii() {
+        b"" => Value::Null,
+        text => serde_json::from_slice::<Value>(text).ok()?,
+    };
+    Some(match of(":message-type") {
+        Some("exception") => {
+            json!({ "exception": of(":exception-type").unwrap_or_default(), "message": payload["message"] })
+        }
+        Some("error") => json!({ "exception": of(":error-code").unwrap_or_default(), "message": of(":error-message") }),
+        _ => json!({ of(":event-type").unwrap_or_default(): payload }),
+    })
+}
+
+/// The headers with text values.
+fn headers(mut bytes: &[u8]) -> Option<Vec<(&str, &str)>> {
+    let mut headers = Vec::new();
+    while let [length, rest @ ..] = bytes {
+        let (name, rest) = rest.split_at_checked(usize::from(*length))?;
+        let (kind, rest) = rest.split_first()?;
+        let (size, rest) = match kind {
+            0 | 1 => (0, rest),
+            2 => (1, rest),
+            3 => (2, rest),
+            4 => (4, rest),
+            5 | 8 => (8, rest),
+            6 | 7 => {
+                let (size, rest) = rest.split_at_checked(2)?;
+                (usize::from(u16::from_be_bytes(size.try_into().ok()?)), rest)
+            }
+            9 => (16, rest),
+            _ => return None,
+        };
+        let (value, rest) = rest.split_at_checked(size)?;
+        if *kind == 7 {
+            headers.push((std::str::from_utf8(name).ok()?, std::str::from_utf8(value).ok()?));
+        }
+        bytes = rest;
+    }
+    Some(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_frames_are_no_events() {
+        let frame = |headers: &[u8], payload: &[u8]| {
+            let length = u32::try_from(PRELUDE + headers.len() + payload.len() + CHECKSUM).unwrap().to_be_bytes();
+            let of_headers = u32::try_from(headers.len()).unwrap().to_be_bytes();
+            [&length[..], &of_headers, &[0; 4], headers, payload, &[0; 4]].concat()
+        };
+        let of_type = b"\x0b:event-type\x07\x00\x01x".as_slice();
+        assert_eq!(event(&frame(of_type, b"{\"a\":1}")), Some(json!({ "x": { "a": 1 } })));
+        let with_others = [b"\x01a\x00\x01b\x03\x00\x05\x01c\x06\x00\x02zz", of_type].concat();
+        assert_eq!(event(&frame(&with_others, b"")), Some(json!({ "x": null })));
+        let error = b"\x0d:message-type\x07\x00\x05error\x0e:error-message\x07\x00\x04gone";
+        assert_eq!(event(&frame(error, b"")), Some(json!({ "exception": "", "message": "gone" })));
+        assert_eq!(event(&frame(of_type, b"{")), None);
+        assert_eq!(event(&frame(b"\x0b:event-type\x07\x00\x09x", b"")), None);
+        assert_eq!(event(&frame(b"\x01a\x0a", b"")), None);
+        let mut wrong = frame(of_type, b"{}");
+        wrong[7] = 200;
+        assert_eq!(event(&wrong), None);
     }
 }

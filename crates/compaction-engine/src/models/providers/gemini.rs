@@ -3,16 +3,16 @@
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::super::model::StopReason;
-use super::changes::{Changeable, Limit};
+use super::changes::{Changeable, Limit, prepend_system};
 use super::draft::{Draft, Usage};
 use super::failure::{Failure, Report};
-use super::wire::{Wire, number};
+use super::{Wire, number};
+use crate::models::StopReason;
 
-/// The contents that one model generates.
+/// Contents that one model generates.
 #[derive(Debug)]
 pub(super) struct Gemini {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
 }
 
@@ -55,7 +55,7 @@ impl Wire for Gemini {
         if let Some(reason) = candidate["finishReason"].as_str().filter(|reason| !reason.is_empty()) {
             draft.stop(stop_reason(reason));
         }
-        // A prompt that is refused has no candidates at all.
+        // A rejected prompt has no candidates.
         if let Some(reason) = event["promptFeedback"]["blockReason"].as_str() {
             draft.stop(StopReason::Other(reason.to_owned()));
         }
@@ -86,11 +86,5 @@ fn add_usage(given: &Value, usage: &mut Usage) {
 }
 
 fn merge_system(body: &mut Value) -> bool {
-    let system = body["systemInstruction"]["parts"][0]["text"].as_str();
-    let prompt = body["contents"][0]["parts"][0]["text"].as_str();
-    let Some(merged) = system.zip(prompt).map(|(system, prompt)| format!("{system}\n\n{prompt}")) else {
-        return false;
-    };
-    body["contents"][0]["parts"][0]["text"] = Value::String(merged);
-    body.as_object_mut().is_some_and(|body| body.remove("systemInstruction").is_some())
+    prepend_system(body, "systemInstruction", "/systemInstruction/parts/0/text", "/contents/0/parts/0/text")
 }

@@ -1,4 +1,4 @@
-//! A model behind a server: one request, and the events of its answer.
+//! A model behind a server: its requests, and the events of their answers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,25 +8,24 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{StatusCode, Uri};
 use serde_json::{Map, Value};
 
-use super::super::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
-use super::super::model::{Answer, FailureKind, Model, ModelError, ModelLimits, OnDelta};
-use super::super::secret::{Scrubber, Secret};
-use super::super::{ContinuedRequest, Continues, RequestContext, configuration::Timeouts};
-use super::Environment;
 use super::changes::{Change, change};
 use super::draft::{BROKEN_OFF, Draft};
 use super::events::{Body, Event, Events};
 use super::failure::Failure;
 use super::http::{Exchange, HttpClient};
-use super::printed_keys::{PrintedKey, PrintedKeys};
-use super::wire::{RequestBody, Wire};
+use super::{Environment, RequestBody, Wire};
+use crate::models::configuration::{HeaderText, HttpConfiguration, KeyCommand, KeyHeader, KeySource};
+use crate::models::keys::{PrintedKey, PrintedKeys, Scrubber, Secret};
+use crate::models::{
+    Answer, ContinuedRequest, Continues, FailureKind, Model, ModelError, ModelLimits, OnDelta, RequestContext,
+};
 use crate::threads::blocking;
 
-/// Most bytes of the body of an error.
+/// Maximum bytes of an error's body that are read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
-/// How often one request is changed for a server that refuses a member of it.
+/// Maximum number of changes to a request whose members a server rejects.
 const MAX_CHANGES: usize = 4;
-/// Members by which the settings say how a model thinks.
+/// Members of `extraBody` that control thinking.
 const THINKING_MEMBERS: [&str; 2] = ["thinking", "output_config"];
 /// The members of a request for a stream.
 const STREAM_MEMBERS: [&str; 2] = ["stream", "stream_options"];
@@ -39,32 +38,25 @@ pub(super) struct HttpModel {
     wire: Arc<dyn Wire>,
     uri: Uri,
     headers: HeaderMap,
-    extra_body: Map<String, Value>,
-    /// The program that prints the key, where one does, and the keys that it has printed.
+    configuration: HttpConfiguration,
+    /// The program that prints the key, and the keys that it printed.
     key_command: Option<(KeyCommand, PrintedKeys)>,
-    key_header: KeyHeader,
-    /// What is wrong with the key: told when the model is asked, so that a chain can go on.
+    /// The problem with the key. It is reported when the model is asked, so that a chain can continue.
     key_problem: Option<String>,
-    /// The variable that should hold a key and does not, although the server may want none.
+    /// The environment variable that holds no key, although the server may need none.
     missing_key: Option<String>,
     /// Secrets of the headers.
     secrets: Vec<Secret>,
-    /// What the server has refused of earlier requests.
+    /// Changes that the server needed for earlier requests.
     changes: Mutex<Vec<Change>>,
-    timeouts: Timeouts,
     client: OnceLock<HttpClient>,
-    /// The model's name at the provider.
-    model: String,
-    /// The provider's name in the answers of its conversations.
-    conversation_provider: Option<String>,
-    is_own_server: bool,
 }
 
-/// What is asked.
+/// The input of a request.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
+enum RequestInput<'a> {
     Prompt(&'a SummaryRequest),
-    /// The body, made once since it may be long.
+    /// The body, made once because it may be long.
     Continued(&'a RequestBody),
 }
 
@@ -72,12 +64,12 @@ enum Asked<'a> {
 struct Refusal {
     failure: Failure,
     status: StatusCode,
-    /// The body, which names what is wrong.
+    /// The body, which names the problem.
     body: String,
 }
 
 impl HttpModel {
-    /// The model that `configuration` describes; opens, runs and looks up nothing.
+    /// The model that `configuration` describes. This function opens, runs and looks up nothing.
     pub(super) fn new(
         name: &str,
         limits: ModelLimits,
@@ -92,18 +84,13 @@ impl HttpModel {
             headers: common_headers(wire.as_ref()),
             wire: Arc::from(wire),
             uri,
-            extra_body: configuration.extra_body.clone(),
+            configuration: configuration.clone(),
             key_command: None,
-            key_header: configuration.key_header,
             key_problem: None,
             missing_key: None,
             secrets: Vec::new(),
             changes: Mutex::default(),
-            timeouts: configuration.timeouts,
             client: OnceLock::new(),
-            model: configuration.model.clone(),
-            conversation_provider: configuration.conversation_provider.clone(),
-            is_own_server: configuration.is_own_server,
         };
         model.add_headers(configuration, environment);
         model.add_key(configuration, environment);
@@ -111,20 +98,20 @@ impl HttpModel {
     }
 
     fn add_key(&mut self, configuration: &HttpConfiguration, environment: &Environment) {
-        // A header of the settings takes the place of the key.
-        if self.headers.contains_key(header_of(self.key_header).0) {
+        // A header of the settings replaces the key.
+        if self.headers.contains_key(header_of(self.configuration.key_header).0) {
             return;
         }
         match &configuration.key {
             KeySource::None => {}
             KeySource::Command(command) => {
-                self.key_command = Some((command.clone(), environment.printed_keys().clone()));
+                self.key_command = Some((command.clone(), environment.printed_keys.clone()));
                 self.secrets.extend(environment.secrets());
             }
             KeySource::Variable(variable) => match environment.secret(variable) {
                 Some(key) => {
                     let mut headers = std::mem::take(&mut self.headers);
-                    if !put_key(&mut headers, self.key_header, &key) {
+                    if !put_key(&mut headers, self.configuration.key_header, &key) {
                         self.key_problem = Some(format!("the key in {variable} cannot be sent in a header"));
                     }
                     self.headers = headers;
@@ -158,12 +145,11 @@ impl HttpModel {
         }
     }
 
-    /// Makes the request. A key that a program printed before and that is refused is asked for once
-    /// more, and a member that the server does not know is left out or gets its other name. `key` holds
-    /// the printed key, so that whoever tells of a failure can take it out.
+    /// Makes the request. If a printed key is rejected, the program prints a new one once. A member that the server
+    /// does not know is left out or renamed. `key` gets the printed key, so that errors can be cleaned of it.
     async fn ask(
         &self,
-        asked: Asked<'_>,
+        input: RequestInput<'_>,
         on_delta: OnDelta<'_>,
         key: &mut Option<PrintedKey>,
     ) -> Result<Answer, Failure> {
@@ -176,7 +162,7 @@ impl HttpModel {
         let mut changes_left = MAX_CHANGES;
         let mut is_streamed = true;
         loop {
-            let mut body = self.body(asked);
+            let mut body = self.body(input);
             if !is_streamed {
                 let remove = |name: &&str| drop(body.members.as_object_mut().and_then(|body| body.remove(*name)));
                 STREAM_MEMBERS.iter().for_each(remove);
@@ -186,8 +172,8 @@ impl HttpModel {
                 let mut draft = Draft::default();
                 match self.read(exchange, &mut draft, on_delta).await {
                     Ok(()) => return draft.into_answer(),
-                    // Some servers begin a stream before they look at the request, and then only close
-                    // it. Asked for the whole answer, they say what is wrong.
+                    // Some servers begin a stream before they check the request, and then only close it. Without a
+                    // stream they report the problem.
                     Err(failure)
                         if is_streamed && draft.is_untouched() && self.may_be_whole(&failure, &body.members) =>
                     {
@@ -214,12 +200,12 @@ impl HttpModel {
         }
     }
 
-    fn body(&self, asked: Asked<'_>) -> RequestBody {
-        let mut body = match asked {
-            Asked::Prompt(request) => self.wire.body(request).into(),
-            Asked::Continued(body) => body.clone(),
+    fn body(&self, input: RequestInput<'_>) -> RequestBody {
+        let mut body = match input {
+            RequestInput::Prompt(request) => self.wire.body(request).into(),
+            RequestInput::Continued(body) => body.clone(),
         };
-        merge(&mut body.members, &self.extra_body);
+        merge(&mut body.members, &self.configuration.extra_body);
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.iter().for_each(|change| change.apply(&mut body.members, self.wire.changeable()));
         body
@@ -228,12 +214,12 @@ impl HttpModel {
     async fn post(&self, body: &RequestBody, key: Option<&PrintedKey>) -> Result<Exchange, Failure> {
         let mut headers = self.headers.clone();
         if let Some(key) = key
-            && !put_key(&mut headers, self.key_header, &key.secret)
+            && !put_key(&mut headers, self.configuration.key_header, &key.secret)
         {
             let text = "the key that the program of apiKeyCommand printed cannot be sent in a header";
             return Err(Failure::new(FailureKind::Authentication, text));
         }
-        let client = self.client.get_or_init(|| HttpClient::new(self.timeouts));
+        let client = self.client.get_or_init(|| HttpClient::new(self.configuration.timeouts));
         Ok(client.post(&self.uri, headers, body.to_json().into_bytes()).await?)
     }
 
@@ -244,23 +230,22 @@ impl HttpModel {
         Refusal { failure, status, body: String::from_utf8_lossy(&body).into_owned() }
     }
 
-    /// Takes in what a refusal says of a member of the request; `false` if it says nothing that can be
-    /// changed.
+    /// Learns a change from a refusal; `false` if the refusal suggests none.
     fn learn(&self, refusal: &Refusal, body: &Value) -> bool {
         let is_about_request = matches!(refusal.status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
-        // "extra_forbidden" is the word for a member, and sounds like one for a key.
+        // "extra_forbidden" is about a member, and reads like a rejected key.
         let is_final = !matches!(refusal.failure.kind, FailureKind::Refused | FailureKind::Authentication);
         if !is_about_request || is_final {
             return false;
         }
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = change(&refusal.body, body, self.wire.changeable(), &self.extra_body, &changes);
+        let change = change(&refusal.body, body, self.wire.changeable(), &self.configuration.extra_body, &changes);
         let is_found = change.is_some();
         changes.extend(change);
         is_found
     }
 
-    /// Whether the whole answer can be asked for after a stream that ended before it began.
+    /// Whether a request without a stream makes sense after a stream that ended before it began.
     fn may_be_whole(&self, failure: &Failure, body: &Value) -> bool {
         let is_optional = self.wire.changeable().optional.iter().any(|(name, _)| *name == "stream");
         failure.kind == FailureKind::Connection && is_optional && body["stream"] == true
@@ -282,10 +267,10 @@ impl HttpModel {
             }
         };
         self.read_events(&mut events, draft, on_delta).await?;
-        let told = draft.text().len();
+        let sent = draft.text().len();
         draft.close();
-        if draft.text().len() > told {
-            on_delta(&draft.text()[told..]);
+        if draft.text().len() > sent {
+            on_delta(&draft.text()[sent..]);
         }
         match draft.is_untouched() {
             true => Err(Failure::new(FailureKind::Connection, BROKEN_OFF)),
@@ -295,28 +280,28 @@ impl HttpModel {
 
     async fn read_events(&self, events: &mut Events, draft: &mut Draft, on_delta: OnDelta<'_>) -> Result<(), Failure> {
         while !draft.is_done() {
-            let told = draft.text().len();
+            let sent = draft.text().len();
             match events.next().await {
                 Ok(Some(Event::Done)) => draft.finish(),
                 Ok(Some(Event::Data(event))) => match draft.touched(|draft| self.wire.read(&event, draft)) {
                     Ok(()) => {}
-                    // What went wrong behind the end changes nothing of the answer.
+                    // An error after the end does not change the answer.
                     Err(_) if draft.is_whole() => return Ok(()),
                     Err(failure) => return Err(failure),
                 },
                 Ok(None) => return Ok(()),
-                // At most what the answer cost was still to come.
+                // At most the usage was still to come.
                 Err(_) if draft.has_stopped() => return Ok(()),
                 Err(failure) => return Err(failure),
             }
-            if draft.text().len() > told {
-                on_delta(&draft.text()[told..]);
+            if draft.text().len() > sent {
+                on_delta(&draft.text()[sent..]);
             }
         }
         Ok(())
     }
 
-    fn told(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
+    fn model_error(&self, failure: &Failure, key: Option<PrintedKey>) -> ModelError {
         let mut cause = format!("{}: {}", self.name, failure.text);
         if let (FailureKind::Authentication, Some(variable)) = (failure.kind, &self.missing_key) {
             cause = format!("{cause}; no key was sent, since the environment variable {variable} holds none");
@@ -346,20 +331,20 @@ impl Model for HttpModel {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         let mut key = None;
-        let outcome = self.ask(Asked::Prompt(request), on_delta, &mut key).await;
-        outcome.map_err(|failure| self.told(&failure, key))
+        let outcome = self.ask(RequestInput::Prompt(request), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.model_error(&failure, key))
     }
 
     fn model_name(&self) -> Option<&str> {
-        Some(&self.model)
+        Some(&self.configuration.model)
     }
 
     fn continues(&self) -> Option<Continues> {
         self.wire.continues().map(|interface| Continues::OfModel {
             interface,
-            provider: self.conversation_provider.clone(),
-            model: self.model.clone(),
-            sets_thinking: THINKING_MEMBERS.iter().any(|name| self.extra_body.contains_key(*name)),
+            provider: self.configuration.conversation_provider.clone(),
+            model: self.configuration.model.clone(),
+            sets_thinking: THINKING_MEMBERS.iter().any(|name| self.configuration.extra_body.contains_key(*name)),
             cache: self.wire.cache(),
         })
     }
@@ -371,18 +356,18 @@ impl Model for HttpModel {
         on_delta: OnDelta<'_>,
     ) -> Result<Answer, ModelError> {
         let mut key = None;
-        // A long conversation takes a while to write.
+        // Writing a long conversation takes a while.
         let (wire, request) = (Arc::clone(&self.wire), request.clone());
         let writing = blocking(move || Ok(wire.continued(&request))).await;
         let Ok(Some(mut body)) = writing else {
             let failure = Failure::new(FailureKind::Refused, "the provider's language continues no conversations");
-            return Err(self.told(&failure, key));
+            return Err(self.model_error(&failure, key));
         };
-        if let Some(member) = self.wire.session_member().filter(|_| self.is_own_server) {
+        if let Some(member) = self.wire.session_member().filter(|_| self.configuration.is_own_server) {
             body.members[member] = Value::from(context.session_id.as_str());
         }
-        let outcome = self.ask(Asked::Continued(&body), on_delta, &mut key).await;
-        outcome.map_err(|failure| self.told(&failure, key))
+        let outcome = self.ask(RequestInput::Continued(&body), on_delta, &mut key).await;
+        outcome.map_err(|failure| self.model_error(&failure, key))
     }
 }
 
@@ -395,12 +380,12 @@ fn common_headers(wire: &dyn Wire) -> HeaderMap {
     headers
 }
 
-/// Whether what stands in a header is likely a key, also where the settings hold its text.
+/// Whether a header probably holds a key, even if the settings give its text.
 fn sounds_secret(header: &HeaderName) -> bool {
     ["auth", "key", "token", "secret"].iter().any(|word| header.as_str().contains(word))
 }
 
-/// The header that carries the key, and what stands before the key in it.
+/// The header of the key, and the prefix of the key in it.
 fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
     match header {
         KeyHeader::Bearer => (AUTHORIZATION, "Bearer "),
@@ -408,7 +393,7 @@ fn header_of(header: KeyHeader) -> (HeaderName, &'static str) {
     }
 }
 
-/// Puts a key among the headers; `false` if no header can carry it.
+/// Adds the key to the headers; `false` if no header can hold it.
 fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
     let (name, prefix) = header_of(header);
     let value = key.header(prefix);
@@ -417,8 +402,8 @@ fn put_key(headers: &mut HeaderMap, header: KeyHeader, key: &Secret) -> bool {
     is_sent
 }
 
-/// Puts `over` over `base`: objects merge, `null` takes a member away, other values replace. The
-/// settings are no deeper than the parser of JSON allows, which bounds the recursion.
+/// Merges `over` into `base`: objects merge, `null` removes a member, other values replace. The JSON parser limits
+/// the depth of the settings, which bounds the recursion.
 fn merge(base: &mut Value, over: &Map<String, Value>) {
     let Value::Object(base) = base else {
         return;

@@ -1,22 +1,22 @@
-//! OpenAI's responses, streamed. Nothing is stored at the provider.
+//! OpenAI's responses, streamed. The provider is asked to store nothing.
 
-mod conversation;
-
+use compaction_core::conversation::Prefix;
+use compaction_core::json::{Json, encode_string};
 use compaction_core::prompts::SummaryRequest;
 use serde_json::{Value, json};
 
-use super::super::ContinuedRequest;
-use super::super::continuation::RESPONSES;
-use super::super::model::{FailureKind, StopReason};
 use super::changes::{Changeable, Limit, keep_system};
+use super::conversation::{Part, TextResults, data_url, list, object_or_empty, system_text, with_text_results};
 use super::draft::{Draft, Usage};
-use super::failure::{Failure, Report};
-use super::wire::{RequestBody, Wire, number};
+use super::failure::Failure;
+use super::{RequestBody, Wire, conversation, number};
+use crate::models::continuation::RESPONSES;
+use crate::models::{ContinuedRequest, FailureKind, StopReason};
 
 /// The responses of one model.
 #[derive(Debug)]
 pub(super) struct Responses {
-    /// The name under which the settings know the model.
+    /// The model's name in the settings.
     pub(super) name: String,
     /// The model.
     pub(super) model: String,
@@ -55,8 +55,8 @@ impl Wire for Responses {
             members.as_object_mut()?.remove(member);
         }
         let prefix = &request.prefix;
-        let mut texts = vec![("input", conversation::input(prefix, &self.model, &request.request.prompt).into())];
-        texts.extend(conversation::tool_list(prefix).map(|tools| ("tools", tools.into())));
+        let mut texts = vec![("input", input(prefix, &self.model, &request.request.prompt).into())];
+        texts.extend(tool_list(prefix).map(|tools| ("tools", tools.into())));
         Some(RequestBody { members, texts })
     }
 
@@ -83,24 +83,18 @@ impl Wire for Responses {
                 }
             }
             "response.completed" | "response.incomplete" => end(&event["response"], draft)?,
-            "response.failed" => return Err(self.failure(&event["response"])),
+            "response.failed" => return Err(Failure::from_event(&self.name, &event["response"])),
             "response.cancelled" => {
                 return Err(Failure::new(FailureKind::Server, "the provider cancelled the answer"));
             }
-            "error" => return Err(self.failure(event)),
+            "error" => return Err(Failure::from_event(&self.name, event)),
             // The whole answer of a server that does not stream.
             "" if event["object"] == "response" && event["error"].is_null() => end(event, draft)?,
             // Gateways send errors without a type.
-            "" if !event["error"].is_null() => return Err(self.failure(event)),
+            "" if !event["error"].is_null() => return Err(Failure::from_event(&self.name, event)),
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl Responses {
-    fn failure(&self, holder: &Value) -> Failure {
-        Failure::from_report(&self.name, &Report::from_value(holder).unwrap_or_default())
     }
 }
 
@@ -128,7 +122,7 @@ fn end(response: &Value, draft: &mut Draft) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether an item says what the model is about to do, not what it answers.
+/// Whether an item is a comment on the way to the answer.
 fn is_comment(item: &Value) -> bool {
     item["phase"] == "commentary"
 }
@@ -141,4 +135,112 @@ fn add_usage(given: &Value, usage: &mut Usage) {
     usage.input = Some(input.saturating_sub(usage.cache_read));
     usage.output = number(given, &["output_tokens"]);
     usage.total = number(given, &["total_tokens"]);
+}
+
+/// Model families whose prompt has the older role.
+const OLDER: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt"];
+
+/// The items of responses.
+struct Items;
+
+impl TextResults for Items {
+    fn user(&self, parts: &[Part<'_>]) -> Option<String> {
+        by_user(parts.iter().filter_map(content).collect())
+    }
+
+    fn answer(&self, parts: &[Part<'_>], out: &mut Vec<String>) {
+        by_model(parts, out);
+    }
+
+    fn result(&self, call_id: &str, text: &str) -> String {
+        let (call_id, _) = ids(call_id);
+        let (call_id, text) = (encode_string(call_id), encode_string(text));
+        format!(r#"{{"type":"function_call_output","call_id":{call_id},"output":{text}}}"#)
+    }
+}
+
+/// The prompt, the conversation, and then the instruction.
+fn input(prefix: &Prefix, model: &str, instruction: &str) -> String {
+    let mut out = Vec::new();
+    let system = system_text(prefix);
+    if !system.is_empty() {
+        let role = if OLDER.iter().any(|older| model.starts_with(older)) { "system" } else { "developer" };
+        out.push(format!(r#"{{"role":"{role}","content":{}}}"#, encode_string(system)));
+    }
+    with_text_results(prefix, &Items, &mut out);
+    out.extend(by_user(vec![input_text(instruction)]));
+    list(&out)
+}
+
+/// The tools.
+fn tool_list(prefix: &Prefix) -> Option<String> {
+    conversation::tool_list(prefix, |tool| {
+        let parameters = object_or_empty(tool.parameters);
+        format!(
+            r#"{{"type":"function","name":{},"description":{},"parameters":{parameters},"strict":false}}"#,
+            tool.name, tool.description
+        )
+    })
+}
+
+fn by_user(parts: Vec<String>) -> Option<String> {
+    (!parts.is_empty()).then(|| format!(r#"{{"role":"user","content":{}}}"#, list(&parts)))
+}
+
+fn input_text(text: &str) -> String {
+    format!(r#"{{"type":"input_text","text":{}}}"#, encode_string(text))
+}
+
+fn content(part: &Part<'_>) -> Option<String> {
+    match part {
+        Part::Text(text) => Some(input_text(text)),
+        Part::Image { mime_type, data } => {
+            let url = data_url(mime_type, data);
+            Some(format!(r#"{{"type":"input_image","detail":"auto","image_url":{url}}}"#))
+        }
+        _ => None,
+    }
+}
+
+/// The items of an answer. Thinking returns as the item that the signature holds. A call whose thinking is missing
+/// returns without its own id, because the id would require the thinking.
+fn by_model(parts: &[Part<'_>], out: &mut Vec<String>) {
+    let mut lacks_thinking = false;
+    for part in parts {
+        match part {
+            Part::Thinking { signature, .. } => match signature.as_deref().and_then(item) {
+                Some(item) => out.push(item),
+                None => lacks_thinking = true,
+            },
+            Part::Text(text) => {
+                let text = encode_string(text);
+                out.push(format!(
+                    r#"{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":{text},"annotations":[]}}],"status":"completed"}}"#
+                ));
+            }
+            Part::Call { id, name, arguments } => {
+                let (call_id, item_id) = ids(id);
+                let item_id = item_id.filter(|_| !lacks_thinking).map(encode_string);
+                let item_id = item_id.map(|id| format!(r#""id":{id},"#)).unwrap_or_default();
+                out.push(format!(
+                    r#"{{"type":"function_call",{item_id}"call_id":{},"name":{},"arguments":{}}}"#,
+                    encode_string(call_id),
+                    encode_string(name),
+                    encode_string(arguments)
+                ));
+            }
+            Part::Image { .. } => {}
+        }
+    }
+}
+
+/// The reasoning item that a signature holds.
+fn item(signature: &str) -> Option<String> {
+    let json = Json::parse(signature).ok()?;
+    (json.get("type")?.as_str() == Some("reasoning")).then(|| json.to_compact())
+}
+
+/// The ids of a call and of its item, which sessions store together.
+fn ids(id: &str) -> (&str, Option<&str>) {
+    id.split_once('|').map_or((id, None), |(call_id, item_id)| (call_id, Some(item_id)))
 }

@@ -1,7 +1,7 @@
-//! A summary by continuing the conversation that it is about.
+//! A summary that is written by continuing the conversation it is about.
 //!
-//! Whatever speaks against it, before or after the request, leads back to a transcript: at most two
-//! answers, each with one further try if it was cut off, are asked for in vain.
+//! Any obstacle, before or after the request, leads back to a transcript. At most two answers are wasted, each with
+//! one further try if it was cut off.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use compaction_core::conversation::{Prefix, Redact};
 use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::{OutputLimits, SummaryRequest};
 
-use super::super::SummaryJob;
-use super::{Failure, Question, Run, off_loop, with_missing_headings};
+use super::{Failure, ModelRequest, Run, off_loop, with_missing_headings};
 use crate::error::EngineError;
 use crate::models::{
-    Answer, Circumstances, ContinuedRequest, Continues, Conversation, Estimate, ModelError, Obstacle, Price, Reason,
-    RequestReport, StopReason, summary_of,
+    Answer, ContinuationCheck, ContinuedRequest, Continues, Conversation, Estimate, ModelError, Obstacle, Price,
+    Reason, RequestReport, StopReason, summary_of,
 };
+use crate::summarizers::SummaryJob;
 
-/// What came of continuing a conversation.
+/// The result of continuing a conversation.
 pub(super) enum Continued {
     /// The summary.
     Written(String, RequestReport),
-    /// None; transcripts are to be asked for, by this plan where one fits.
+    /// No summary. Transcripts are requested next, by this plan if one fits.
     NotTaken(Option<Box<RequestPlan>>, RequestReport),
 }
 
-/// A conversation that can be continued, or is not to be.
-struct Considered {
+/// A conversation that may be continued.
+struct Candidate {
     /// The requests by transcripts.
     plan: Option<Box<RequestPlan>>,
     prefix: Arc<Prefix>,
@@ -35,45 +35,45 @@ struct Considered {
     report: RequestReport,
 }
 
-/// Why there is no summary of a continued conversation.
-enum Stop {
-    /// A transcript is asked for.
-    Back(Obstacle),
-    /// There will be none by transcripts either.
+/// The reason why a continued conversation gave no summary.
+enum NotContinued {
+    /// A transcript is requested instead.
+    Fallback(Obstacle),
+    /// A transcript would fail as well.
     Final(EngineError),
 }
 
-impl Stop {
-    fn back<T>(reason: Reason, detail: impl std::fmt::Display) -> Result<T, Self> {
-        Err(Self::Back(Obstacle::new(reason, detail)))
+impl NotContinued {
+    fn fallback<T>(reason: Reason, detail: impl std::fmt::Display) -> Result<T, Self> {
+        Err(Self::Fallback(Obstacle::new(reason, detail)))
     }
 }
 
 impl Run<'_> {
-    /// The summary by continuing the conversation of `job`, if that comes to something, and how it was
-    /// asked for; `None` where the job has no conversation.
+    /// Writes the summary by continuing the conversation of `job`, if possible, and reports its requests; `None`
+    /// where the job has no conversation.
     pub(super) async fn write_continued(&mut self, job: &Arc<SummaryJob>) -> Result<Option<Continued>, EngineError> {
         let Some(conversation) = &job.conversation else {
             return Ok(None);
         };
-        let Some(mut considered) = self.consider(job, conversation).await? else {
+        let Some(mut candidate) = self.candidate(job, conversation).await? else {
             return Ok(None);
         };
-        if considered.report.obstacle.is_none() {
-            match self.continue_conversation(&considered, conversation).await {
+        if candidate.report.obstacle.is_none() {
+            match self.continue_conversation(&candidate, conversation).await {
                 Ok(text) => {
-                    considered.report.is_continued = true;
-                    return Ok(Some(Continued::Written(text, considered.report)));
+                    candidate.report.is_continued = true;
+                    return Ok(Some(Continued::Written(text, candidate.report)));
                 }
-                Err(Stop::Final(error)) => return Err(error),
-                Err(Stop::Back(obstacle)) => considered.report.obstacle = Some(obstacle),
+                Err(NotContinued::Final(error)) => return Err(error),
+                Err(NotContinued::Fallback(obstacle)) => candidate.report.obstacle = Some(obstacle),
             }
-            self.occasion.progress.add_requests(1);
+            self.job_context.progress.add_requests(1);
         }
-        Ok(Some(Continued::NotTaken(considered.plan, considered.report)))
+        Ok(Some(Continued::NotTaken(candidate.plan, candidate.report)))
     }
 
-    /// The report with what all requests have cost.
+    /// The report with the cost of all requests.
     pub(super) fn with_cost(&self, report: RequestReport) -> RequestReport {
         let usage = self.cost.usage.as_ref();
         let cached_tokens = usage.and_then(|usage| usage["cacheRead"].as_u64());
@@ -81,18 +81,17 @@ impl Run<'_> {
         RequestReport { cached_tokens, cost, ..report }
     }
 
-    /// What is known of the conversation, with what speaks against continuing it; `None` if it is not
-    /// in the context any more.
-    async fn consider(
+    /// The conversation with any obstacle to continuing it; `None` if it has left the context.
+    async fn candidate(
         &self,
         job: &Arc<SummaryJob>,
         conversation: &Arc<Conversation>,
-    ) -> Result<Option<Considered>, EngineError> {
+    ) -> Result<Option<Candidate>, EngineError> {
         let (job, conversation) = (Arc::clone(job), Arc::clone(conversation));
         let (model, choice) = (Arc::clone(&self.summarizer.model), self.summarizer.choice);
         let has_missed = self.summarizer.missed_caches.contains(&self.summarizer.name);
         let texts = self.texts.clone();
-        let considering = off_loop(move || {
+        let preparing = off_loop(move || {
             let Some(prefix) = conversation.read() else {
                 return Ok(None);
             };
@@ -105,12 +104,12 @@ impl Run<'_> {
             let instruction = job.texts.instruction(job.kind, job.previous_summary.is_some(), custom, &output);
             let continues = model.continues();
             let window = match continues {
-                Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window()),
-                _ => conversation.window().or(limits.context_window),
+                Some(Continues::OfModel { .. }) => limits.context_window.or(conversation.window),
+                _ => conversation.window.or(limits.context_window),
             };
             let of_answer = prefix.answer.as_ref().map(|answer| answer.model.as_str());
             let price = model.model_name().or(of_answer).and_then(Price::of);
-            let circumstances = Circumstances {
+            let check = ContinuationCheck {
                 choice,
                 continues,
                 prefix: &prefix,
@@ -124,114 +123,117 @@ impl Run<'_> {
             let report = RequestReport {
                 kind: job.kind,
                 is_continued: false,
-                obstacle: circumstances.check().err(),
+                obstacle: check.check().err(),
                 transcript: transcript_tokens
                     .map(|tokens| Estimate { tokens, cost: price.map(|price| price.input(tokens)) }),
-                continued: Some(circumstances.estimate()),
+                continued: Some(check.estimate()),
                 price,
                 cached_tokens: None,
                 cost: None,
             };
-            Ok(Some(Considered { plan, prefix: Arc::new(prefix), instruction, window, report }))
+            Ok(Some(Candidate { plan, prefix: Arc::new(prefix), instruction, window, report }))
         });
-        considering.await.map_err(|failure| match failure {
+        preparing.await.map_err(|failure| match failure {
             Failure::Final(error) => error,
             Failure::Overflow(error) | Failure::Truncated(error, _) | Failure::Refused(error) => self.failed(&error),
         })
     }
 
-    /// A summary with all its headings; one more request repairs one that lacks some.
+    /// A summary with all headings. One more request repairs an answer that lacks some.
     async fn continue_conversation(
         &mut self,
-        considered: &Considered,
+        candidate: &Candidate,
         conversation: &Conversation,
-    ) -> Result<String, Stop> {
-        let kind = considered.instruction.kind.summary_kind();
-        let first = self.continued_answer(considered, conversation, considered.instruction.clone()).await?;
+    ) -> Result<String, NotContinued> {
+        let kind = candidate.instruction.kind.summary_kind();
+        let first = self.continued_answer(candidate, conversation, candidate.instruction.clone()).await?;
         let (first, missing) = with_missing_headings(first, kind).await.map_err(|failure| self.stopped(failure))?;
         if missing.is_empty() {
             return Ok(first);
         }
-        self.occasion.progress.add_requests(1);
-        let repair = considered.instruction.repaired(&first, &missing);
-        let second = self.continued_answer(considered, conversation, repair).await?;
+        self.job_context.progress.add_requests(1);
+        let repair = candidate.instruction.repaired(&first, &missing);
+        let second = self.continued_answer(candidate, conversation, repair).await?;
         let (second, missing) = with_missing_headings(second, kind).await.map_err(|failure| self.stopped(failure))?;
         match missing.is_empty() {
             true => Ok(second),
-            false => Stop::back(
+            false => NotContinued::fallback(
                 Reason::Headings,
                 format!("headings are missing after a second request: {}", missing.join(", ")),
             ),
         }
     }
 
-    /// A whole answer; one that was cut off is asked for once more, with more room.
+    /// A complete answer. An answer that was cut off is requested once more, with more room.
     async fn continued_answer(
         &mut self,
-        considered: &Considered,
+        candidate: &Candidate,
         conversation: &Conversation,
         request: SummaryRequest,
-    ) -> Result<String, Stop> {
+    ) -> Result<String, NotContinued> {
         let request = self.without_secrets(request).await.map_err(|failure| self.stopped(failure))?;
         let asked = request.max_tokens;
-        let larger = self.larger_continued(considered, &request);
-        let question = |max_tokens| {
-            Question::Continued(Arc::new(ContinuedRequest {
-                prefix: Arc::clone(&considered.prefix),
+        let larger = self.larger_continued(candidate, &request);
+        let model_request = |max_tokens| {
+            ModelRequest::Continued(Arc::new(ContinuedRequest {
+                prefix: Arc::clone(&candidate.prefix),
                 request: SummaryRequest { max_tokens, ..request.clone() },
                 first_kept: conversation.first_kept.clone(),
             }))
         };
-        let mut answer = self.answer(&question(asked)).await.map_err(|failure| self.stopped(failure))?;
-        // Whatever becomes of the answer: the cache was there for this request or it was not.
-        self.note_cache(considered);
+        let mut answer = self.answer(&model_request(asked)).await.map_err(|failure| self.stopped(failure))?;
+        // The usage shows whether the cache was hit, even if the answer is rejected.
+        self.note_cache(candidate);
         if answer.stop == StopReason::Length && larger > asked {
-            self.occasion.progress.add_requests(1);
-            answer = self.answer(&question(larger)).await.map_err(|failure| self.stopped(failure))?;
+            self.job_context.progress.add_requests(1);
+            answer = self.answer(&model_request(larger)).await.map_err(|failure| self.stopped(failure))?;
         }
         self.accept(answer, asked.max(larger)).await
     }
 
-    /// Most output tokens of a second try: as with transcripts.
-    fn larger_continued(&self, considered: &Considered, request: &SummaryRequest) -> u64 {
+    /// Maximum output tokens of a second request, as with transcripts.
+    fn larger_continued(&self, candidate: &Candidate, request: &SummaryRequest) -> u64 {
         let most = self.summarizer.model.limits().max_output_tokens;
         let most = most.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
-        let input = considered.prefix.tokens.saturating_add(request.estimated_tokens);
-        considered.window.map_or(most, |window| most.min(window.saturating_sub(input)))
+        let input = candidate.prefix.tokens.saturating_add(request.estimated_tokens);
+        candidate.window.map_or(most, |window| most.min(window.saturating_sub(input)))
     }
 
     /// The summary within an answer, without secrets.
-    async fn accept(&mut self, answer: Answer, asked: u64) -> Result<String, Stop> {
+    async fn accept(&mut self, answer: Answer, asked: u64) -> Result<String, NotContinued> {
         match &answer.stop {
-            StopReason::Stop if summary_of(&answer.text).is_empty() => Stop::back(Reason::Empty, "the answer is empty"),
+            StopReason::Stop if summary_of(&answer.text).is_empty() => {
+                NotContinued::fallback(Reason::Empty, "the answer is empty")
+            }
             StopReason::Stop => self.checked(answer).await.map_err(|failure| self.stopped(failure)),
-            StopReason::ToolUse => Stop::back(Reason::ToolCall, "the model called a tool"),
+            StopReason::ToolUse => NotContinued::fallback(Reason::ToolCall, "the model called a tool"),
             StopReason::Length => {
-                Stop::back(Reason::CutOff, format!("the answer was cut off at {asked} output tokens"))
+                NotContinued::fallback(Reason::CutOff, format!("the answer was cut off at {asked} output tokens"))
             }
             StopReason::Other(word) => {
                 let detail = self.without_secrets_in(&format!("the model stopped with {word}"));
-                Stop::back(Reason::Stopped, detail)
+                NotContinued::fallback(Reason::Stopped, detail)
             }
         }
     }
 
-    fn stopped(&self, failure: Failure) -> Stop {
-        let back =
-            |reason, error: &ModelError| Stop::Back(Obstacle::new(reason, self.without_secrets_in(&error.cause)));
+    fn stopped(&self, failure: Failure) -> NotContinued {
+        let back = |reason, error: &ModelError| {
+            NotContinued::Fallback(Obstacle::new(reason, self.without_secrets_in(&error.cause)))
+        };
         match failure {
-            Failure::Final(error) => Stop::Final(error),
+            Failure::Final(error) => NotContinued::Final(error),
             Failure::Overflow(error) => back(Reason::Overflow, &error),
             Failure::Truncated(error, _) => back(Reason::Truncated, &error),
             Failure::Refused(error) => back(Reason::Refused, &error),
         }
     }
 
-    /// Keeps in mind whether the provider had the conversation: what it did not have is not sent whole
-    /// again by itself.
-    fn note_cache(&self, considered: &Considered) {
+    /// Notes whether the provider had the conversation cached. If it had not, whole conversations are not sent to it
+    /// again automatically.
+    fn note_cache(&self, candidate: &Candidate) {
         let read = self.cost.usage.as_ref().and_then(|usage| usage["cacheRead"].as_u64());
-        if read.is_some_and(|read| read < considered.prefix.tokens / 2) {
+        if read.is_some_and(|read| read < candidate.prefix.tokens / 2) {
             self.summarizer.missed_caches.note(&self.summarizer.name);
         }
     }

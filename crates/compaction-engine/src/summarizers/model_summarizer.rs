@@ -1,8 +1,10 @@
-//! The summarizer over any model: requests that fit, retries, and checks of what comes back
-//! (docs/summaries.md, "Rejected summaries").
+//! The summarizer over any model: requests that fit, retries, and checks of the answer (docs/summaries.md, "Rejected
+//! summaries").
+//!
+//! Some servers truncate a request that is larger than their window and answer with success. The usage of an answer
+//! shows this, and the request is made again with less text.
 
 mod continued;
-mod read;
 
 use std::sync::Arc;
 
@@ -12,38 +14,38 @@ use compaction_core::fitting::RequestPlan;
 use compaction_core::prompts::SummaryRequest;
 use compaction_core::summary::{SummaryKind, missing_headings};
 use compaction_core::text::least_tokens;
-use continued::Continued;
+use compaction_core::trigger::is_part;
 use serde_json::Value;
 
-use super::{Occasion, Summarizer, SummaryJob, SummaryText};
+use super::{JobContext, Summarizer, SummaryJob, SummaryText};
 use crate::error::EngineError;
 use crate::models::{
     Answer, ContinuedRequest, FailureKind, MissedCaches, Model, ModelError, ModelLimits, RequestChoice, RequestReport,
     RetryPolicy, StopReason, sum_usage, summary_of,
 };
-use crate::redaction::{RedactedTexts, Redactions, Redactor};
+use crate::redaction::{RedactedTexts, Redactions, Redactor, add_counts};
 use crate::settings::Settings;
 use crate::threads::blocking;
+use continued::Continued;
 
-/// How often the requests are made smaller after a model has called one too large: each time they
-/// get half as large.
+/// Number of times that requests are halved after a model called one too large.
 const MAX_SHRINKINGS: u32 = 3;
 
 /// A summarizer that asks a model.
 #[derive(Debug)]
-pub struct Modelled {
+pub struct ModelSummarizer {
     name: String,
     model: Arc<dyn Model>,
     retries: RetryPolicy,
-    /// Takes secrets out of what goes to the model and of what comes back.
+    /// Removes secrets from requests and answers.
     redactor: Option<Arc<Redactor>>,
-    /// Whether conversations are continued.
+    /// How models are asked.
     choice: RequestChoice,
-    /// Summarizers that continue none by themselves any more.
+    /// Summarizers whose conversations were not cached.
     missed_caches: Arc<MissedCaches>,
 }
 
-impl Modelled {
+impl ModelSummarizer {
     /// The summarizer called `name` over `model`.
     pub fn new(name: &str, model: Arc<dyn Model>, settings: &Settings) -> Self {
         let retries = if model.is_retried() { settings.retries() } else { RetryPolicy::NONE };
@@ -51,15 +53,15 @@ impl Modelled {
         Self { name: name.to_owned(), model, retries, redactor, choice, missed_caches: Arc::default() }
     }
 
-    /// The same, which shares with others of an engine what caches have missed.
+    /// The same, sharing the record of missed caches with other summarizers of an engine.
     #[must_use]
-    pub fn noting(self, missed_caches: &Arc<MissedCaches>) -> Self {
+    pub fn with_missed_caches(self, missed_caches: &Arc<MissedCaches>) -> Self {
         Self { missed_caches: Arc::clone(missed_caches), ..self }
     }
 }
 
 #[async_trait]
-impl Summarizer for Modelled {
+impl Summarizer for ModelSummarizer {
     fn name(&self) -> &str {
         &self.name
     }
@@ -68,9 +70,9 @@ impl Summarizer for Modelled {
         self.model.limits()
     }
 
-    async fn summarize(&self, job: SummaryJob, occasion: &Occasion) -> Result<SummaryText, EngineError> {
+    async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError> {
         let texts = self.redactor.clone().map(|redactor| Arc::new(RedactedTexts::new(redactor)));
-        let mut run = Run { summarizer: self, occasion, texts, cost: Cost::default() };
+        let mut run = Run { summarizer: self, job_context, texts, cost: Cost::default() };
         let job = Arc::new(job);
         let (text, request) = run.write_either(&job).await?;
         let Cost { attempts, usage, redactions } = run.cost;
@@ -78,35 +80,35 @@ impl Summarizer for Modelled {
     }
 }
 
-/// What was spent on a summary so far.
+/// The cost of a summary so far.
 #[derive(Debug, Default)]
 struct Cost {
     attempts: u32,
     usage: Option<Value>,
-    /// Secrets that were taken out, by rule.
+    /// Number of removed secrets, by rule.
     redactions: Redactions,
 }
 
 /// One summary while it is being written.
 struct Run<'a> {
-    summarizer: &'a Modelled,
-    occasion: &'a Occasion,
-    /// Takes secrets out of texts that are cut.
+    summarizer: &'a ModelSummarizer,
+    job_context: &'a JobContext,
+    /// Removes secrets from texts that will be cut.
     texts: Option<Arc<RedactedTexts>>,
     cost: Cost,
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone)]
-enum Question {
+enum ModelRequest {
     /// A request of one prompt.
     Prompt(Arc<SummaryRequest>),
     /// A request that continues a conversation.
     Continued(Arc<ContinuedRequest>),
 }
 
-impl Question {
-    /// The least tokens that any model makes of it.
+impl ModelRequest {
+    /// The fewest tokens that any model counts for it.
     fn least_tokens(&self) -> u64 {
         match self {
             Self::Prompt(request) => least_tokens(&request.system_prompt) + least_tokens(&request.prompt),
@@ -124,13 +126,13 @@ struct Part {
 }
 
 impl Part {
-    /// The request. Its texts may be long.
+    /// The request. Its texts may be long, so it is made on a worker thread.
     async fn request(&self) -> Result<SummaryRequest, Failure> {
         let part = self.clone();
         off_loop(move || part.plan.request(part.index, part.summary_so_far.as_deref()).ok_or_else(no_request)).await
     }
 
-    /// The request once more, after an answer that lacks headings.
+    /// The repair request, after an answer that lacks headings.
     async fn repair(
         &self,
         answer: String,
@@ -146,14 +148,14 @@ impl Part {
         off_loop(make).await
     }
 
-    /// Most output tokens that the window leaves for an answer to `request`.
+    /// Maximum output tokens that the window leaves for an answer to `request`.
     async fn largest_answer(&self, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
         let (plan, request) = (Arc::clone(&self.plan), Arc::clone(request));
         off_loop(move || Ok(plan.largest_answer(&request))).await
     }
 }
 
-/// Work on long texts, done on a thread so that the loop serves others meanwhile.
+/// Runs work on long texts on a worker thread, so that the async loop stays free.
 async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
     blocking(move || Ok(work())).await.map_err(Failure::Final)?
 }
@@ -166,16 +168,16 @@ fn no_request() -> Failure {
 enum Failure {
     /// The model called the request too large.
     Overflow(ModelError),
-    /// The server has read a part of the request: so many tokens.
+    /// The server has read only so many tokens of the request.
     Truncated(ModelError, u64),
     /// The request to continue a conversation was refused.
     Refused(ModelError),
-    /// Anything that a smaller request would not cure.
+    /// A failure that a smaller request would repeat.
     Final(EngineError),
 }
 
 impl Run<'_> {
-    /// Writes the summary, by continuing the conversation where that is wanted and comes to something.
+    /// Writes the summary, by continuing the conversation if that is wanted and succeeds.
     async fn write_either(&mut self, job: &Arc<SummaryJob>) -> Result<(String, Option<RequestReport>), EngineError> {
         match self.write_continued(job).await? {
             None => Ok((self.write(job, None).await?, None)),
@@ -187,7 +189,8 @@ impl Run<'_> {
         }
     }
 
-    /// Writes the summary by transcripts, at first those of `planned`; a model that finds the requests too large gets smaller ones, a few times.
+    /// Writes the summary by transcripts, beginning with the requests of `planned`. A model that calls them too large
+    /// gets smaller ones, a few times.
     async fn write(
         &mut self,
         job: &Arc<SummaryJob>,
@@ -210,8 +213,8 @@ impl Run<'_> {
                 }
                 Err(Failure::Overflow(_)) => input_limit = Some(plan.largest_input_tokens() / 2),
                 Err(Failure::Truncated(error, tokens)) => {
-                    let smaller = read::smaller(plan.largest_input_tokens(), tokens);
-                    // The first reason is the one that helps, where no smaller request can be made.
+                    let smaller = smaller(plan.largest_input_tokens(), tokens);
+                    // If no smaller request can be made, the first error is the useful one.
                     if self.plan(job, Some(smaller)).await.is_err() {
                         return Err(self.failed(&error));
                     }
@@ -222,8 +225,7 @@ impl Run<'_> {
         }
     }
 
-    /// The requests to make. Serialising a long conversation takes a while, so that it is done on a
-    /// thread.
+    /// The planned requests. Serialising a long conversation takes a while, so this runs on a worker thread.
     async fn plan(&self, job: &Arc<SummaryJob>, input_limit: Option<u64>) -> Result<RequestPlan, EngineError> {
         let (job, limits, texts) = (Arc::clone(job), self.summarizer.limits(), self.texts.clone());
         let planning = blocking(move || {
@@ -238,13 +240,13 @@ impl Run<'_> {
         })
     }
 
-    /// Tells of the requests of a plan; the first one of a job is expected anyway.
+    /// Reports the number of planned requests. The first request of a job is already expected.
     fn expect_requests(&self, plan: &RequestPlan, is_first: bool) {
         let more = u32::try_from(plan.requests() - 1).unwrap_or(u32::MAX);
-        self.occasion.progress.add_requests(if is_first { more } else { more.saturating_add(1) });
+        self.job_context.progress.add_requests(if is_first { more } else { more.saturating_add(1) });
     }
 
-    /// Makes the requests in order; each updates the summary that the one before gave.
+    /// Makes the requests in order. Each updates the summary of the one before.
     async fn write_planned(&mut self, plan: &Arc<RequestPlan>, kind: SummaryKind) -> Result<String, Failure> {
         let mut summary = String::new();
         for index in 0..plan.requests() {
@@ -255,8 +257,7 @@ impl Run<'_> {
         Ok(summary)
     }
 
-    /// An answer that holds what a summary of its kind must hold; one more request repairs one that
-    /// does not.
+    /// An answer with all headings of its kind. One more request repairs an answer that lacks some.
     async fn valid_answer(&mut self, part: &Part, kind: SummaryKind) -> Result<String, Failure> {
         let request = part.request().await?;
         let first = self.whole_answer(part, request).await?;
@@ -264,7 +265,7 @@ impl Run<'_> {
         if missing.is_empty() {
             return Ok(first);
         }
-        self.occasion.progress.add_requests(1);
+        self.job_context.progress.add_requests(1);
         let repair = part.repair(first, missing, self.texts.clone()).await?;
         let second = self.whole_answer(part, repair).await?;
         let (second, missing) = with_missing_headings(second, kind).await?;
@@ -275,11 +276,10 @@ impl Run<'_> {
         Err(Failure::Final(EngineError::SummaryRejected { reason }))
     }
 
-    /// An answer that the model brought to its end. One that was cut off is asked for once more, with
-    /// more room.
+    /// A complete answer. An answer that was cut off is requested once more, with more room.
     async fn whole_answer(&mut self, part: &Part, request: SummaryRequest) -> Result<String, Failure> {
         let request = Arc::new(self.without_secrets(request).await?);
-        let answer = self.answer(&Question::Prompt(Arc::clone(&request))).await?;
+        let answer = self.answer(&ModelRequest::Prompt(Arc::clone(&request))).await?;
         if answer.stop != StopReason::Length {
             return self.checked(answer).await;
         }
@@ -288,10 +288,10 @@ impl Run<'_> {
         if max_tokens <= request.max_tokens && !first.is_early() {
             return Err(self.rejected(&format!("it was cut off {first}"), &first, true));
         }
-        self.occasion.progress.add_requests(1);
+        self.job_context.progress.add_requests(1);
         let max_tokens = max_tokens.max(request.max_tokens);
         let request = Arc::new(SummaryRequest { max_tokens, ..Arc::unwrap_or_clone(request) });
-        let answer = self.answer(&Question::Prompt(request)).await?;
+        let answer = self.answer(&ModelRequest::Prompt(request)).await?;
         match answer.stop {
             StopReason::Length => {
                 let second = CutOff::new(max_tokens, &answer);
@@ -301,8 +301,8 @@ impl Run<'_> {
         }
     }
 
-    /// Most output tokens of a second try: the model's limit where it is known, else twice what was
-    /// asked for, as far as the window has room. Models refuse a request for more than they can write.
+    /// Maximum output tokens of a second request: the model's limit where it is known, otherwise twice the first
+    /// limit, as far as the window has room. Models reject a request for more than they can write.
     async fn larger_answer(&self, part: &Part, request: &Arc<SummaryRequest>) -> Result<u64, Failure> {
         let ModelLimits { context_window, max_output_tokens } = self.summarizer.limits();
         let most = max_output_tokens.unwrap_or_else(|| request.max_tokens.saturating_mul(2));
@@ -312,8 +312,8 @@ impl Run<'_> {
         })
     }
 
-    /// The reason that is given says what is known: that the limit is the model's own, or that the
-    /// window has no room for a second try.
+    /// The rejection with its known cause: the limit is the model's own, or the window has no room for a second
+    /// request.
     fn rejected(&self, what: &str, last: &CutOff, is_only: bool) -> Failure {
         let limits = self.summarizer.limits();
         let why = match (limits.max_output_tokens, limits.context_window) {
@@ -327,8 +327,7 @@ impl Run<'_> {
         Failure::Final(EngineError::SummaryRejected { reason: format!("{what}{why}") })
     }
 
-    /// The request without what looks like a secret. A long prompt takes a while, so that it is
-    /// searched on a thread.
+    /// The request without secrets. Searching a long prompt takes a while, so this runs on a worker thread.
     async fn without_secrets(&mut self, request: SummaryRequest) -> Result<SummaryRequest, Failure> {
         let Some(redactor) = self.summarizer.redactor.clone() else {
             return Ok(request);
@@ -339,9 +338,9 @@ impl Run<'_> {
             Ok((SummaryRequest { prompt, ..request }, counts))
         });
         let (request, counts) = redacting.await?;
-        add(&mut self.cost.redactions, counts);
+        add_counts(&mut self.cost.redactions, &counts);
         let in_cut_texts = self.texts.as_ref().map(|texts| texts.take_counts());
-        in_cut_texts.into_iter().for_each(|counts| add(&mut self.cost.redactions, counts));
+        in_cut_texts.into_iter().for_each(|counts| add_counts(&mut self.cost.redactions, &counts));
         Ok(request)
     }
 
@@ -362,30 +361,30 @@ impl Run<'_> {
             Ok((redacted.text.into_owned(), redacted.counts))
         });
         let (text, counts) = redacting.await?;
-        add(&mut self.cost.redactions, counts);
+        add_counts(&mut self.cost.redactions, &counts);
         Ok(text)
     }
 
-    /// The model's answer, after as many tries as the settings allow.
-    async fn answer(&mut self, question: &Question) -> Result<Answer, Failure> {
-        let progress = &self.occasion.progress;
+    /// The model's answer, with the retries that the settings allow.
+    async fn answer(&mut self, model_request: &ModelRequest) -> Result<Answer, Failure> {
+        let progress = &self.job_context.progress;
         let mut retry = 0;
         loop {
             progress.begin_request();
             self.cost.attempts += 1;
             let deltas = |text: &str| progress.delta(text);
-            let (model, context) = (&self.summarizer.model, &self.occasion.context);
-            let outcome = match question {
-                Question::Prompt(request) => model.complete(request, context, &deltas).await,
-                Question::Continued(request) => model.continue_conversation(request, context, &deltas).await,
+            let (model, context) = (&self.summarizer.model, &self.job_context.context);
+            let outcome = match model_request {
+                ModelRequest::Prompt(request) => model.complete(request, context, &deltas).await,
+                ModelRequest::Continued(request) => model.continue_conversation(request, context, &deltas).await,
             };
             let error = match outcome {
                 Ok(answer) => {
                     progress.end_request();
                     progress.spent(answer.usage.clone());
                     self.cost.usage = sum_usage(self.cost.usage.take(), answer.usage.clone());
-                    let question = question.clone();
-                    let check = move || match read::missing(question.least_tokens(), &answer) {
+                    let model_request = model_request.clone();
+                    let check = move || match missing_input(model_request.least_tokens(), &answer) {
                         None => Ok(answer),
                         Some((error, tokens)) => Err(Failure::Truncated(error, tokens)),
                     };
@@ -396,10 +395,10 @@ impl Run<'_> {
             if error.kind == FailureKind::Overflow {
                 return Err(Failure::Overflow(error));
             }
-            if error.kind == FailureKind::Refused && matches!(question, Question::Continued(_)) {
+            if error.kind == FailureKind::Refused && matches!(model_request, ModelRequest::Continued(_)) {
                 return Err(Failure::Refused(error));
             }
-            let wait = self.summarizer.retries.wait(retry, &error, self.occasion.deadline);
+            let wait = self.summarizer.retries.wait(retry, &error, self.job_context.deadline);
             let wait = wait.map_err(|error| Failure::Final(self.failed(&error)))?;
             progress.waiting();
             tokio::time::sleep(wait).await;
@@ -415,27 +414,19 @@ impl Run<'_> {
             attempts: self.cost.attempts,
         }
     }
-}
 
-impl Run<'_> {
-    /// What others said of a failure: they repeat what they were sent.
+    /// A foreign error text without secrets, because it may repeat the request.
     fn without_secrets_in(&self, cause: &str) -> String {
         let redactor = self.summarizer.redactor.as_ref();
         redactor.map_or_else(|| cause.to_owned(), |redactor| redactor.redact(cause).text.into_owned())
     }
 }
 
-fn add(redactions: &mut Redactions, more: Redactions) {
-    for (rule, count) in more {
-        *redactions.entry(rule).or_default() += count;
-    }
-}
-
-/// Where an answer was cut off.
+/// The point at which an answer was cut off.
 struct CutOff {
-    /// Output tokens that were asked for at most.
+    /// The requested maximum of output tokens.
     asked: u64,
-    /// Those that came, where the model tells.
+    /// The written output tokens, where the model reports them.
     written: Option<u64>,
 }
 
@@ -445,7 +436,7 @@ impl CutOff {
         Self { asked, written: written.filter(|written| *written > 0) }
     }
 
-    /// Whether far less came than was asked for: then the limit is one of the server that nobody knows.
+    /// Whether far less was written than was allowed. Then the server has a limit that nobody knows.
     fn is_early(&self) -> bool {
         self.written.is_some_and(|written| written < self.asked / 10 * 9)
     }
@@ -460,7 +451,7 @@ impl std::fmt::Display for CutOff {
     }
 }
 
-/// The text, and the headings that it lacks.
+/// The text with the headings that it lacks.
 async fn with_missing_headings(text: String, kind: SummaryKind) -> Result<(String, Vec<&'static str>), Failure> {
     off_loop(move || {
         let missing = missing_headings(&text, kind);
@@ -469,7 +460,7 @@ async fn with_missing_headings(text: String, kind: SummaryKind) -> Result<(Strin
     .await
 }
 
-/// The summary of an answer that is a whole one.
+/// The summary in a complete answer.
 fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
     let rejected = |reason: &str| Err(Failure::Final(EngineError::SummaryRejected { reason: reason.to_owned() }));
     match &answer.stop {
@@ -485,5 +476,54 @@ fn checked(answer: &Answer, attempts: u32) -> Result<String, Failure> {
             let retryable = matches!(word.as_str(), "error" | "aborted");
             Err(Failure::Final(EngineError::SummarizerFailed { cause, retryable, attempts }))
         }
+    }
+}
+
+/// Members of a usage that add up to the input.
+const INPUTS: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
+
+/// The error for an answer to a truncated request of at least `least` tokens, with the tokens that were read; `None`
+/// where the usage may be that of the whole request or is missing.
+fn missing_input(least: u64, answer: &Answer) -> Option<(ModelError, u64)> {
+    let usage = answer.usage.as_ref()?;
+    let read: u64 = INPUTS.iter().filter_map(|member| usage.get(member).and_then(Value::as_u64)).sum();
+    let cause = format!(
+        "the server read {read} tokens of a request that has at least {least}: it shortens what is larger than its \
+         window; set the server's window (num_ctx with Ollama) and contextWindow to the same number"
+    );
+    is_part(read, least).then_some((ModelError { cause, kind: FailureKind::Overflow, retry_after: None }, read))
+}
+
+/// Tokens of the next requests, after a server has read `read` of up to `sent` tokens.
+fn smaller(sent: u64, read: u64) -> u64 {
+    (sent / 2).min(read - read / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::text::least_tokens;
+    use serde_json::json;
+
+    use super::*;
+    use crate::models::StopReason;
+
+    #[test]
+    fn a_usage_below_the_least_is_of_a_part() {
+        let least = least_tokens("Write notes.") + least_tokens(&"some plain words of a person ".repeat(2000));
+        let check = |usage: Option<Value>, expected: Option<u64>| {
+            let answer = Answer { text: String::new(), stop: StopReason::Stop, usage };
+            let found = missing_input(least, &answer);
+            assert_eq!(found.as_ref().map(|(_, read)| *read), expected);
+            if let Some((error, read)) = found {
+                assert!(error.cause.contains(&read.to_string()) && error.cause.contains("12003"), "{}", error.cause);
+            }
+        };
+        check(None, None);
+        check(Some(json!({ "input": 14_000 })), None);
+        check(Some(json!({ "input": 4096 })), Some(4096));
+        check(Some(json!({ "input": 96, "cacheRead": 12_000 })), None);
+        check(Some(json!({ "input": 12 })), None);
+        check(Some(json!({})), None);
+        assert_eq!((smaller(20_000, 4096), smaller(3000, 4096)), (3584, 1500));
     }
 }

@@ -1,0 +1,409 @@
+//! The summary of a compaction: how it is written, and the account of what it lacks (docs/ledger.md).
+
+use std::sync::Arc;
+
+use compaction_core::entry::EntryId;
+use compaction_core::json::RawObject;
+use compaction_core::ledger::{Brief, Check, Ledger, LossReport, Retention, remove_retained_facts};
+use compaction_core::pins::remove_pinned_tags;
+use compaction_core::preparation::{Preparation, PreparedMessage};
+use compaction_core::prompts::{OutputLimits, PromptTexts};
+use compaction_core::summary::{
+    ShownFiles, append_file_blocks, append_shown_files, join_split_turn, remove_file_blocks,
+};
+use compaction_core::tokens::estimate_text;
+use compaction_core::{ledger, prompts};
+use serde_json::json;
+
+use super::Order;
+use super::plan::{Balance, Plan, of_hook};
+use crate::error::{EngineError, SummarizerFailure};
+use crate::host::{CompactionAccount, GivenSummary};
+use crate::models::{RequestReport, sum_usage};
+use crate::operation;
+use crate::operation::SummaryOperation;
+use crate::redaction::{Redactions, Redactor};
+use crate::settings::Settings;
+use crate::summarizers::{EXTRACTIVE, LedgerCache, SummaryJob};
+use crate::threads::blocking;
+
+/// A finished summary.
+pub(super) struct Written {
+    pub(super) summary: String,
+    pub(super) details: String,
+    pub(super) usage: Option<String>,
+    pub(super) summarizer: String,
+    pub(super) failures: Vec<SummarizerFailure>,
+    /// The requests to models.
+    pub(super) requests: Vec<RequestReport>,
+    pub(super) redactions: Redactions,
+    pub(super) attempts: u32,
+    pub(super) from_hook: bool,
+    /// Whether a caller or a hook gave it. A given text is stored unchanged.
+    pub(super) is_given: bool,
+    /// What the summary retains of the removed part.
+    pub(super) account: Account,
+}
+
+impl Written {
+    /// The summary of a hook, or else the one that the caller gave with the call. Its text is stored as it was given;
+    /// the lists of files go into the details alone, where the next compaction finds them.
+    pub(super) fn as_given(by_hook: Option<&GivenSummary>, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
+        match (by_hook, &order.summary) {
+            (Some(given), _) => Self::given_by("hook", given, plan, order).map_err(of_hook),
+            (None, Some(given)) => Self::given_by("client", given, plan, order),
+            (None, None) => Err(EngineError::internal("no summary was given")),
+        }
+    }
+
+    fn given_by(name: &str, given: &GivenSummary, plan: &Plan, order: &Order) -> Result<Self, EngineError> {
+        let redacted = plan.redacted(order);
+        let files = &redacted.preparation.file_operations;
+        let account = Account::of_given(&redacted.part(order), &given.summary);
+        let own = own_details(order, name, &Redactions::new(), &account);
+        Ok(Self {
+            summary: given.summary.clone(),
+            details: operation::details(files, &own, given.details.as_deref(), "summary.details")?,
+            usage: given.usage.as_ref().map(|usage| usage.get().to_owned()),
+            summarizer: name.to_owned(),
+            failures: Vec::new(),
+            requests: Vec::new(),
+            redactions: Redactions::new(),
+            attempts: 0,
+            from_hook: name == "hook",
+            is_given: true,
+            account,
+        })
+    }
+
+    pub(super) async fn by_summarizer(
+        operation: &SummaryOperation,
+        plan: &Arc<Plan>,
+        order: &Arc<Order>,
+    ) -> Result<Self, EngineError> {
+        let redacted = {
+            let (plan, order) = (Arc::clone(plan), Arc::clone(order));
+            let redacting = blocking(move || Ok(Arc::new(plan.redacted(&order))));
+            operation.unless_cancelled(redacting).await?
+        };
+        let preparation = &redacted.preparation;
+        let texts = Arc::new(prompt_texts(&order.settings));
+        let mut jobs = jobs(preparation, order.custom_instructions.as_deref(), &texts, &order.settings);
+        for job in &mut jobs {
+            job.conversation = plan.conversation(end_of(job.kind, preparation));
+        }
+        let collected = Arc::new(LedgerCache::new(Arc::clone(preparation)));
+        if let Some(job) = jobs.first_mut().filter(|job| rests_on_all(job, preparation)) {
+            job.ledgers = Some(Arc::clone(&collected));
+        }
+        // The ledger for the account is collected while the summary is written.
+        let storing_ledger = async {
+            let (ledger, order) = (collected.ledgers().await?.evicted, Arc::clone(order));
+            blocking(move || Ok(StoredLedger::of(ledger, &order))).await
+        };
+        let (written, ledger) = tokio::try_join!(operation.summarize(&jobs), storing_ledger)?;
+        let failed: u32 = written.failures.iter().map(|failure| failure.attempts).sum();
+        let attempts = written.summaries.iter().map(|summary| summary.attempts).sum::<u32>() + failed;
+        let requests = written.summaries.iter().filter_map(|summary| summary.request.clone()).collect();
+        let usages = written.summaries.iter().map(|summary| summary.usage.clone());
+        let usage = usages.fold(written.failed_usage, sum_usage);
+        let mut redactions = redacted.redactions.clone();
+        operation::add_redactions(&mut redactions, &written.summaries);
+        let mut texts = written.summaries.into_iter().map(|summary| summary.text);
+        let history = if preparation.messages_to_summarize.is_empty() { None } else { texts.next() };
+        let summary = match texts.next() {
+            Some(prefix) => join_split_turn(history.as_deref().or(preparation.previous_summary.as_deref()), &prefix),
+            None => history.unwrap_or_default(),
+        };
+        // Blocks that the model wrote itself would be mistaken for ours.
+        let summary = remove_pinned_tags(&remove_retained_facts(&remove_file_blocks(&summary))).into_owned();
+        operation::checked(&summary)?;
+        let (account, summary) = {
+            let (redacted, order) = (Arc::clone(&redacted), Arc::clone(order));
+            let is_own = written.summarizer == EXTRACTIVE;
+            let redactor = order.settings.redaction().redactor();
+            let completing = blocking(move || {
+                let part = redacted.part(&order);
+                Ok(Account::complete(&part, ledger, &summary, is_own, redactor.as_deref()))
+            });
+            operation.unless_cancelled(completing).await?
+        };
+        let files = &preparation.file_operations;
+        let own = own_details(order, &written.summarizer, &redactions, &account);
+        Ok(Self {
+            summary,
+            details: operation::details(files, &own, None, "details")?,
+            usage: usage.map(|usage| usage.to_string()),
+            summarizer: written.summarizer,
+            failures: written.failures,
+            requests,
+            redactions,
+            attempts,
+            from_hook: false,
+            is_given: false,
+            account,
+        })
+    }
+}
+
+/// The member `details.compactd` of a compaction: its reason, the summarizer, and the ledger.
+fn own_details(order: &Order, summarizer: &str, redactions: &Redactions, account: &Account) -> String {
+    let mut own = RawObject::default();
+    own.set("reason", json!(order.reason.name()).to_string());
+    own.set("summarizer", json!(summarizer).to_string());
+    if !redactions.is_empty() {
+        own.set("redactions", json!(redactions).to_string());
+    }
+    own.set("ledger", account.stored_ledger().to_owned());
+    own.to_json()
+}
+
+/// The first entry that a summary of this kind does not cover.
+fn end_of(kind: prompts::RequestKind, preparation: &Preparation) -> &EntryId {
+    let turn = preparation.turn_prefix_messages.first().filter(|_| kind == prompts::RequestKind::History);
+    turn.map_or(&preparation.first_kept_entry_id, |prepared| &prepared.entry_id)
+}
+
+/// Whether a job covers everything before it, as the ledgers of the whole preparation do. The beginning of a turn
+/// does not, nor does a summary that was read without its ledger and facts.
+fn rests_on_all(job: &SummaryJob, preparation: &Preparation) -> bool {
+    job.previous_ledger.is_some() || job.previous_summary == preparation.previous_summary
+}
+
+/// The summaries to write: of the history, if it has new messages, and of the first part of a split turn.
+pub(super) fn jobs(
+    preparation: &Preparation,
+    custom_instructions: Option<&str>,
+    texts: &Arc<PromptTexts>,
+    settings: &Settings,
+) -> Vec<SummaryJob> {
+    let limits = OutputLimits { reserve_tokens: preparation.settings.reserve_tokens, model_max_tokens: None };
+    let previous_ledger = preparation.previous_ledger().map(Arc::new);
+    let (has_history, has_prefix) =
+        (!preparation.messages_to_summarize.is_empty(), !preparation.turn_prefix_messages.is_empty());
+    let room = local_room(preparation, limits.max_tokens(prompts::RequestKind::History));
+    let room = if has_prefix { room.saturating_sub(JOINT_TOKENS) } else { room };
+    let prefix_room = if has_history { room / PREFIX_PART } else { room };
+    let job = |kind, prepared: &[PreparedMessage], is_history: bool| SummaryJob {
+        local_tokens: match (is_history, has_prefix) {
+            (true, true) => room - prefix_room,
+            (true, false) => room,
+            (false, _) => prefix_room,
+        },
+        kind,
+        messages: prepared.to_vec(),
+        previous_summary: preparation
+            .previous_summary
+            .as_deref()
+            .filter(|_| is_history)
+            .map(|summary| remove_retained_facts(summary).into_owned()),
+        previous_ledger: previous_ledger.clone().filter(|_| is_history),
+        file_tools: preparation.file_tools.clone(),
+        citations: settings.citations(),
+        custom_instructions: custom_instructions.map(str::to_owned),
+        replace_instructions: false,
+        texts: Arc::clone(texts),
+        limits,
+        thinking: settings.thinking(),
+        ledgers: None,
+        conversation: None,
+    };
+    let mut jobs = Vec::new();
+    if has_history {
+        jobs.push(job(prompts::RequestKind::History, &preparation.messages_to_summarize, true));
+    }
+    if has_prefix {
+        jobs.push(job(prompts::RequestKind::TurnPrefix, &preparation.turn_prefix_messages, false));
+    }
+    jobs
+}
+
+/// Tokens of the text that joins the history and the context of a split turn.
+const JOINT_TOKENS: u64 = 32;
+/// The first part of a split turn may take one `PREFIX_PART`th of the summary, if a history comes before it.
+const PREFIX_PART: u64 = 4;
+
+/// Tokens for the text of an extractive summary, so that it stays within `whole` together with its file lists.
+fn local_room(preparation: &Preparation, whole: u64) -> u64 {
+    let files = preparation.file_operations.lists();
+    let blocks = estimate_text(&append_file_blocks("", &files.read_files, &files.modified_files));
+    // Rounding two estimates may add one token.
+    whole.saturating_sub(blocks.min(ShownFiles::most_tokens(preparation.settings.reserve_tokens)) + 1)
+}
+
+/// The prompts, with the replacements of the settings.
+pub(crate) fn prompt_texts(settings: &Settings) -> PromptTexts {
+    let mut texts = PromptTexts::default();
+    for (name, text) in [
+        ("system", &mut texts.system),
+        ("history", &mut texts.first),
+        ("update", &mut texts.update),
+        ("turnPrefix", &mut texts.turn_prefix),
+        ("branch", &mut texts.branch),
+        ("continued", &mut texts.continued),
+        ("inConversation", &mut texts.in_conversation),
+        ("inTurn", &mut texts.in_turn),
+    ] {
+        if let Some(replacement) = settings.prompt(name) {
+            *text = replacement.to_owned();
+        }
+    }
+    texts
+}
+
+/// A summary below this number of tokens is short.
+const SHORT_SUMMARY: u64 = 1000;
+
+/// The account of a summary: what it retains of the removed part, and what it lacks.
+pub(super) struct Account {
+    ledger: StoredLedger,
+    loss: LossReport,
+    /// What the context retains after the repair.
+    retention: Retention,
+    /// Number of removed messages, and their estimated tokens.
+    messages: usize,
+    tokens: u64,
+}
+
+/// The ledger of the removed part, and its stored form.
+pub(super) struct StoredLedger {
+    ledger: Arc<Ledger>,
+    stored: String,
+}
+
+impl StoredLedger {
+    /// Serialises the ledger within the bytes that the settings allow. This takes milliseconds.
+    pub(super) fn of(ledger: Arc<Ledger>, order: &Order) -> Self {
+        Self { stored: ledger.to_json(order.settings.ledger_bytes()), ledger }
+    }
+}
+
+/// The two sides of a compaction.
+pub(super) struct Part<'a> {
+    /// The removed part.
+    pub(super) preparation: &'a Preparation,
+    /// The kept messages.
+    pub(super) kept: &'a [PreparedMessage],
+    /// Both sides in tokens.
+    pub(super) balance: Balance,
+    /// The order.
+    pub(super) order: &'a Order,
+}
+
+impl Account {
+    /// The account of a given summary, which is stored unchanged.
+    pub(super) fn of_given(part: &Part<'_>, summary: &str) -> Self {
+        let ledger = StoredLedger::of(Arc::new(part.preparation.ledger()), part.order);
+        let loss = part.loss(&ledger.ledger, summary);
+        Self::new(part, ledger, loss)
+    }
+
+    /// Completes a summary and returns its account. Facts that `text` lacks are added as far as the settings allow,
+    /// and file lists as far as they stay short. Where the window is known, both fit under its threshold.
+    ///
+    /// `part` holds no secrets any more, and so neither do its facts; joined texts are redacted once more by
+    /// `redactor`. A text that was made from the ledger itself (`is_own`) lacks only what had no room, and gets no
+    /// facts.
+    pub(super) fn complete(
+        part: &Part<'_>,
+        ledger: StoredLedger,
+        text: &str,
+        is_own: bool,
+        redactor: Option<&Redactor>,
+    ) -> (Self, String) {
+        let files = part.preparation.file_operations.lists();
+        let shown = ShownFiles::in_tokens(&files, &ledger.ledger.last_touched(), part.room_for_files(text));
+        let with_files = |text: &str| append_shown_files(text, &shown);
+        let loss = part.loss(&ledger.ledger, &with_files(text));
+        let most = part.order.settings.repair_tokens().filter(|_| !is_own);
+        let most = most.map(|most| most.min(max_fact_tokens(estimate_text(text))));
+        let budget = most.map(|most| most.min(part.room_for_facts(text, &with_files(text))));
+        let repair = budget.and_then(|budget| loss.repair(budget));
+        let mut account = Self::new(part, ledger, loss);
+        let Some(repair) = repair else {
+            return (account, with_files(text));
+        };
+        let block = redactor.map_or_else(|| repair.block.clone(), |redactor| redacted(&repair.block, redactor));
+        let summary = with_files(&format!("{}\n\n{block}", text.trim_end()));
+        let is_whole = block == repair.block;
+        account.retention =
+            if is_whole { repair.retention } else { part.loss(&account.ledger.ledger, &summary).retention };
+        (account, summary)
+    }
+
+    fn new(part: &Part<'_>, ledger: StoredLedger, loss: LossReport) -> Self {
+        Self {
+            retention: loss.retention,
+            messages: part.preparation.evicted().count(),
+            tokens: part.preparation.evicted().map(|prepared| prepared.message.tokens()).sum(),
+            ledger,
+            loss,
+        }
+    }
+
+    /// The ledger that is stored for the next compaction.
+    pub(super) fn stored_ledger(&self) -> &str {
+        &self.ledger.stored
+    }
+
+    /// The account for the host.
+    pub(super) fn report(&self, summary: &str) -> CompactionAccount {
+        let brief = ledger::brief(&Brief {
+            messages: self.messages,
+            tokens_before: self.tokens,
+            tokens_after: estimate_text(summary),
+            ledger: &self.ledger.ledger,
+        });
+        CompactionAccount { brief, retention: self.retention, loss: self.loss.clone() }
+    }
+}
+
+/// Maximum tokens of the facts after a summary of `text` tokens: a tenth of the sum, because a good summary has said
+/// the rest in other words. A short summary may be filled up.
+fn max_fact_tokens(text: u64) -> u64 {
+    (text / 11).max(SHORT_SUMMARY.saturating_sub(text))
+}
+
+/// A block without secrets. Lines are redacted one by one, because a secret that was cut off would take the end of
+/// the block with it.
+fn redacted(block: &str, redactor: &Redactor) -> String {
+    let lines: Vec<_> = block.lines().map(|line| redactor.redact(line).text).collect();
+    lines.join("\n")
+}
+
+impl Part<'_> {
+    /// Maximum tokens of file lists and facts together: half of the room under a known threshold. Otherwise the next
+    /// compaction would be due at once.
+    fn room_beside(&self, text: &str) -> u64 {
+        let room = |threshold| self.balance.room_under(threshold, estimate_text(text)) / 2;
+        self.order.threshold.map_or(u64::MAX, room)
+    }
+
+    /// Maximum tokens of file lists: half of the room, and few enough that they do not get the summary rejected.
+    fn room_for_files(&self, text: &str) -> u64 {
+        let taken = estimate_text(text).saturating_add(self.balance.pinned);
+        let largest = self.order.largest_summary(self.balance.replaced).unwrap_or(u64::MAX);
+        ShownFiles::most_tokens(self.preparation.settings.reserve_tokens)
+            .min(largest.saturating_sub(taken))
+            .min(self.room_beside(text) / 2)
+    }
+
+    /// Maximum tokens of facts besides the files. The summary must stay clearly smaller than what it replaces.
+    fn room_for_facts(&self, text: &str, with_files: &str) -> u64 {
+        let taken = estimate_text(with_files);
+        let clearly_smaller = self.balance.gain().map_or(u64::MAX, |gain| gain - gain / 4).saturating_sub(taken);
+        let files = taken.saturating_sub(estimate_text(text));
+        clearly_smaller.min(self.room_beside(text).saturating_sub(files))
+    }
+
+    fn loss(&self, ledger: &Ledger, summary: &str) -> LossReport {
+        let evicted: Vec<PreparedMessage> = self.preparation.evicted().cloned().collect();
+        LossReport::of(&Check {
+            ledger,
+            summary,
+            evicted: &evicted,
+            previous_summary: self.preparation.previous_summary.as_deref(),
+            kept: self.kept,
+        })
+    }
+}

@@ -1,0 +1,354 @@
+//! Summarizers, which write summaries. A trait lets each call choose one.
+//!
+//! The extractive summarizer needs no model (`compaction_core::extractive`). The host's own model needs no key here
+//! (protocol/README.md, "Requests of the server"). All other models are asked by a [`ModelSummarizer`].
+
+mod model_summarizer;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use compaction_core::conversation::{Redact, Thinking};
+use compaction_core::extractive::{ExtractiveInput, MINIMUM_TOKENS, Style, render_messages, summarize};
+use compaction_core::file_operations::FileTools;
+use compaction_core::fitting::{PlanInput, RequestPlan, TooSmallWindow};
+use compaction_core::ledger::Ledger;
+use compaction_core::preparation::{Ledgers, Preparation, PreparedMessage};
+use compaction_core::prompts::{OutputLimits, PromptTexts, RequestKind, SummaryRequest};
+use compaction_core::tokens::estimate_text;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::EngineError;
+use crate::host::{Host, OperationKind, Question};
+use crate::models::providers::PrintedKeys;
+use crate::models::{
+    Answer, ContinuedRequest, Continues, Conversation, MissedCaches, Model, ModelError, ModelLimits, OnDelta,
+    RequestContext, RequestReport, providers,
+};
+use crate::progress::Progress;
+use crate::redaction::Redactions;
+use crate::settings::{Settings, summarizer_names};
+use crate::threads::blocking;
+pub use model_summarizer::ModelSummarizer;
+
+/// One summary to write.
+#[derive(Debug, Clone)]
+pub struct SummaryJob {
+    /// The kind of the summary.
+    pub kind: RequestKind,
+    /// The messages, oldest first, with their entries.
+    pub messages: Vec<PreparedMessage>,
+    /// The summary to update.
+    pub previous_summary: Option<String>,
+    /// The ledger that was stored with it.
+    pub previous_ledger: Option<Arc<Ledger>>,
+    /// The tools by which file operations are recognised.
+    pub file_tools: FileTools,
+    /// Whether items cite their entries, where the summarizer supports it.
+    pub citations: bool,
+    /// What the summary should focus on.
+    pub custom_instructions: Option<String>,
+    /// Whether they replace the usual instructions.
+    pub replace_instructions: bool,
+    /// The prompts for models.
+    pub texts: Arc<PromptTexts>,
+    /// Output tokens.
+    pub limits: OutputLimits,
+    /// Maximum tokens of a summary that is written without a model. Together with what is appended to it, it stays
+    /// within the limit of the whole summary.
+    pub local_tokens: u64,
+    /// Whether models read thinking.
+    pub thinking: Thinking,
+    /// Shares the ledger of these messages, on top of the previous one, with the account.
+    pub ledgers: Option<Arc<LedgerCache>>,
+    /// The conversation of the messages, where a model may continue it.
+    pub conversation: Option<Arc<Conversation>>,
+}
+
+impl SummaryJob {
+    /// Maximum output tokens.
+    pub fn max_tokens(&self) -> u64 {
+        self.limits.max_tokens(self.kind)
+    }
+
+    /// Estimated tokens of the text that the summary replaces.
+    pub fn tokens(&self) -> u64 {
+        let messages: u64 = self.messages.iter().map(|prepared| prepared.message.tokens()).sum();
+        messages.saturating_add(self.previous_summary.as_deref().map_or(0, estimate_text))
+    }
+
+    /// The requests to a model, such that each fits `limits`. `input_limit` bounds their prompts further, in tokens.
+    /// `redact` sees texts before they are cut.
+    ///
+    /// # Errors
+    /// [`TooSmallWindow`] where no request fits.
+    pub fn plan(
+        &self,
+        limits: ModelLimits,
+        input_limit: Option<u64>,
+        redact: Option<&dyn Redact>,
+    ) -> Result<RequestPlan, TooSmallWindow> {
+        let messages: Vec<_> = self.messages.iter().map(|prepared| Arc::clone(&prepared.message)).collect();
+        RequestPlan::of(&PlanInput {
+            kind: self.kind,
+            messages: &messages,
+            previous_summary: self.previous_summary.as_deref(),
+            custom_instructions: self.custom_instructions.as_deref(),
+            replace_instructions: self.replace_instructions,
+            texts: &self.texts,
+            limits: OutputLimits { model_max_tokens: limits.max_output_tokens, ..self.limits },
+            thinking: self.thinking,
+            context_window: limits.context_window,
+            input_limit,
+            redact,
+        })
+    }
+}
+
+/// A summary that was written.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryText {
+    /// Its text.
+    pub text: String,
+    /// Its usage, as the provider reports it.
+    pub usage: Option<Value>,
+    /// Number of requests.
+    pub attempts: u32,
+    /// Number of secrets that were removed from requests and answers, by rule.
+    pub redactions: Redactions,
+    /// The report of its requests; `None` where there is none.
+    pub request: Option<RequestReport>,
+}
+
+/// The operation for which a summary is written.
+#[derive(Debug, Clone)]
+pub struct JobContext {
+    /// The session and the operation.
+    pub context: RequestContext,
+    /// Cancelled when the operation ends early.
+    pub cancel: CancellationToken,
+    /// The deadline of the operation.
+    pub deadline: Instant,
+    /// Reports progress to the host.
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl JobContext {
+    /// The context of an operation that is expected to make `requests` requests until `deadline`.
+    pub fn new(
+        host: &Arc<dyn Host>,
+        operation: OperationKind,
+        context: RequestContext,
+        requests: u32,
+        deadline: Instant,
+    ) -> Self {
+        let progress = Arc::new(Progress::new(host, operation, &context, requests));
+        Self { context, cancel: CancellationToken::new(), deadline, progress }
+    }
+}
+
+/// A summarizer.
+#[async_trait]
+pub trait Summarizer: Send + Sync + Debug {
+    /// Its name in settings and calls.
+    fn name(&self) -> &str;
+
+    /// Its token limits; `None` where there is no known limit.
+    fn limits(&self) -> ModelLimits;
+
+    /// Whether it works in this process, without a remote service. A local summarizer has no deadline.
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    /// Writes one summary. Dropping the future cancels the work.
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] once the operation is cancelled, or the error of the summarizer or of its summary.
+    async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError>;
+}
+
+/// Summarizers in the order in which they are asked. The next one is asked if one fails.
+pub type Chain = Vec<Arc<dyn Summarizer>>;
+
+/// The summarizers that a call names, or else those of the settings.
+///
+/// # Errors
+/// [`EngineError::InvalidArgument`] where a name is unknown, or is `host` and the host has no model. A chain of the
+/// settings skips such a `host`, because the same settings serve hosts with a model.
+pub(crate) fn chain(
+    given: Option<&[String]>,
+    settings: &Settings,
+    host: &Arc<dyn Host>,
+    printed_keys: &PrintedKeys,
+    missed_caches: &Arc<MissedCaches>,
+) -> Result<Chain, EngineError> {
+    let names = given.map_or_else(|| settings.summarizers(), <[String]>::to_vec);
+    if names.is_empty() {
+        return Err(EngineError::invalid_argument("summarizer", "a name, or a list of at least one name"));
+    }
+    let is_lenient = given.is_none() && names.len() > 1;
+    let host_summarizes = host.answers(Question::Summary);
+    let names = names.into_iter().filter(|name| !(is_lenient && name == "host" && !host_summarizes));
+    names.map(|name| by_name(&name, settings, host, printed_keys, missed_caches)).collect()
+}
+
+fn by_name(
+    name: &str,
+    settings: &Settings,
+    host: &Arc<dyn Host>,
+    printed_keys: &PrintedKeys,
+    missed_caches: &Arc<MissedCaches>,
+) -> Result<Arc<dyn Summarizer>, EngineError> {
+    let wrong = |expected: String| Err(EngineError::invalid_argument("summarizer", expected));
+    match name {
+        EXTRACTIVE => Ok(Arc::new(Extractive)),
+        "host" if host.answers(Question::Summary) => {
+            let model = Arc::new(HostModel::new(Arc::clone(host), settings));
+            Ok(Arc::new(ModelSummarizer::new("host", model, settings).with_missed_caches(missed_caches)))
+        }
+        "host" => wrong("a summarizer other than host: the client does not offer summarize".to_owned()),
+        _ if summarizer_names(settings.as_json()).contains(&name) => {
+            let model = providers::model(name, settings.as_json(), printed_keys)?;
+            Ok(Arc::new(ModelSummarizer::new(name, model, settings).with_missed_caches(missed_caches)))
+        }
+        _ => wrong(format!("one of: {}", summarizer_names(settings.as_json()).join(", "))),
+    }
+}
+
+/// The name of the summarizer without a model.
+pub(crate) const EXTRACTIVE: &str = "extractive";
+
+/// Writes summaries from the conversation itself, without a model.
+#[derive(Debug, Clone, Copy)]
+pub struct Extractive;
+
+#[async_trait]
+impl Summarizer for Extractive {
+    fn name(&self) -> &str {
+        EXTRACTIVE
+    }
+
+    fn limits(&self) -> ModelLimits {
+        ModelLimits::default()
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    async fn summarize(&self, job: SummaryJob, job_context: &JobContext) -> Result<SummaryText, EngineError> {
+        job_context.progress.begin_request();
+        let cancel = job_context.cancel.clone();
+        let ledgers = match &job.ledgers {
+            Some(collected) => Some(collected.ledgers().await?),
+            None => None,
+        };
+        blocking(move || {
+            let kind = job.kind.summary_kind();
+            let style = Style {
+                custom_instructions: job.custom_instructions.as_deref(),
+                // A summary must be clearly smaller than what it replaces.
+                max_tokens: job.local_tokens.min(job.tokens() / 2).max(MINIMUM_TOKENS),
+                citations: job.citations,
+            };
+            let text = match ledgers {
+                Some(ledgers) => render_messages(&ledgers.first, &job.messages, kind, &style),
+                None => {
+                    let input = ExtractiveInput {
+                        kind,
+                        messages: &job.messages,
+                        previous_ledger: job.previous_ledger.as_deref(),
+                        previous_summary: job.previous_summary.as_deref(),
+                        tools: &job.file_tools,
+                        style,
+                    };
+                    summarize(&input, &|| cancel.is_cancelled()).map_err(|_| EngineError::Cancelled)?
+                }
+            };
+            Ok(SummaryText { text, attempts: 1, ..SummaryText::default() })
+        })
+        .await
+    }
+}
+
+/// The ledgers of a preparation. The first caller collects them; others share the result.
+#[derive(Debug)]
+pub struct LedgerCache {
+    preparation: Arc<Preparation>,
+    ledgers: OnceCell<Ledgers>,
+}
+
+impl LedgerCache {
+    /// An empty cache.
+    pub(crate) fn new(preparation: Arc<Preparation>) -> Self {
+        Self { preparation, ledgers: OnceCell::new() }
+    }
+
+    /// The ledgers.
+    pub(crate) async fn ledgers(&self) -> Result<Ledgers, EngineError> {
+        let collecting = || {
+            let preparation = Arc::clone(&self.preparation);
+            blocking(move || Ok(preparation.ledgers()))
+        };
+        self.ledgers.get_or_try_init(collecting).await.cloned()
+    }
+}
+
+/// The host's own model.
+#[derive(Debug)]
+struct HostModel {
+    host: Arc<dyn Host>,
+    context_window: u64,
+    timeout: Duration,
+    /// Whether the host can continue its conversations.
+    continues: bool,
+}
+
+impl HostModel {
+    /// The host's model with the limits of the settings.
+    fn new(host: Arc<dyn Host>, settings: &Settings) -> Self {
+        let (context_window, timeout) = (settings.summarize_window(), settings.summarize_timeout());
+        let continues = host.answers(Question::Continuation);
+        Self { host, context_window, timeout, continues }
+    }
+}
+
+#[async_trait]
+impl Model for HostModel {
+    fn limits(&self) -> ModelLimits {
+        ModelLimits { context_window: Some(self.context_window), max_output_tokens: None }
+    }
+
+    /// The host decides about retries itself; its error is final (protocol/README.md, "Requests of the server").
+    fn is_retried(&self) -> bool {
+        false
+    }
+
+    async fn complete(
+        &self,
+        request: &SummaryRequest,
+        context: &RequestContext,
+        _: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        self.host.summarize(context, request, self.timeout).await
+    }
+
+    fn continues(&self) -> Option<Continues> {
+        self.continues.then_some(Continues::OfClient)
+    }
+
+    async fn continue_conversation(
+        &self,
+        request: &ContinuedRequest,
+        context: &RequestContext,
+        _: OnDelta<'_>,
+    ) -> Result<Answer, ModelError> {
+        self.host.continue_conversation(context, request, self.timeout).await
+    }
+}
